@@ -1,0 +1,62 @@
+"""What happens during a run, told as it happens, for whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegauge.experiments.api import TrialResult, TrialSpec
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """`seconds_expected` is the plan's estimate."""
+
+    run_path: str
+    trials: tuple[TrialSpec, ...]
+    seconds_expected: float
+
+
+@dataclass(frozen=True)
+class PhaseStarted:
+    """A trial entered a phase: "fetch", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop".
+
+    `seconds_max` bounds it where it is known.
+    """
+
+    trial_id: str
+    phase: str
+    detail: str
+    seconds_max: float | None
+
+
+@dataclass(frozen=True)
+class SecondSeen:
+    """Live figures of one second. `response_p99_ms` None when nothing was acknowledged in it."""
+
+    trial_id: str
+    msgs_per_s: float
+    mb_per_s: float
+    response_p99_ms: float | None
+    end_to_end_p99_ms: float | None
+    backlog: int
+
+
+@dataclass(frozen=True)
+class TrialEnded:
+    """`result` None when it failed; then `failure` says why."""
+
+    spec: TrialSpec
+    result: TrialResult | None
+    failure: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the user should know: a cleaned-up leftover, a warning."""
+
+    text: str
+
+
+Event = RunStarted | PhaseStarted | SecondSeen | TrialEnded | Note
+Observer = Callable[[Event], None]

@@ -1,0 +1,55 @@
+"""What can go wrong, by whose fault it is. `cli` prints these as one message and exits with `exit_code`.
+
+A message is for the user: what happened, then what to do. No traceback is ever shown for one of these.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class TidegaugeError(Exception):
+    """Base of every error that has a message for the user.
+
+    Args:
+        message: what happened, one sentence.
+        hint: what to do about it; empty if there is nothing to say.
+        log_path: the log to look at, if there is one.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "", log_path: Path | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.log_path = log_path
+
+
+class UserError(TidegaugeError):
+    """The user's input is wrong. The message names file, line, value and what is allowed."""
+
+    exit_code = 2
+
+
+class RunFailedError(TidegaugeError):
+    """A system, worker or host failed while we worked; what was measured before is kept."""
+
+    exit_code = 1
+
+
+class StartFailedError(RunFailedError):
+    """A server or worker did not start or did not become ready. `message` holds the cause from its log."""
+
+
+class MeasurementInvalidError(TidegaugeError):
+    """The measurement can't be trusted (the generator was the bottleneck, say)."""
+
+    exit_code = 3
+
+
+def nearest(value: str, allowed: list[str]) -> str:
+    """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
+    close = get_close_matches(value, allowed, n=1, cutoff=0.5)
+    return f" (did you mean '{close[0]}'?)" if close else ""

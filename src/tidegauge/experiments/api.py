@@ -1,0 +1,122 @@
+"""Trials and experiments. An experiment is a pure procedure over trials: what it measures with is given to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.workload.model import Workload
+
+
+@dataclass(frozen=True)
+class TrialSpec:
+    """Everything that defines one trial. `msgs_per_s` None = closed loop, as fast as the window lets it go.
+
+    Attributes:
+        trial_id: unique in its run and fit for a directory name: "0001-peak-kafka".
+        system: "kafka@4.3.1".
+        block: repetition number, from 0.
+    """
+
+    trial_id: str
+    experiment: str
+    system: str
+    choice: LevelChoice
+    nodes: int
+    block: int
+    seed: int
+    workload: Workload
+    msgs_per_s: float | None
+    warmup_s_min: float
+    warmup_s_max: float
+    measure_s: float
+    drain_s_max: float
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Summary of a histogram, in ms. A percentile is None where there are too few samples for it.
+
+    p99.9 needs at least 10,000 samples, p99 1,000, p95 200, so that at least ten lie beyond it.
+    """
+
+    count: int
+    mean_ms: float
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class SubscriptionResult:
+    """One subscription of a trial: whole-trial counts; end-to-end over the measured window."""
+
+    name: str
+    end_to_end: Latency
+    received: int
+    backlog: int
+    lost: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    foreign: int
+    negative_latency: int
+    lost_examples: tuple[str, ...] = ()
+
+
+class Validity(StrEnum):
+    """Whether a trial's figures may be used. DOUBTFUL figures are shown with the doubt."""
+
+    VALID = "valid"
+    DOUBTFUL = "doubtful"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What one trial found.
+
+    Attributes:
+        msgs_per_s: acknowledged messages a second, by when their acknowledgement arrived, over the window.
+        received_msgs_per_s: for each subscription the same for receipts is not kept; this is the lowest of them.
+        mb_per_s: message values acknowledged, 10^6 bytes a second.
+        reasons: why it is not VALID; empty when it is.
+        warnings: what a reader should know though the trial is valid.
+        server_cpu_s, worker_cpu_s: CPU seconds inside the measured window.
+        steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
+    """
+
+    spec: TrialSpec
+    started_at: str
+    status: str
+    offered_msgs_per_s: float | None
+    msgs_per_s: float
+    mb_per_s: float
+    sent: int
+    acked: int
+    failed: int
+    unresolved: int
+    response: Latency
+    service: Latency
+    delay: Latency
+    own_lag: Latency
+    subscriptions: tuple[SubscriptionResult, ...]
+    validity: Validity
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+    errors: tuple[tuple[str, str, int], ...]
+    worker_cpu_s: float
+    server_cpu_s: float
+    gc_pause_s: float
+    warmup_s: float
+    steady: bool
+    measured_s: float
+    level: LevelFinding
+
+
+Measure = Callable[[TrialSpec], TrialResult]
+"""Carries out one trial. Raises `RunFailedError` when the system or worker fails."""

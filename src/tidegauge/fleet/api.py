@@ -1,0 +1,93 @@
+"""Where processes run. Everything here is plain data, so that it can travel to an agent on another host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """A process to start, in a session of its own.
+
+    Attributes:
+        name: unique in its fleet and fit for a file name: "kafka-1", "worker".
+        argv: command and arguments. Never a secret: process lists are public.
+        env: the whole environment (nothing is inherited).
+        cwd: working directory; must exist.
+        log_path: receives standard output and standard error, appended.
+        stdin_text: written to standard input, which is then closed. Secrets go here.
+        stop_grace_s: how long after SIGTERM before SIGKILL.
+        timer_slack_ns: Linux timer slack of all its threads; 1 for a load generator, None leaves the default (50 us).
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    log_path: str
+    stdin_text: str = ""
+    stop_grace_s: float = 20.0
+    timer_slack_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class ProcessStatus:
+    """A process as its agent sees it. `exit_code` is None while it runs; negative is the signal that ended it."""
+
+    name: str
+    pid: int
+    running: bool
+    exit_code: int | None
+    cpu_s: float
+    resident_bytes: int
+
+
+class Host(Protocol):
+    """One host's agent. Calls raise `RunFailedError` if the agent is gone."""
+
+    name: str
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        """Start a process. Raises `StartFailedError` if the executable can't be run."""
+        ...
+
+    def status(self, name: str) -> ProcessStatus:
+        """State and use of a process that this host started (of its whole session, children included)."""
+        ...
+
+    def stop(self, name: str) -> ProcessStatus:
+        """SIGTERM, wait `stop_grace_s`, SIGKILL; its children too. Returns when all are gone. Stopping twice is fine."""
+        ...
+
+    def signal(self, name: str, signal_number: int) -> None:
+        """Send a signal to the process itself (SIGSTOP, SIGCONT, SIGKILL)."""
+        ...
+
+    def free_ports(self, count: int) -> list[int]:
+        """TCP ports free on loopback at this moment, none given twice by one agent."""
+        ...
+
+    def track_directory(self, path: Path) -> None:
+        """A directory to remove when the lease ends without us having removed it (crash clean-up)."""
+        ...
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """What a host is, for disclosure. Sizes in bytes; "" or None where the host does not say."""
+
+    hostname: str
+    kernel: str
+    distribution: str
+    cpu_model: str
+    cpus: int
+    cpu_governor: str
+    memory_bytes: int
+    swap_bytes: int
+    clock_source: str
+    transparent_huge_pages: str
+    cgroup_limits: Mapping[str, str] = field(default_factory=dict)
+    disks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -1,0 +1,77 @@
+"""A run's directory, written as the run goes. `store` is the only package that writes run files.
+
+RUN/                         runs/2026-11-21T03-24-36-quick/
+  run.json                   schema, status (running | finished | failed | interrupted), times, versions
+  campaign.yaml              as given, byte for byte
+  plan.json                  every trial intended, in order
+  environment.json           host, disk, JDKs, tool versions, git commit
+  trials/0001-peak-kafka/
+    trial.json               spec and status, from the first moment
+    seconds.jsonl            appended each second; replaced by seconds.parquet when the trial ends
+    response.hlog ...        HdrHistogram interval logs: response, service, delay, end-to-end by subscription (tags)
+    window.hlog              the measured window's histograms, tagged
+    settings.json            effective server and client settings
+    result.json              the TrialResult
+    logs/                    server and worker logs
+  data/                      server data while a trial runs; removed after it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.systems.api import Distribution, Setting
+from tidegauge.worker.api import SecondFigures, TotalFigures
+
+
+class TrialStore(Protocol):
+    """Where one trial's files go. Every method leaves complete, readable files behind."""
+
+    directory: Path
+    log_directory: Path
+    data_directory: Path
+
+    def second(self, figures: SecondFigures) -> None:
+        """Append one second's figures and interval histograms."""
+        ...
+
+    def settings(self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str]) -> None:
+        """Effective settings as read back."""
+        ...
+
+    def distribution(self, distribution: Distribution) -> None:
+        """Which files were run."""
+        ...
+
+    def finish(self, result: TrialResult, totals: TotalFigures) -> None:
+        """The trial is done: result, window histograms, Parquet."""
+        ...
+
+    def fail(self, reason: str, interrupted: bool) -> None:
+        """The trial ended without a result; what was measured stays."""
+        ...
+
+
+class RunStore(Protocol):
+    """One run's directory."""
+
+    path: Path
+
+    def plan(self, trials: Sequence[TrialSpec]) -> None:
+        """Every trial intended, in order."""
+        ...
+
+    def environment(self, facts: Mapping[str, object]) -> None:
+        """What the run ran on."""
+        ...
+
+    def trial(self, spec: TrialSpec) -> TrialStore:
+        """Open the directory of a trial that begins now."""
+        ...
+
+    def finish(self, status: str, reason: str = "") -> None:
+        """The run has ended: "finished", "failed" or "interrupted"."""
+        ...

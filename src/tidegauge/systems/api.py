@@ -1,0 +1,138 @@
+"""What a messaging system must offer to be measured. One folder in `systems/` implements this; nothing else knows more.
+
+A system package exposes `SYSTEM: System`; `systems.registry` finds packages by their folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tidegauge.fleet.api import Host
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The files of one version of a system, ready to start.
+
+    Attributes:
+        version: what was asked for ("4.3.1") or, for a local directory, what its files say.
+        directory: where the files are.
+        java_home: the Java runtime chosen for it; None for a system that needs none.
+        digest: SHA-256 over the sorted (file name, SHA-256) list: says whether two runs used the same files.
+        source: "maven central", "directory /opt/kafka".
+    """
+
+    system: str
+    version: str
+    directory: Path
+    java_home: Path | None
+    java_version: str
+    digest: str
+    source: str
+
+
+@dataclass(frozen=True)
+class LevelChoice:
+    """A durability level and, where a system has several ways to give it, which ("journal", "bypass")."""
+
+    level: int
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class DeployRequest:
+    """What to start. `settings` are the system's own server settings, which win over Tidegauge's."""
+
+    distribution: Distribution
+    nodes: int
+    choice: LevelChoice
+    data_directory: Path
+    log_directory: Path
+    heap_mb: int
+    direct_memory_mb: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting in force, read back from the running system (never from what we wrote)."""
+
+    scope: str
+    name: str
+    value: str
+    is_default: bool | None = None
+
+
+@dataclass(frozen=True)
+class LevelFinding:
+    """The durability level that the effective settings really give, with the reasoning in words.
+
+    `problems` names each setting that makes it differ from what was asked; empty when it is as asked.
+    """
+
+    level: int | None
+    reasoning: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+Describe = Callable[[list[str]], list[Setting]]
+"""Asks the running system, through its official client, for broker settings and those of the named topics."""
+
+
+class Deployment(Protocol):
+    """A running system that we started. `processes` are names on the host; the first is the one to show."""
+
+    connection: Mapping[str, str]
+    processes: tuple[str, ...]
+    jvm_flags: tuple[str, ...]
+
+    def check_alive(self) -> None:
+        """Raise `StartFailedError` with the cause from the log if a process has ended."""
+        ...
+
+    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
+        """All effective settings that decide durability and the comparison, from the servers themselves."""
+        ...
+
+    def stop(self) -> None:
+        """End all processes and wait for them. Never raises."""
+        ...
+
+
+class System(Protocol):
+    """A messaging system. All methods may be called from any thread."""
+
+    name: str
+    title: str
+    driver: str
+    default_version: str
+
+    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
+        """Fetch (or find in the cache) the files of a version; `report` is told what takes long.
+
+        Raises `UserError` if there is no such version, naming the nearest ones.
+        """
+        ...
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """The durability levels this system can give in this shape, best first."""
+        ...
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        """Topic-level settings that the level needs, in the system's own words."""
+        ...
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        """ "all" or "one": which acknowledgement the producer asks for."""
+        ...
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """Write the configuration and start all processes. Returns before the system is ready."""
+        ...
+
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        """Pure: what level these effective settings give."""
+        ...

@@ -1,0 +1,196 @@
+"""What the load generator tells, as plain data: times in ns of the host's monotonic clock, histograms in ns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidegauge.systems.api import Setting
+from tidegauge.workload.model import Workload
+
+
+@dataclass(frozen=True)
+class WorkerFacts:
+    """The worker process as it introduced itself."""
+
+    pid: int
+    worker_version: str
+    java_version: str
+    java_home: str
+    jvm_flags: tuple[str, ...]
+    heap_bytes_max: int
+    drivers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SubscriptionSecond:
+    """One second of one subscription. `end_to_end` is an encoded HdrHistogram (V2 compressed)."""
+
+    name: str
+    received: int
+    received_bytes: int
+    backlog: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    end_to_end: bytes
+
+
+@dataclass(frozen=True)
+class SecondFigures:
+    """What happened in one second of a trial, by the time it happened. Histograms encoded as above."""
+
+    second: int
+    from_mono_ns: int
+    until_mono_ns: int
+    scheduled_msgs_per_s: float
+    sent: int
+    acked: int
+    failed: int
+    acked_bytes: int
+    in_flight: int
+    blocked_ns: int
+    own_lag_ns_max: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    subscriptions: tuple[SubscriptionSecond, ...]
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    heap_used_bytes: int
+
+
+@dataclass(frozen=True)
+class SubscriptionTotals:
+    """One subscription over the whole trial; `end_to_end` and `window_received` over the measured window."""
+
+    name: str
+    received: int
+    unique: int
+    backlog: int
+    lost: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    corrupt_unattributed: int
+    foreign: int
+    negative_latency: int
+    end_to_end: bytes
+    window_received: int
+    lost_examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WindowFigures:
+    """The measured window, by intended time. `acked_within` counts acknowledgements by when they arrived."""
+
+    from_mono_ns: int
+    until_mono_ns: int
+    intended: int
+    acked: int
+    failed: int
+    acked_bytes: int
+    acked_within: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    own_lag: bytes
+    own_lag_over_tolerance: int
+    blocked_ns: int
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    cpu_wait_ns: int
+
+
+@dataclass(frozen=True)
+class TotalFigures:
+    """Everything the worker knows about a trial."""
+
+    sent: int
+    acked: int
+    failed: int
+    unresolved: int
+    window: WindowFigures
+    subscriptions: tuple[SubscriptionTotals, ...]
+    errors: tuple[tuple[str, str, int], ...]
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    resident_bytes: int
+
+
+@dataclass(frozen=True)
+class LoadOrder:
+    """What a worker is to prepare: the workload on one system."""
+
+    connection: Mapping[str, str]
+    driver: str
+    system: str
+    topic_names: tuple[str, ...]
+    replication_factor: int
+    topic_settings: Mapping[str, str]
+    acks: str
+    workload: Workload
+    msgs_per_s: float
+    trial_id: int
+    seed: int
+    own_lag_tolerance_ms: float
+    consumers_start_paused: bool = False
+
+
+class LoadWorker(Protocol):
+    """A load generator that is up. Every call raises `RunFailedError` if it is gone, with its log."""
+
+    facts: WorkerFacts
+
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
+        """Seconds for one message there and back on a throw-away topic; `RunFailedError` with the cause if it can't."""
+        ...
+
+    def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
+        """Effective settings through the official client."""
+        ...
+
+    def prepare(self, order: LoadOrder) -> list[Setting]:
+        """Create topics and clients. Returns what the clients were really given."""
+        ...
+
+    def start(self, in_s: float = 0.1) -> int:
+        """Begin the schedule shortly; returns its first instant (monotonic ns)."""
+        ...
+
+    def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
+        """New total rate from an instant on (0 = now)."""
+        ...
+
+    def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
+        """Set the measured window, by intended time (until 0 = open)."""
+        ...
+
+    def pause_consumers(self, subscriptions: list[str]) -> None:
+        """Stop delivery to these subscriptions (empty = all)."""
+        ...
+
+    def resume_consumers(self, subscriptions: list[str]) -> None:
+        """Undo `pause_consumers`."""
+        ...
+
+    def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
+        """Per-second figures as they come; ends when the trial is finished."""
+        ...
+
+    def stop_producers(self, grace_s: float) -> int:
+        """No more messages; returns how many still have no outcome after the grace period."""
+        ...
+
+    def totals(self) -> TotalFigures:
+        """Totals so far. Asking changes nothing."""
+        ...
+
+    def finish(self, delete_topics: bool) -> None:
+        """Close the clients of this trial."""
+        ...
+
+    def close(self) -> None:
+        """End the worker process. Never raises."""
+        ...

@@ -1,0 +1,78 @@
+"""The workload: what is sent, by whom, to whom, and how the clients are set. Parsed once, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Arrival(StrEnum):
+    """How intended send times are spaced."""
+
+    UNIFORM = "uniform"
+    POISSON = "poisson"
+    CLOSED_LOOP = "closed-loop"
+
+
+class Keys(StrEnum):
+    """How message keys are chosen."""
+
+    NONE = "none"
+    ROUND_ROBIN = "round-robin"
+    RANDOM = "random"
+
+
+class Compression(StrEnum):
+    """Batch compression by the producer's client."""
+
+    NONE = "none"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    GZIP = "gzip"
+
+
+HEADER_BYTES = 48
+MESSAGE_BYTES_MAX = 1 << 20
+
+
+@dataclass(frozen=True)
+class Payload:
+    """Message values. `message_bytes` counts the header; `random_share` 0..1 of the body can't be compressed."""
+
+    message_bytes: int = 1024
+    random_share: float = 1.0
+    file: str = ""
+    pool_bodies: int = 256
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """The neutral block: the same client behaviour for every system compared."""
+
+    batch_bytes_max: int = 131072
+    batch_delay_ms_max: float = 1.0
+    compression: Compression = Compression.NONE
+    in_flight_messages_max: int = 5000
+    receive_queue_messages: int = 5000
+    connections_per_broker: int = 1
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Topics, partitions, subscriptions, producers, consumers (the last two for each topic / subscription)."""
+
+    topics: int = 1
+    partitions: int = 1
+    producers: int = 1
+    subscriptions: int = 1
+    consumers: int = 1
+    payload: Payload = field(default_factory=Payload)
+    keys: Keys = Keys.NONE
+    distinct_keys: int = 10_000
+    arrival: Arrival = Arrival.UNIFORM
+    client: ClientSettings = field(default_factory=ClientSettings)
+    producer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By system name: the client's own settings, which win over the neutral block."""
+    consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

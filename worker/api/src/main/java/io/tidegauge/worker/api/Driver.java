@@ -1,0 +1,35 @@
+package io.tidegauge.worker.api;
+
+import java.util.List;
+
+/**
+ * One messaging system as the engine sees it. Methods of this interface are called from one thread at a time; producers and
+ * consumers that it made are used by others meanwhile.
+ */
+public interface Driver extends AutoCloseable {
+  /** Creates the topics and returns when every partition can be written to. */
+  void createTopics(List<TopicSpec> topics) throws DriverException;
+
+  /** Deletes the topics; those that do not exist are no error. */
+  void deleteTopics(List<String> names) throws DriverException;
+
+  /** Settings in force in the running system: its brokers and the named topics. Read from it, never from what we wrote. */
+  List<EffectiveSetting> describe(List<String> topics) throws DriverException;
+
+  MessageProducer createProducer(ProducerSpec spec) throws DriverException;
+
+  /** The consumer begins to deliver to the sink at once, unless {@code spec.startPaused()}. */
+  MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) throws DriverException;
+
+  /** What the clients made so far were really given: scopes "producer" and "consumer". */
+  List<EffectiveSetting> clientSettings();
+
+  /**
+   * True if the client keeps a reference to the value array until its acknowledgement; the engine then gives every message
+   * in flight an array of its own. False if {@link MessageProducer#send} has copied it on return.
+   */
+  boolean retainsValue();
+
+  @Override
+  void close();
+}
