@@ -1,0 +1,55 @@
+# `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help quick test test-fast test-java check format build proto wheel clean
+
+PYTHON := .venv/bin/python
+WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name '*.java' -o -name 'pom.xml' -o -name '*.proto' \
+	-o -path '*/resources/*' -type f \) -print 2>/dev/null)
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+quick: .tools/worker-built ## Set up, then measure Kafka and Pulsar side by side (about 4 minutes once cached)
+	@.venv/bin/tidegauge quick
+
+test: .tools/worker-built test-java ## Set up, then run all tests (real servers; root-only ones where you are root)
+	$(PYTHON) -m pytest
+
+test-fast: .tools/worker-built ## Unit and simulated tests only
+	$(PYTHON) -m pytest tests/unit tests/simulated
+
+test-java: .tools/worker-built ## The worker's own tests
+	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml verify
+
+check: .venv/.ready ## ruff, mypy --strict, Spotless, Error Prone
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -Pcheck -DskipTests verify
+
+format: .venv/.ready ## Put Python and Java into the project's format
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -Pcheck spotless:apply
+
+build: .tools/worker-built ## Python environment and worker, nothing run
+
+proto: .venv/.ready ## Regenerate the Python side of proto/worker.proto
+	$(PYTHON) scripts/generate_proto.py
+
+wheel: .tools/worker-built ## A wheel that carries the worker: pip install is all its user needs
+	$(PYTHON) scripts/build_wheel.py
+
+clean: ## Remove what was built (caches of servers and runs stay)
+	rm -rf .venv .tools build dist
+	find worker -name target -type d -prune -exec rm -rf {} +
+
+.venv/.ready: pyproject.toml uv.lock scripts/bootstrap.sh
+	@scripts/bootstrap.sh
+	@touch $@
+
+.tools/worker-built: .venv/.ready $(WORKER_SOURCES)
+	@echo "Building the worker (Java) ..."
+	@$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -DskipTests package
+	@mkdir -p .tools && touch $@

@@ -1,0 +1,55 @@
+"""Builds dist/tidegauge-*.whl with the worker's jars and the ready campaigns inside.
+
+The jars are staged below src/tidegauge/_worker only while the wheel is made, so that a checkout never runs stale ones.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src/tidegauge"
+
+
+def stage() -> None:
+    """Copy jars and campaigns into the package."""
+    core = ROOT / "worker/app/target/dist/core"
+    shutil.copytree(core, PACKAGE / "_worker/core")
+    for services in sorted(ROOT.glob("worker/*/src/main/resources/META-INF/services/*DriverFactory")):
+        module = services.relative_to(ROOT / "worker").parts[0]
+        driver = "null" if module == "nulldriver" else module
+        shutil.copytree(ROOT / "worker" / module / "target/dist", PACKAGE / "_worker" / driver)
+    shutil.copytree(ROOT / "campaigns", PACKAGE / "_campaigns")
+    shutil.copytree(ROOT / "workloads", PACKAGE / "_workloads")
+
+
+def unstage() -> None:
+    """Remove what `stage` copied."""
+    for name in ("_worker", "_campaigns", "_workloads"):
+        shutil.rmtree(PACKAGE / name, ignore_errors=True)
+
+
+def main() -> int:
+    """Build; returns the builder's exit code."""
+    uv = shutil.which("uv", path=f"{ROOT / '.tools/uv/bin'}:{Path(sys.prefix) / 'bin'}") or shutil.which("uv")
+    if uv is None:
+        print("uv is missing: run `make build` first.", file=sys.stderr)
+        return 1
+    unstage()
+    try:
+        stage()
+        code = subprocess.run(
+            [uv, "build", "--quiet", "--wheel", "--out-dir", ROOT / "dist", ROOT], check=False
+        ).returncode
+    finally:
+        unstage()
+    for wheel in sorted((ROOT / "dist").glob("*.whl")):
+        print(f"{wheel.relative_to(ROOT)}  {wheel.stat().st_size / 1e6:.0f} MB")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""Keeps the style that CONTRIBUTING.md states: lengths, boundaries, who may print and write."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src/tidegauge"
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+JAVA_METHOD_LINES_MAX = 70
+
+PURE = ("statistics", "durability", "search", "experiments")
+IO_MODULES = {"subprocess", "socket", "shutil", "tempfile", "os", "grpc", "requests", "urllib"}
+
+
+def python_files() -> list[Path]:
+    return [path for path in PACKAGE.rglob("*.py") if "generated" not in path.parts and "_worker" not in path.parts]
+
+
+def java_files() -> list[Path]:
+    return [path for path in (ROOT / "worker").rglob("*.java") if "target" not in path.parts]
+
+
+def imports_of(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def long_functions(source: str, lines_max: int) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > lines_max:
+                found.append(f"{node.name} ({lines} lines)")
+    return found
+
+
+def crossed_boundary(path: Path, name: str) -> str:
+    """Why a file at `path` (relative to the package) may not import `name`; "" if it may."""
+    here = path.parts[0]
+    if not name.startswith("tidegauge"):
+        module = name.split(".", maxsplit=1)[0]
+        return f"{here} is pure: no {module}" if here in PURE and module in IO_MODULES else ""
+    parts = name.split(".")
+    there = parts[1] if len(parts) > 1 else ""
+    if there == "cli" and here != "cli":
+        return "nothing imports cli"
+    if there == "systems" and len(parts) > 2 and not (PACKAGE / "systems" / f"{parts[2]}.py").is_file():
+        own = here == "systems" and len(path.parts) > 2 and path.parts[1] == parts[2]
+        return "" if own else "a system's folder is known to the registry only"
+    if there == "worker" and "generated" in parts and here != "worker":
+        return "worker.proto is known to the worker client only"
+    return ""
+
+
+def test_python_files_are_short() -> None:
+    long = {
+        str(p.relative_to(ROOT)): n for p in python_files() if (n := len(p.read_text().splitlines())) > FILE_LINES_MAX
+    }
+    assert long == {}
+
+
+def test_java_files_are_short() -> None:
+    long = {
+        str(p.relative_to(ROOT)): n for p in java_files() if (n := len(p.read_text().splitlines())) > FILE_LINES_MAX
+    }
+    assert long == {}
+
+
+def test_python_functions_fit_a_screen() -> None:
+    long = {
+        str(p.relative_to(ROOT)): f for p in python_files() if (f := long_functions(p.read_text(), FUNCTION_LINES_MAX))
+    }
+    assert long == {}
+
+
+JAVA_METHOD = re.compile(r"^  (?!\s|//|\*|@|return|record).*\)\s*(throws [\w, .]+)?\s*\{$")
+
+
+def long_java_methods(source: str, lines_max: int) -> list[str]:
+    """Methods of top-level classes in google-java-format: they open at two spaces and close at two spaces."""
+    found, opened = [], None
+    for number, line in enumerate(source.splitlines(), 1):
+        if opened is None and JAVA_METHOD.match(line):
+            opened = number
+        elif opened is not None and line == "  }":
+            if number - opened + 1 > lines_max:
+                found.append(f"line {opened} ({number - opened + 1} lines)")
+            opened = None
+    return found
+
+
+def test_java_methods_fit_a_screen() -> None:
+    long = {
+        str(p.relative_to(ROOT)): f
+        for p in java_files()
+        if (f := long_java_methods(p.read_text(), JAVA_METHOD_LINES_MAX))
+    }
+    assert long == {}
+
+
+def test_no_import_crosses_a_boundary() -> None:
+    crossed = [
+        f"{path.relative_to(ROOT)}: {name}: {why}"
+        for path in python_files()
+        for name in imports_of(path.read_text())
+        if (why := crossed_boundary(path.relative_to(PACKAGE), name))
+    ]
+    assert crossed == []
+
+
+def prints(source: str) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def test_only_cli_prints() -> None:
+    assert [str(p.relative_to(ROOT)) for p in python_files() if "cli" not in p.parts and prints(p.read_text())] == []
+
+
+def test_nothing_is_left_undone() -> None:
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
+    left = [str(p.relative_to(ROOT)) for p in [*python_files(), *java_files()] if marks.search(p.read_text())]
+    assert left == []
+
+
+class TestTheChecksCanFail:
+    """Every check has a case in which it fails."""
+
+    def test_long_function(self) -> None:
+        body = "def f():\n" + "    x = 1\n" * 5
+        assert long_functions(body, 5) == ["f (6 lines)"]
+        assert long_functions(body, 6) == []
+
+    def test_long_java_method(self) -> None:
+        source = "class A {\n  void f() {\n" + "    x();\n" * 4 + "  }\n}\n"
+        assert long_java_methods(source, 5) == ["line 2 (6 lines)"]
+        assert long_java_methods(source, 6) == []
+
+    @pytest.mark.parametrize(
+        ("path", "name"),
+        [
+            ("report/x.py", "tidegauge.cli.main"),
+            ("campaign/x.py", "tidegauge.systems.kafka"),
+            ("systems/kafka/x.py", "tidegauge.systems.pulsar.config"),
+            ("statistics/x.py", "subprocess"),
+            ("campaign/x.py", "tidegauge.worker.generated.worker_pb2"),
+        ],
+    )
+    def test_crossing(self, path: str, name: str) -> None:
+        assert crossed_boundary(Path(path), name)
+
+    @pytest.mark.parametrize(
+        ("path", "name"),
+        [
+            ("cli/x.py", "tidegauge.cli.main"),
+            ("systems/kafka/x.py", "tidegauge.systems.kafka.config"),
+            ("campaign/x.py", "tidegauge.systems.registry"),
+            ("fleet/x.py", "subprocess"),
+            ("worker/client.py", "tidegauge.worker.generated.worker_pb2"),
+        ],
+    )
+    def test_allowed(self, path: str, name: str) -> None:
+        assert crossed_boundary(Path(path), name) == ""
+
+    def test_print(self) -> None:
+        assert prints("print('x')")
+        assert not prints("console.log('x')")
