@@ -18,6 +18,8 @@ class TrialSpec:
         trial_id: unique in its run and fit for a directory name: "0001-peak-kafka".
         system: "kafka@4.3.1".
         block: repetition number, from 0.
+        rate_rule: the rate as the campaign words it ("50% of lowest peak"); in a plan, where `msgs_per_s` is not known
+            yet, it tells a trial that waits for its rate from a closed loop (whose `workload.arrival` says so).
     """
 
     trial_id: str
@@ -33,6 +35,7 @@ class TrialSpec:
     warmup_s_max: float
     measure_s: float
     drain_s_max: float
+    rate_rule: str = ""
 
 
 @dataclass(frozen=True)

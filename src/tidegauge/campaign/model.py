@@ -1,0 +1,61 @@
+"""A campaign as frozen objects: what `campaign/parse.py` makes of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidegauge.config.fields import Fields
+from tidegauge.systems.api import LevelChoice
+from tidegauge.workload.model import Workload
+
+
+@dataclass(frozen=True)
+class SystemChoice:
+    """One system to measure.
+
+    Attributes:
+        version: "4.3.1", a directory ("/opt/kafka"), or "" for the default that Tidegauge is tested with.
+        settings: the system's own server settings, which win over Tidegauge's.
+        producer, consumer: the client's own settings, which win over the neutral ones of the workload.
+        heap_mb, direct_memory_mb: for each node's JVM, MiB.
+    """
+
+    name: str
+    version: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
+    heap_mb: int = 1024
+    direct_memory_mb: int = 1024
+
+
+@dataclass(frozen=True)
+class ExperimentChoice:
+    """One experiment with its options (an object of that experiment's own model)."""
+
+    name: str
+    options: Fields
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What to measure: systems x experiments, repeated in blocks. `source_path` is the file it came from.
+
+    `data_directory` is where servers keep their data ("" = in the run's directory). `overrides` are the command-line
+    options that replaced values of the file, as the user gave them.
+    """
+
+    name: str
+    description: str
+    systems: tuple[SystemChoice, ...]
+    durability: LevelChoice
+    nodes: int
+    workload: Workload
+    experiments: tuple[ExperimentChoice, ...]
+    repeat: int
+    seed: int
+    data_directory: str
+    source_path: Path
+    overrides: Mapping[str, str] = field(default_factory=dict)

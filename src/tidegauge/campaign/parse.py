@@ -1,0 +1,229 @@
+"""A campaign file -> `Campaign`. Every problem in it is found in one go, each shown with its file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
+from tidegauge.config.fields import Fields, Settings, Size, size_between
+from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
+from tidegauge.config.validate import keys_of, validate
+from tidegauge.errors import UserError, nearest
+from tidegauge.experiments.registry import experiments
+from tidegauge.systems.api import LevelChoice
+from tidegauge.workload.model import Workload
+from tidegauge.workload.parse import parse_workload, read_workload
+
+_MIB = 1 << 20
+
+
+class _CampaignFields(Fields):
+    """The keys at the top of a campaign. Those that may be written in several ways are checked one by one below."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+    description: str = ""
+    systems: list[Any] = Field(min_length=1)
+    durability: Any = 3
+    nodes: Annotated[int, Field(ge=1, le=100)] = 1
+    workload: Any = Field(default_factory=dict)
+    experiments: list[Any] = Field(min_length=1)
+    repeat: Annotated[int, Field(ge=1, le=1000)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    data_directory: str = ""
+
+
+class _SystemFields(Fields):
+    name: str
+    version: str = ""
+    settings: Settings = Field(default_factory=dict)
+    producer: Settings = Field(default_factory=dict)
+    consumer: Settings = Field(default_factory=dict)
+    heap: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] = 1024 * _MIB
+    direct_memory: Annotated[Size, AfterValidator(size_between("64MiB", "1024GiB"))] = 1024 * _MIB
+
+
+class _DurabilityFields(Fields):
+    level: Annotated[int, Field(ge=1, le=4)] = 3
+    form: str = ""
+
+
+def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Sequence[str]) -> Campaign:
+    """Read and check a campaign.
+
+    Args:
+        path: the YAML file.
+        overrides: values from the command line that replace the file's, by its keys: "durability": 4 or
+            {"level": 4, "form": "bypass"}, "systems": ["kafka@4.3.1"], "repeat": 3, "data-directory": "/mnt/disk".
+        system_names: the systems that Tidegauge knows.
+
+    Raises:
+        UserError: with every problem, each on a line of its own.
+    """
+    source = read_source(path, "campaign")
+    _apply(source, overrides)
+    top = validate(_CampaignFields, source.data, source, ())
+    sources = [source]
+    systems = [_system(item, source, ("systems", i), system_names) for i, item in enumerate(_list(source, "systems"))]
+    durability = _durability(source)
+    chosen = _experiments(source)
+    workload = _workload(source, sources)
+    _check_duplicates(systems, source)
+    nodes = source.data.get("nodes", 1)
+    if isinstance(nodes, int) and nodes > 1:
+        source.complain(("nodes",), f"'{nodes}': this version starts one node of each system only; use 1")
+    raise_problems(sources, "campaign")
+    if top is None or durability is None or workload is None:
+        raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
+    return Campaign(
+        name=top.name,
+        description=top.description.strip(),
+        systems=tuple(system for system in systems if system is not None),
+        durability=durability,
+        nodes=top.nodes,
+        workload=workload,
+        experiments=tuple(chosen),
+        repeat=top.repeat,
+        seed=top.seed,
+        data_directory=top.data_directory,
+        source_path=path,
+        overrides={key: str(value) for key, value in overrides.items()},
+    )
+
+
+def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
+    for key, value in overrides.items():
+        source.data[key] = value
+        source.overridden[key] = f"--{key}"
+
+
+def _list(source: Source, key: str) -> list[Any]:
+    value = source.data.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> SystemChoice | None:
+    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping."""
+    if isinstance(item, str):
+        name, separator, version = item.partition("@")
+        if separator and not version:
+            source.complain(at, f"'{item}': a version must follow the '@', such as {name}@4.3.1")
+            return None
+        item = {"name": name, "version": version}
+    if not isinstance(item, dict):
+        source.complain(at, f"must be a system such as {' or '.join(known)}, with a version if you like: kafka@4.3.1")
+        return None
+    if isinstance(item.get("version"), int | float) and not isinstance(item.get("version"), bool):
+        source.complain(
+            (*at, "version"), f"'{item['version']}': put the version in quotes, else YAML takes it for a number"
+        )
+        return None
+    fields = validate(_SystemFields, item, source, at)
+    if fields is None:
+        return None
+    if fields.name not in known:
+        source.complain(
+            (*at, "name"),
+            f"unknown system '{fields.name}'{nearest(fields.name, list(known))}; known: {', '.join(known)}",
+        )
+        return None
+    return SystemChoice(
+        name=fields.name,
+        version=fields.version,
+        settings=fields.settings,
+        producer=fields.producer,
+        consumer=fields.consumer,
+        heap_mb=fields.heap // _MIB,
+        direct_memory_mb=fields.direct_memory // _MIB,
+    )
+
+
+def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) -> None:
+    seen: set[tuple[str, str]] = set()
+    for index, system in enumerate(systems):
+        if system is None:
+            continue
+        key = (system.name, system.version)
+        if key in seen:
+            shown = "@".join(part for part in key if part)
+            source.complain(("systems", index), f"'{shown}' is listed twice; use 'repeat' for repeated trials")
+        seen.add(key)
+
+
+def _durability(source: Source) -> LevelChoice | None:
+    value = source.data.get("durability", 3)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= 4:
+            source.complain(("durability",), f"'{value}': must be a durability level from 1 to 4")
+            return None
+        return LevelChoice(value)
+    if not isinstance(value, dict):
+        source.complain(("durability",), f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'")
+        return None
+    fields = validate(_DurabilityFields, value, source, ("durability",))
+    return LevelChoice(fields.level, fields.form) if fields else None
+
+
+def _experiments(source: Source) -> list[ExperimentChoice]:
+    chosen: list[ExperimentChoice] = []
+    earlier: list[str] = []
+    for index, item in enumerate(_list(source, "experiments")):
+        choice = _experiment(item, source, ("experiments", index), earlier)
+        if choice:
+            chosen.append(choice)
+        name = item.get("name") if isinstance(item, dict) else item
+        earlier.append(str(name))
+    return chosen
+
+
+def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
+    """`peak`, or a mapping of its name and options."""
+    known = experiments()
+    if isinstance(item, str):
+        item = {"name": item}
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        source.complain(at, f"must be an experiment ({', '.join(known)}), or a mapping with its 'name' and options")
+        return None
+    name = item["name"]
+    if name not in known:
+        source.complain(
+            (*at, "name"), f"unknown experiment '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
+        )
+        return None
+    model = known[name].options
+    options = validate(model, {key: value for key, value in item.items() if key != "name"}, source, at)
+    if options is None:
+        return None
+    objection = known[name].objection(options, earlier)
+    if objection:
+        source.complain(at, objection)
+        return None
+    return ExperimentChoice(name, options)
+
+
+def _workload(source: Source, sources: list[Source]) -> Workload | None:
+    """Inline keys, or the path of a file, sought beside the campaign, in its project, and in the current directory."""
+    value = source.data.get("workload", {})
+    if isinstance(value, dict):
+        return parse_workload(value, source, ("workload",))
+    if not isinstance(value, str):
+        source.complain(("workload",), "must hold the workload's keys, or name a file such as workloads/1kib.yaml")
+        return None
+    beside = source.path.parent
+    places = [beside / value, beside.parent / value, Path.cwd() / value]
+    for place in places:
+        if place.is_file():
+            workload, own_source = read_workload(place)
+            sources.append(own_source)
+            return workload
+    looked = ", ".join(str(place) for place in dict.fromkeys(places))
+    source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
+    return None
+
+
+def campaign_keys() -> list[str]:
+    """The keys at the top of a campaign file, for help texts and tests."""
+    return keys_of(_CampaignFields)

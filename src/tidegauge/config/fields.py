@@ -1,0 +1,98 @@
+"""The field types that configuration models are made of. Keys are written with hyphens: `message-size`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+
+from tidegauge.config.units import Rate, parse_duration_s, parse_rate, parse_size_bytes
+from tidegauge.errors import nearest
+
+_Member = TypeVar("_Member", bound=StrEnum)
+
+
+class Fields(BaseModel):
+    """Base of every configuration model: unknown keys and wrong types are errors, values never change."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        alias_generator=lambda name: name.replace("_", "-"),
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+def duration_between(low: str, high: str) -> Callable[[float], float]:
+    """A check that a duration in seconds lies between two durations, which are given as text so that messages fit."""
+    low_s, high_s = parse_duration_s(low), parse_duration_s(high)
+
+    def check(value_s: float) -> float:
+        if not low_s <= value_s <= high_s:
+            raise ValueError(f"must be from {low} to {high}")
+        return value_s
+
+    return check
+
+
+def size_between(low: str, high: str) -> Callable[[int], int]:
+    """The same for a size in bytes."""
+    low_bytes, high_bytes = parse_size_bytes(low), parse_size_bytes(high)
+
+    def check(size_bytes: int) -> int:
+        if not low_bytes <= size_bytes <= high_bytes:
+            raise ValueError(f"must be from {low} to {high}")
+        return size_bytes
+
+    return check
+
+
+def member_of(kind: type[_Member], without: frozenset[str] = frozenset()) -> Callable[[Any], _Member]:
+    """A parser of a named choice; `without` are members that a file may not ask for."""
+    allowed = [member.value for member in kind if member.value not in without]
+
+    def parse(value: Any) -> _Member:
+        if isinstance(value, kind):
+            return value
+        if not isinstance(value, str) or value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), allowed)}")
+        return kind(value)
+
+    return parse
+
+
+def parse_settings(value: Any) -> dict[str, str]:
+    """A mapping of a system's own settings. Numbers and true/false become text as that system writes them."""
+    if not isinstance(value, dict):
+        raise ValueError("must be a mapping of the system's own settings, 'name: value'")
+    settings = {}
+    for name, setting in value.items():
+        if isinstance(setting, bool):
+            settings[name] = "true" if setting else "false"
+        elif isinstance(setting, str | int | float):
+            settings[name] = str(setting)
+        else:
+            raise ValueError(f"the setting '{name}' must be one value: text, a number, true or false")
+    return settings
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration_s)]
+"""Seconds, from "30s"."""
+
+Size = Annotated[int, BeforeValidator(parse_size_bytes)]
+"""Bytes, from "1KiB"."""
+
+OfferedRate = Annotated[Rate, BeforeValidator(parse_rate)]
+"""A `Rate`, from 20000, "20k" or "50% of lowest peak"."""
+
+Settings = Annotated[dict[str, str], BeforeValidator(parse_settings)]
+"""A system's own settings."""
+
+WarmUpMin = Annotated[Duration, AfterValidator(duration_between("1s", "1h"))]
+WarmUpMax = Annotated[Duration, AfterValidator(duration_between("1s", "2h"))]
+MeasureTime = Annotated[Duration, AfterValidator(duration_between("1s", "24h"))]
+DrainMax = Annotated[Duration, AfterValidator(duration_between("1s", "1h"))]

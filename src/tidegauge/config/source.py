@@ -1,0 +1,189 @@
+"""A YAML file as plain data together with the line of every key, and what is wrong with it.
+
+Data and lines are kept apart: a path such as ("experiments", 1, "measure") finds both. The file is composed to nodes
+and built from these, because that is the only way to see duplicate keys with the lines of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+
+from tidegauge.errors import UserError
+
+KeyPath = tuple[str | int, ...]
+
+_FILE_BYTES_MAX = 1 << 20
+_DEPTH_MAX = 32
+_NODES_MAX = 20_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a file. `where` is "file:line" or the command-line option that brought the value."""
+
+    where: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+@dataclass
+class Source:
+    """A parsed file. `overridden` names, by top-level key, the command-line option that replaced the file's value."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[KeyPath, int]
+    problems: list[Problem] = field(default_factory=list)
+    overridden: dict[str, str] = field(default_factory=dict)
+
+    def line_of(self, key_path: KeyPath) -> int:
+        """Line of the key, or of the nearest thing around it that the file has."""
+        for length in range(len(key_path), 0, -1):
+            if key_path[:length] in self.lines:
+                return self.lines[key_path[:length]]
+        return 1
+
+    def complain(self, key_path: KeyPath, text: str) -> None:
+        """Note a problem at a key."""
+        if key_path and key_path[0] in self.overridden:
+            where, line = self.overridden[str(key_path[0])], 0
+        else:
+            line = self.line_of(key_path)
+            where = f"{self.path}:{line}"
+        shown = show_path(key_path)
+        self.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
+
+
+def show_path(key_path: KeyPath) -> str:
+    """("experiments", 1, "rate") as "experiments[1].rate"."""
+    text = ""
+    for part in key_path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def read_source(path: Path, what: str) -> Source:
+    """Read a YAML mapping. `what` names it in messages: "campaign", "workload". Raises `UserError` if unreadable."""
+    text = _read_text(path, what)
+    try:
+        root = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise UserError(
+            f"{path}:{line}: this is not valid YAML: {error.problem or error.context}.",
+            "Mend that line: most often it is the indentation, a missing ':' or an unclosed quote.",
+        ) from error
+    except YAMLError as error:
+        raise UserError(f"{path}:1: this is not valid YAML: {_first_line(error)}.", "Mend the file.") from error
+    if root is None:
+        raise UserError(f"{path}:1: the {what} file is empty.", f"Write a {what}; campaigns/quick.yaml is an example.")
+    if not isinstance(root, MappingNode):
+        raise UserError(
+            f"{path}:{root.start_mark.line + 1}: a {what} file must hold keys and values, not {_kind(root)}.",
+            f"Write a {what} as 'key: value' lines; campaigns/quick.yaml is an example.",
+        )
+    source = Source(path, {}, {})
+    source.data = _Builder(source).mapping(root, (), 0)
+    return source
+
+
+def raise_problems(sources: Sequence[Source], what: str) -> None:
+    """Raise one `UserError` that shows every problem on a line of its own; nothing if there are none."""
+    problems = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
+    if not problems:
+        return
+    hint = f"Mend the {what} and start again; docs/reference.md lists every key."
+    if len(problems) == 1:
+        raise UserError(str(problems[0]), hint)
+    listed = "\n".join(f"  {problem}" for problem in problems)
+    raise UserError(f"{len(problems)} problems in the {what}:\n{listed}", hint)
+
+
+class _Builder:
+    """Turns nodes into data, noting lines and duplicate keys on the way."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._yaml = YAML(typ="safe", pure=True)
+        self._nodes = 0
+
+    def mapping(self, node: MappingNode, at: KeyPath, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            key = key_node.value if isinstance(key_node.value, str) else ""
+            if not key:
+                self._note(line, at, "a key must be plain text")
+                continue
+            here = (*at, key)
+            if key in data:
+                first = self._source.lines[here]
+                self._note(line, here, f"the key '{key}' is given twice (first on line {first}); keep one")
+                continue
+            self._source.lines[here] = line
+            data[key] = self.value(value_node, here, depth + 1)
+        return data
+
+    def value(self, node: Node, at: KeyPath, depth: int) -> Any:
+        self._nodes += 1
+        if depth > _DEPTH_MAX or self._nodes > _NODES_MAX:
+            line = node.start_mark.line + 1
+            raise UserError(
+                f"{self._source.path}:{line}: the file is nested too deeply or refers to itself.",
+                "Write the values out instead of using anchors (&name, *name).",
+            )
+        if isinstance(node, MappingNode):
+            return self.mapping(node, at, depth)
+        if isinstance(node, SequenceNode):
+            for index, item in enumerate(node.value):
+                self._source.lines[(*at, index)] = item.start_mark.line + 1
+            return [self.value(item, (*at, index), depth + 1) for index, item in enumerate(node.value)]
+        try:
+            return self._yaml.constructor.construct_object(node)
+        except (YAMLError, ValueError):
+            self._note(node.start_mark.line + 1, at, f"'{node.value}' can't be read as a value")
+            return None
+
+    def _note(self, line: int, at: KeyPath, text: str) -> None:
+        shown = show_path(at)
+        where = f"{self._source.path}:{line}"
+        self._source.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
+
+
+def _read_text(path: Path, what: str) -> str:
+    try:
+        if path.stat().st_size > _FILE_BYTES_MAX:
+            raise UserError(f"{path}: larger than 1 MiB, so it is no {what} file.", "Check the path.")
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{path}: there is no such {what} file.", "Check the path; campaigns/ has ready ones."
+        ) from error
+    except IsADirectoryError as error:
+        raise UserError(f"{path}: this is a directory, not a {what} file.", "Name a .yaml file in it.") from error
+    except PermissionError as error:
+        raise UserError(f"{path}: no permission to read this {what} file.", "Change its permissions.") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not a text file in UTF-8.", "Check the path, or save it as UTF-8.") from error
+    except OSError as error:
+        raise UserError(f"{path}: can't be read: {error.strerror}.", "Check the path.") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _kind(node: Node) -> str:
+    return "a list" if isinstance(node, SequenceNode) else "a single value"

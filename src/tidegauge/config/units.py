@@ -1,0 +1,111 @@
+"""Quantities as people write them in campaign files: durations, sizes, rates. Every parser raises ValueError.
+
+The messages say what is allowed, so that whoever knows the file and the line can show them as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_DURATION_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SIZE_UNITS_BYTES = {
+    "b": 1,
+    "": 1,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+}
+_RATE_FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?lowest\s+peak")
+
+DURATION_HELP = "a duration with its unit, such as 500ms, 30s, 5m or 2h"
+SIZE_HELP = "a size such as 100B, 1KiB or 1MiB"
+RATE_HELP = "messages a second such as 20000 or 20k, or a share such as '50% of lowest peak'"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """An offered rate: either absolute, or a share (0 to 1) of the lowest measured peak of the systems compared."""
+
+    msgs_per_s: float | None = None
+    share_of_lowest_peak: float | None = None
+
+    def __str__(self) -> str:
+        if self.share_of_lowest_peak is not None:
+            return f"{self.share_of_lowest_peak * 100:g}% of lowest peak"
+        return f"{self.msgs_per_s:g} msg/s"
+
+
+def parse_duration_s(value: object) -> float:
+    """Seconds from "30s", "500ms", "5m", "2h". A bare number is refused: its unit would be a guess."""
+    if isinstance(value, bool) or not isinstance(value, str):
+        raise ValueError(f"must be {DURATION_HELP}")
+    number, unit = _split(value, f"must be {DURATION_HELP}")
+    if unit not in _DURATION_UNITS_S:
+        raise ValueError(f"must be {DURATION_HELP}")
+    return number * _DURATION_UNITS_S[unit]
+
+
+def parse_size_bytes(value: object) -> int:
+    """Bytes from "1KiB", "100B", "1.5MiB" or a whole number of bytes."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            raise ValueError(f"must be {SIZE_HELP}")
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"must be {SIZE_HELP}")
+    number, unit = _split(value, f"must be {SIZE_HELP}")
+    factor = _SIZE_UNITS_BYTES.get(unit.lower())
+    if factor is None:
+        raise ValueError(f"must be {SIZE_HELP}")
+    size_bytes = number * factor
+    if size_bytes != int(size_bytes):
+        raise ValueError("must be a whole number of bytes")
+    return int(size_bytes)
+
+
+def parse_rate(value: object) -> Rate:
+    """A `Rate` from 20000, "20k", "1.5M" or "50% of lowest peak"."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"must be {RATE_HELP}")
+    if isinstance(value, int | float):
+        return _absolute(float(value))
+    share = _SHARE.fullmatch(" ".join(value.lower().split()))
+    if share:
+        fraction = float(share.group(1)) / 100
+        if not 0 < fraction <= 2:
+            raise ValueError("must be a share above 0% and at most 200% of the lowest peak")
+        return Rate(share_of_lowest_peak=fraction)
+    number, unit = _split(value, f"must be {RATE_HELP}")
+    factor = _RATE_FACTORS.get(unit.lower())
+    if factor is None:
+        raise ValueError(f"must be {RATE_HELP}")
+    return _absolute(number * factor)
+
+
+def round_to_two_digits(rate: float) -> float:
+    """Two significant digits, so that a rate derived from a noisy peak reads as what it is: a chosen round figure."""
+    if rate <= 0:
+        return rate
+    step: float = 10.0 ** (math.floor(math.log10(rate)) - 1)
+    return float(f"{round(rate / step) * step:.10g}")
+
+
+def _absolute(msgs_per_s: float) -> Rate:
+    if not math.isfinite(msgs_per_s) or msgs_per_s <= 0:
+        raise ValueError("must be above 0")
+    return Rate(msgs_per_s=msgs_per_s)
+
+
+def _split(text: str, complaint: str) -> tuple[float, str]:
+    match = _QUANTITY.fullmatch(text.strip())
+    if not match:
+        raise ValueError(complaint)
+    return float(match.group(1)), match.group(2)
