@@ -59,7 +59,7 @@ class Host(Protocol):
         ...
 
     def stop(self, name: str) -> ProcessStatus:
-        """SIGTERM, wait `stop_grace_s`, SIGKILL; its children too. Returns when all are gone. Stopping twice is fine."""
+        """SIGTERM, wait `stop_grace_s`, SIGKILL; its children too. Returns when all are gone. Twice is fine."""
         ...
 
     def signal(self, name: str, signal_number: int) -> None:

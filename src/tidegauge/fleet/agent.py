@@ -1,0 +1,237 @@
+"""A host's agent: starts, follows and ends processes for a controller, and outlives it just long enough to clean up.
+
+Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks `wire` on standard input
+and output. It ends everything it started when the controller asks for it, closes the pipe (or dies), or has not renewed
+its lease for LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
+from tidegauge.fleet import directories, prctl, wire
+from tidegauge.fleet.children import Child, Children
+from tidegauge.fleet.ending import POLL_S, Ending
+from tidegauge.fleet.ledger import Ledger
+from tidegauge.fleet.wire import Message
+
+ABANDONED_GRACE_S = 5.0
+"""Grace for processes whose controller is gone: nobody waits for a clean shutdown any more."""
+_READ_BYTES = 65536
+
+
+class Agent:
+    """The agent's state and its event loop."""
+
+    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger) -> None:
+        self._children = Children(agent_id)
+        self._ledger = ledger
+        self._lease_s = lease_s
+        self._lease_ends_s = time.monotonic() + lease_s
+        self._endings: list[Ending] = []
+        self._closing = False
+        self._close_request: int | None = None
+        self._sweeping = False
+        self._input = b""
+        self._output = b""
+        self._selector = selectors.DefaultSelector()
+        self._calls: dict[str, Callable[[int, Message], Any]] = {
+            "hello": lambda _id, _m: {"protocol": wire.PROTOCOL_VERSION, "pid": os.getpid()},
+            "start": lambda _id, m: self._start(m),
+            "status": lambda _id, m: wire.status_to_json(self._children.status(self._child(m).spec.name)),
+            "stop": self._stop,
+            "signal": lambda _id, m: self._signal(m),
+            "free_ports": lambda _id, m: self._ledger.take_ports(int(m["count"])),
+            "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
+            "shutdown": self._shutdown,
+        }
+
+    def run(self) -> None:
+        """Serve until everything has ended."""
+        wakeups, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(signalled)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self._abandon())
+        for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(ignored, signal.SIG_IGN)
+        os.set_blocking(0, False)
+        os.set_blocking(1, False)
+        self._selector.register(0, selectors.EVENT_READ, self._read)
+        self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, _READ_BYTES))
+        while not (self._closing and not self._endings and self._swept()):
+            for key, _events in self._selector.select(self._sleep_s()):
+                key.data()
+            self._children.reap()
+            if time.monotonic() >= self._lease_ends_s:
+                self._abandon()
+            self._step_endings()
+        self._clean_up()
+
+    def _sleep_s(self) -> float:
+        if self._endings or self._sweeping:
+            return POLL_S
+        return max(0.0, min(self._lease_ends_s - time.monotonic(), self._lease_s))
+
+    # Messages
+
+    def _read(self) -> None:
+        try:
+            data = os.read(0, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._selector.unregister(0)
+            self._abandon()
+            return
+        *lines, self._input = (self._input + data).split(b"\n")
+        for line in lines:
+            self._handle(wire.from_line(line))
+
+    def _handle(self, message: Message) -> None:
+        if message["call"] == "renew":
+            self._lease_ends_s = time.monotonic() + self._lease_s
+            return
+        request = int(message["id"])
+        try:
+            if self._closing:
+                raise RunFailedError("The agent is ending.")
+            result = self._calls[message["call"]](request, message)
+        except (TidegaugeError, OSError) as error:
+            told = error if isinstance(error, TidegaugeError) else RunFailedError(f"{message['call']} failed: {error}.")
+            self._send({"id": request, "error": wire.error_to_json(told)})
+            return
+        if result is not _LATER:
+            self._send({"id": request, "result": result})
+
+    def _send(self, message: Message) -> None:
+        self._output += wire.to_line(message)
+        self._flush()
+
+    def _flush(self) -> None:
+        """Write what fits; the rest when the controller reads again, so that a stopped one can't block us."""
+        try:
+            self._output = self._output[os.write(1, self._output) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._output = b""
+        watched = 1 in self._selector.get_map()
+        if self._output and not watched:
+            self._selector.register(1, selectors.EVENT_WRITE, self._flush)
+        elif watched and not self._output:
+            self._selector.unregister(1)
+
+    # Calls
+
+    def _child(self, message: Message) -> Child:
+        child = self._children.by_name.get(message["name"])
+        if child is None:
+            raise RunFailedError(f"{message['name']} was never started here.")
+        return child
+
+    def _start(self, message: Message) -> Message:
+        spec = wire.spec_from_json(message["spec"])
+        child = self._children.start(spec)
+        try:
+            self._ledger.add_process(spec.name, child.identity)
+        except StartFailedError:
+            # What can't be recorded must not run: a crash would leave it behind.
+            os.kill(child.identity.pid, signal.SIGKILL)
+            raise
+        return wire.status_to_json(self._children.status(spec.name))
+
+    def _signal(self, message: Message) -> None:
+        child = self._child(message)
+        if child.exit_code is None:
+            os.kill(child.identity.pid, int(message["signal"]))
+            return
+        raise RunFailedError(f"{child.spec.name} has ended already.", log_path=Path(child.spec.log_path))
+
+    def _stop(self, request: int, message: Message) -> object:
+        child = self._child(message)
+
+        def done(ending: Ending) -> None:
+            if ending.stuck:
+                error = RunFailedError(
+                    f"{child.spec.name} can't be ended: process {ending.stuck} outlives SIGKILL.",
+                    "It hangs in the kernel, most likely on a disk that does not answer.",
+                )
+                self._send({"id": request, "error": wire.error_to_json(error)})
+            else:
+                self._send({"id": request, "result": wire.status_to_json(self._children.status(child.spec.name))})
+
+        self._endings.append(Ending(child, time.monotonic() + child.spec.stop_grace_s, done))
+        return _LATER
+
+    def _shutdown(self, request: int, _message: Message) -> object:
+        self._close_request = request
+        self._close(None)
+        return _LATER
+
+    # The end
+
+    def _step_endings(self) -> None:
+        if not self._endings:
+            return
+        members = self._children.members()
+        now_s = time.monotonic()
+        for ending in list(self._endings):
+            if ending.step(members.get(ending.child.spec.name, []), now_s):
+                self._endings.remove(ending)
+                ending.done(ending)
+
+    def _abandon(self) -> None:
+        """The controller is gone, or told us to hurry."""
+        self._lease_ends_s = float("inf")
+        self._close(ABANDONED_GRACE_S)
+
+    def _close(self, grace_s_max: float | None) -> None:
+        """End everything; `grace_s_max` also shortens what is being ended already."""
+        now_s = time.monotonic()
+        if not self._closing:
+            self._closing = True
+            for child in self._children.by_name.values():
+                self._endings.append(Ending(child, now_s + child.spec.stop_grace_s, lambda _ending: None))
+        if grace_s_max is not None:
+            for ending in self._endings:
+                ending.hurry(now_s + grace_s_max)
+
+    def _swept(self) -> bool:
+        """Kill descendants that belong to no process; True when none is left."""
+        strays = self._children.members()[""]
+        for stat in strays:
+            os.kill(stat.pid, signal.SIGKILL)
+        self._sweeping = bool(strays)
+        return not strays
+
+    def _clean_up(self) -> None:
+        failures = [directories.remove_directory(path) for path in self._ledger.directories]
+        self._ledger.close()
+        notes = [failure for failure in failures if failure]
+        if self._close_request is not None:
+            self._send({"id": self._close_request, "result": notes})
+
+
+_LATER = object()
+"""A call's result that comes when it is done."""
+
+
+def main(arguments: list[str]) -> None:
+    """Entry point: LEASE_S AGENT_ID."""
+    prctl.become_subreaper()
+    agent_id = arguments[1]
+    Agent(agent_id, float(arguments[0]), Ledger.open(agent_id)).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

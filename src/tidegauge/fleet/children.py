@@ -1,0 +1,173 @@
+"""The agent's processes: starting them, finding everything that descends from them, and reaping what ends.
+
+The agent is a child subreaper: whatever its processes leave behind becomes its own child, however often it forks or
+starts sessions. So the tree below the agent always holds every descendant, and each tree below a child of the agent has
+one owner: the process itself, or for an orphan the process whose session or environment marker it carries.
+
+Everything here runs in the agent's only thread. That is what makes `preexec_fn` and waiting for any child sound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet import prctl, procfs
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.fleet.procfs import Identity, Stat
+
+STDIN_BYTES_MAX = 65536
+"""What a new pipe holds on Linux: more could not be written without waiting for the process to read."""
+
+
+@dataclass
+class Child:
+    """One process the agent started, and what is known about it and its descendants."""
+
+    spec: ProcessSpec
+    identity: Identity
+    popen: subprocess.Popen[bytes]
+    exit_code: int | None = None
+    reaped_ticks: int = 0
+    """CPU of the process or its orphans after they ended; children that it waited for are in its own figures."""
+
+
+@dataclass
+class Children:
+    """All processes of one agent."""
+
+    agent_id: str
+    by_name: dict[str, Child] = field(default_factory=dict)
+    _orphan_owner: dict[Identity, str] = field(default_factory=dict)
+
+    def start(self, spec: ProcessSpec) -> Child:
+        """Start a process. Raises `StartFailedError`."""
+        held = self.by_name.get(spec.name)
+        if held is not None and (held.exit_code is None or self.members()[spec.name]):
+            raise StartFailedError(f"{spec.name} runs already.", "Stop it before starting it again.")
+        child = _spawn(spec, f"{self.agent_id}/{spec.name}")
+        self.by_name[spec.name] = child
+        return child
+
+    def members(self) -> dict[str, list[Stat]]:
+        """Live processes by owner; "" owns what could not be told. Zombies are left out: they hold nothing any more."""
+        below: dict[int, list[Stat]] = {}
+        for stat in procfs.all_stats():
+            below.setdefault(stat.parent, []).append(stat)
+        found: dict[str, list[Stat]] = {name: [] for name in ("", *self.by_name)}
+        for root in below.get(os.getpid(), []):
+            owner = self._owner(root)
+            tree = [root]
+            for stat in tree:
+                tree.extend(below.get(stat.pid, []))
+            found[owner].extend(stat for stat in tree if not stat.ended)
+        return found
+
+    def status(self, name: str) -> ProcessStatus:
+        """State of a process; CPU and memory of it and all that descends from it. Raises `KeyError`."""
+        child = self.by_name[name]
+        members = self.members()[name]
+        ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in members)
+        return ProcessStatus(
+            name=name,
+            pid=child.identity.pid,
+            running=child.exit_code is None,
+            exit_code=child.exit_code,
+            cpu_s=ticks / procfs.TICKS_PER_S,
+            resident_bytes=sum(stat.resident_pages for stat in members) * procfs.PAGE_BYTES,
+        )
+
+    def reap(self) -> None:
+        """Collect every child that has ended: its exit code and CPU time are kept first."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                return
+            stat = procfs.read_stat(ended.si_pid)
+            _, wait_status = os.waitpid(ended.si_pid, 0)
+            if stat is not None:
+                self._ended(stat, os.waitstatus_to_exitcode(wait_status))
+
+    def _ended(self, stat: Stat, exit_code: int) -> None:
+        owner = self.by_name.get(self._owner(stat))
+        self._orphan_owner.pop(stat.identity, None)
+        if owner is None:
+            return
+        owner.reaped_ticks += stat.cpu_ticks
+        if owner.identity == stat.identity:
+            owner.exit_code = exit_code
+            owner.popen.returncode = exit_code
+
+    def _owner(self, root: Stat) -> str:
+        """Whose a child of the agent is. Found once while it lives: a zombie has no environment to read."""
+        for name, child in reversed(self.by_name.items()):
+            if root.session == child.identity.pid:
+                return name
+        known = self._orphan_owner.get(root.identity)
+        if known is not None:
+            return known
+        agent_id, _, name = procfs.marker_of(root.pid).partition("/")
+        if agent_id != self.agent_id or name not in self.by_name:
+            return ""
+        self._orphan_owner[root.identity] = name
+        return name
+
+
+def _spawn(spec: ProcessSpec, marker: str) -> Child:
+    """Run `spec` in a session of its own. Raises `StartFailedError`."""
+    if not Path(spec.cwd).is_dir():
+        raise StartFailedError(f"{spec.name} can't be started: its working directory {spec.cwd} does not exist.")
+    secret = spec.stdin_text.encode()
+    if len(secret) > STDIN_BYTES_MAX:
+        raise StartFailedError(f"{spec.name} can't be started: over {STDIN_BYTES_MAX} bytes for its standard input.")
+    try:
+        log = Path(spec.log_path).open("ab")  # noqa: SIM115 - closed below by `with`
+    except OSError as error:
+        raise StartFailedError(
+            f"{spec.name} can't be started: its log {spec.log_path} can't be written ({error.strerror}).",
+            "Check that the directory exists, may be written and has space.",
+        ) from error
+    agent_pid = os.getpid()
+    reading, writing = os.pipe()
+    with log, os.fdopen(reading, "rb") as standard_input:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(secret)
+        try:
+            popen = subprocess.Popen(
+                spec.argv,
+                env={**spec.env, procfs.MARKER: marker},
+                cwd=spec.cwd,
+                stdin=standard_input,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=lambda: _prepare(agent_pid, spec.timer_slack_ns),  # noqa: PLW1509 - one thread only
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            cause = getattr(error, "strerror", None) or str(error)
+            raise StartFailedError(f"{spec.name} can't be started: {spec.argv[0]}: {cause}.") from error
+    stat = procfs.read_stat(popen.pid)
+    if stat is None:  # Not reaped yet, so it can't have gone.
+        raise StartFailedError(f"{spec.name} can't be followed: /proc/{popen.pid} is not readable.")
+    return Child(spec, stat.identity, popen)
+
+
+def _prepare(agent_pid: int, timer_slack_ns: int | None) -> None:
+    """In the new process, before exec: nothing of a killed agent may run on; signals as a process expects them."""
+    prctl.die_with_parent(signal.SIGKILL)
+    if os.getppid() != agent_pid:  # It died before the line above took effect.
+        os._exit(1)
+    if timer_slack_ns is not None:
+        prctl.set_timer_slack(timer_slack_ns)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])

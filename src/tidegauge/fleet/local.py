@@ -1,0 +1,205 @@
+"""The controller's side of an agent on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, cast
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet import registry, wire
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.fleet.reap import clean_leftovers
+
+LEASE_S = 15.0
+_RENEWALS_PER_LEASE = 4
+_CLOSE_MARGIN_S = 60.0
+"""Beyond the longest grace: killing what hangs and removing directories takes time."""
+
+
+class LocalHost:
+    """`Host` on this machine: `with LocalHost.open() as host: ...`. Leaving the block ends every process.
+
+    All methods may be called from any thread. Two threads serve it: one renews the lease, one reads replies.
+    """
+
+    def __init__(self, agent_id: str, process: subprocess.Popen[bytes], name: str, lease_s: float) -> None:
+        self.name = name
+        self.agent_id = agent_id
+        self.agent_pid = process.pid
+        self._process = process
+        self._to_agent = cast(IO[bytes], process.stdin)
+        self._write_lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, Future[Any]] = {}
+        self._waiting_lock = threading.Lock()
+        self._gone = False
+        self._closing = threading.Event()
+        self._grace_s_max = 0.0
+        threading.Thread(target=self._read_replies, name="agent-replies", daemon=True).start()
+        threading.Thread(target=self._renew, args=(lease_s,), name="agent-lease", daemon=True).start()
+
+    @staticmethod
+    def open(name: str = "local", lease_s: float = LEASE_S) -> LocalHost:
+        """Start an agent. Raises `StartFailedError` if it can't be."""
+        agent_id = registry.new_agent_id()
+        try:
+            log = registry.log_path(agent_id).open("wb")
+        except OSError as error:
+            raise StartFailedError(
+                f"The state directory {registry.state_directory()} can't be written ({error.strerror}).",
+                "Make it writable, or set TIDEGAUGE_STATE to another directory.",
+            ) from error
+        with log:
+            process = subprocess.Popen(
+                # -P: never import from the working directory.
+                [sys.executable, "-P", "-m", "tidegauge.fleet.agent", str(lease_s), agent_id],
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                bufsize=0,
+            )
+        host = LocalHost(agent_id, process, name, lease_s)
+        try:
+            host._call("hello", timeout_s=60.0)
+        except BaseException as error:
+            host.close()
+            if isinstance(error, RunFailedError):
+                raise StartFailedError(error.message, error.hint, error.log_path) from error
+            raise
+        return host
+
+    def __enter__(self) -> LocalHost:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        """See `Host.start`."""
+        self._grace_s_max = max(self._grace_s_max, spec.stop_grace_s)
+        return wire.status_from_json(self._call("start", spec=wire.spec_to_json(spec)))
+
+    def status(self, name: str) -> ProcessStatus:
+        """See `Host.status`."""
+        return wire.status_from_json(self._call("status", name=name))
+
+    def stop(self, name: str) -> ProcessStatus:
+        """See `Host.stop`."""
+        return wire.status_from_json(self._call("stop", name=name))
+
+    def signal(self, name: str, signal_number: int) -> None:
+        """See `Host.signal`."""
+        self._call("signal", name=name, signal=int(signal_number))
+
+    def free_ports(self, count: int) -> list[int]:
+        """See `Host.free_ports`."""
+        return [int(port) for port in self._call("free_ports", count=count)]
+
+    def track_directory(self, path: Path) -> None:
+        """See `Host.track_directory`."""
+        self._call("track_directory", path=str(path.absolute()))
+
+    def close(self) -> list[str]:
+        """End all processes and the agent, remove tracked directories. Never raises. Returns what could not be removed.
+
+        Interrupted (a second Ctrl-C), it hurries: the agent sees the pipe close and ends everything by itself.
+        """
+        if self._closing.is_set():
+            return []
+        self._closing.set()
+        notes: list[str] = []
+        try:
+            with contextlib.suppress(RunFailedError, TimeoutError):
+                notes = self._call("shutdown", timeout_s=self._grace_s_max + _CLOSE_MARGIN_S)
+        finally:
+            with contextlib.suppress(OSError):
+                self._to_agent.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSE_MARGIN_S)
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._process.returncode != 0:
+            notes += clean_leftovers()
+        return notes
+
+    def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
+        """Ask the agent and wait for its answer. Raises `RunFailedError`, `TimeoutError`."""
+        answer: Future[Any] = Future()
+        with self._waiting_lock:
+            if self._gone:
+                raise self._agent_gone()
+            number = next(self._numbers)
+            self._waiting[number] = answer
+        try:
+            self._write({"id": number, "call": call, **arguments})
+            return answer.result(timeout_s)
+        except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise self._agent_gone() from error
+        finally:
+            with self._waiting_lock:
+                self._waiting.pop(number, None)
+
+    def _write(self, message: Mapping[str, object]) -> None:
+        line = memoryview(wire.to_line(message))
+        with self._write_lock:
+            while line:
+                line = line[self._to_agent.write(line) :]
+
+    def _renew(self, lease_s: float) -> None:
+        while not self._closing.wait(lease_s / _RENEWALS_PER_LEASE):
+            try:
+                self._write({"call": "renew"})
+            except (OSError, ValueError):
+                return
+
+    def _read_replies(self) -> None:
+        """Hand each reply to whom it is for, until the agent ends."""
+        with contextlib.suppress(ValueError):
+            for line in cast(IO[bytes], self._process.stdout):
+                message = wire.from_line(line)
+                with self._waiting_lock:
+                    answer = self._waiting.pop(int(message["id"]), None)
+                if answer is None:
+                    continue
+                if "error" in message:
+                    answer.set_exception(wire.error_from_json(message["error"]))
+                else:
+                    answer.set_result(message["result"])
+        with self._waiting_lock:
+            self._gone = True
+            waiting, self._waiting = list(self._waiting.values()), {}
+        for answer in waiting:
+            answer.set_exception(self._agent_gone())
+
+    def _agent_gone(self) -> RunFailedError:
+        """The error that says so, with the last line of the agent's log if it left one."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5.0)
+        code = self._process.returncode
+        if code is not None and code < 0:
+            how = f"was killed by signal {-code}"
+        else:
+            how = "has ended" if code is None else f"ended with exit code {code}"
+        log = registry.log_path(self.agent_id)
+        lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+        cause = f": {lines[-1]}" if lines else ""
+        return RunFailedError(
+            f"The agent that holds this run's processes {how}{cause}.",
+            "Its processes end with it. Run the same command again; what is left over is removed first.",
+            log if lines else None,
+        )

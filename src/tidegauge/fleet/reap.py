@@ -1,0 +1,129 @@
+"""Removing what a crashed run left: its agent is dead, but processes or directories may remain."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tidegauge.fleet import procfs, registry
+from tidegauge.fleet.directories import remove_directory
+from tidegauge.fleet.procfs import Identity, Stat
+from tidegauge.fleet.registry import Record
+
+_KILL_WAIT_S = 20.0
+_POLL_S = 0.02
+_LONE_AGE_S = 86_400.0
+
+
+def clean_leftovers() -> list[str]:
+    """End processes and remove directories of agents that died without doing so. Returns what was done, for the user.
+
+    Agents that live are never touched, and two callers at once don't disturb each other. Call it at every start.
+    """
+    notes: list[str] = []
+    try:
+        records = registry.all_records()
+    except OSError as error:
+        return [f"The state directory {registry.state_directory()} can't be used: {error.strerror}."]
+    for record in records:
+        with contextlib.suppress(OSError):
+            notes += _clean(record)
+    with contextlib.suppress(OSError):
+        _remove_lone_files()
+    return notes
+
+
+def _remove_lone_files() -> None:
+    """Logs and locks of agents that died before they began a record. Young ones may belong to one starting now."""
+    for path in registry.agents_directory().glob("*.lo[cg]*"):
+        lone = len(path.stem) == registry.AGENT_ID_CHARS and not path.with_suffix(".json").exists()
+        if lone and time.time() - path.stat().st_mtime > _LONE_AGE_S:
+            path.unlink(missing_ok=True)
+
+
+def _clean(record: Record) -> list[str]:
+    lock = registry.try_lock(registry.lock_path(record.agent_id))
+    if lock is None:
+        return []
+    try:
+        # Holding the lock: the agent is dead and no other clean-up is at work. Somebody may have finished just before.
+        current = registry.read(registry.record_path(record.agent_id))
+        if current is None:
+            registry.lock_path(record.agent_id).unlink(missing_ok=True)
+            return []
+        notes, complete = _clean_locked(current)
+        if complete:
+            registry.remove(record.agent_id)
+        return notes
+    finally:
+        os.close(lock)
+
+
+def _clean_locked(record: Record) -> tuple[list[str], bool]:
+    """Clean up one dead agent's things; the flag says whether all of it is gone."""
+    notes: list[str] = []
+    if record.boot == procfs.boot_id() and not registry.same_processes(record):
+        # Another container's processes can't be seen from here, so they can't be ended either: leave the record to it.
+        return [], False
+    killed, stuck = _kill_all(record) if registry.same_processes(record) else ([], [])
+    if killed:
+        notes.append(f"Ended processes left by an earlier run: {', '.join(killed)}.")
+    if stuck:
+        notes.append(f"An earlier run left processes that can't be ended: {', '.join(stuck)}.")
+        return notes, False
+    complete = True
+    for name in record.directories:
+        if not Path(name).exists():
+            continue
+        failure = remove_directory(Path(name))
+        complete = complete and not failure
+        what = (
+            f"Could not remove a directory left by an earlier run: {failure}"
+            if failure
+            else f"Removed {name}, left by an earlier run"
+        )
+        notes.append(f"{what}.")
+    return notes, complete
+
+
+def _kill_all(record: Record) -> tuple[list[str], list[str]]:
+    """SIGKILL everything the agent left. Returns what was killed and what would not die, by name and number."""
+    killed: dict[Identity, str] = {}
+    deadline_s = time.monotonic() + _KILL_WAIT_S
+    while True:
+        left = leftovers(record, procfs.all_stats())
+        if not left:
+            return list(killed.values()), []
+        if time.monotonic() > deadline_s:
+            return list(killed.values()), [f"{name} (process {stat.pid})" for stat, name in left]
+        for stat, name in left:
+            if procfs.send_signal(stat.identity, signal.SIGKILL):
+                killed.setdefault(stat.identity, f"{name} (process {stat.pid})")
+        time.sleep(_POLL_S)
+
+
+def leftovers(record: Record, stats: Iterable[Stat]) -> list[tuple[Stat, str]]:
+    """Which of these processes a dead agent left, each with the name of the process it belongs to.
+
+    A process is the agent's if it is recorded, is in the session of a recorded one (whose number can't have been given
+    to another while the session has members), or carries the agent's marker in its environment.
+    """
+    live = [stat for stat in stats if not stat.ended]
+    by_pid = {stat.pid: stat for stat in live}
+    sessions = {
+        process.identity.pid: process.name
+        for process in record.processes
+        if by_pid.get(process.identity.pid) is None or by_pid[process.identity.pid].identity == process.identity
+    }
+    found: list[tuple[Stat, str]] = []
+    for stat in live:
+        owner, _, name = procfs.marker_of(stat.pid).partition("/")
+        if owner == record.agent_id:
+            found.append((stat, name))
+        elif stat.session in sessions and not owner:
+            found.append((stat, sessions[stat.session]))
+    return found
