@@ -1,0 +1,19 @@
+"""Run directories: the only package that writes and reads run files."""
+
+from tidegauge.store.read import UNFINISHED, StoredRun, StoredTrial, find_run, list_runs, load_run
+from tidegauge.store.run import DirectoryRun, create_run
+from tidegauge.store.seconds import read_seconds
+from tidegauge.store.trial import DirectoryTrial
+
+__all__ = [
+    "UNFINISHED",
+    "DirectoryRun",
+    "DirectoryTrial",
+    "StoredRun",
+    "StoredTrial",
+    "create_run",
+    "find_run",
+    "list_runs",
+    "load_run",
+    "read_seconds",
+]

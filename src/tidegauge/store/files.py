@@ -1,0 +1,114 @@
+"""Writing files so that a reader never sees half of one, and so that a full disk is a clear message.
+
+A JSON file is written beside its name and renamed over it. A log is appended by whole lines; a line that did not fit is
+taken back. fsync is used where a file says that something is finished, not for each second: an fsync in the measured
+window would load the disk that the systems are measured on, and a kill of this process loses nothing that was written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.store.plain import plain
+
+RESERVE_BYTES = 128 * 1024
+"""Kept free by a file in the run's directory, so that "failed, the disk is full" itself can still be written."""
+
+
+def write_failed(path: Path, error: OSError) -> RunFailedError:
+    """The message for a file that can't be written: what, why, and what to do about it."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        what = "the disk is full" if error.errno == errno.ENOSPC else "the disk quota is used up"
+        return RunFailedError(
+            f"Can't write {path}: {what}.",
+            "Free some space, or choose another disk with --runs-dir. What was measured before is kept.",
+        )
+    return RunFailedError(
+        f"Can't write {path}: {error.strerror or error}.",
+        "Check the disk and the rights of the runs directory, or choose another with --runs-dir.",
+    )
+
+
+def write_bytes(path: Path, content: bytes, durable: bool = False) -> None:
+    """Replace `path` whole. `durable` also fsyncs it and its directory. Raises `RunFailedError`."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        beside.replace(path)
+        if durable:
+            sync_directory(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise write_failed(path, error) from error
+
+
+def write_json(path: Path, schema: str, content: Mapping[str, object], durable: bool = False) -> None:
+    """Write one JSON object that begins with its `schema`. Raises `RunFailedError`."""
+    whole = {"schema": schema, **{str(key): plain(value) for key, value in content.items()}}
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_bytes(path, text.encode(), durable)
+
+
+def sync_directory(path: Path) -> None:
+    """fsync a directory, so that a rename in it survives a power cut; ignored where that is not possible."""
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and its parents. Raises `RunFailedError`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_failed(path, error) from error
+
+
+class LineFile:
+    """A file that grows by whole lines, each handed to the kernel at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise write_failed(path, error) from error
+
+    def append(self, line: str) -> None:
+        """Append `line` and a line end; all of it or, when it can't be written, none. Raises `RunFailedError`."""
+        content = (line + "\n").encode()
+        before = os.fstat(self._handle).st_size
+        try:
+            while content:
+                content = content[os.write(self._handle, content) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, before)
+            raise write_failed(self.path, error) from error
+
+    def close(self, durable: bool = False) -> None:
+        """Close it; `durable` fsyncs it first. Closing twice is fine."""
+        if self._handle < 0:
+            return
+        try:
+            if durable:
+                os.fsync(self._handle)
+        except OSError as error:
+            raise write_failed(self.path, error) from error
+        finally:
+            os.close(self._handle)
+            self._handle = -1

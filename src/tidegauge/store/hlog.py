@@ -1,0 +1,82 @@
+"""HdrHistogram interval logs, format 1.3, as HdrHistogram's own HistogramLogWriter writes and its tools read.
+
+Values are in ns; the column Interval_Max is in ms, as that format's convention has it. Times count from the first
+interval, whose wall-clock time stands in the head. Source: HdrHistogram 2.2.2, `HistogramLogWriter`.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+
+from hdrh.histogram import HdrHistogram
+
+from tidegauge.store.files import LineFile
+
+NS_PER_MS = 1_000_000.0
+
+
+def decode(encoded: bytes) -> HdrHistogram:
+    """A histogram from its V2 compressed encoding."""
+    return HdrHistogram.decode(base64.b64encode(encoded))
+
+
+def quantile_ms(histogram: HdrHistogram, percent: float) -> float | None:
+    """The value at a percentile in ms; None for an empty histogram."""
+    if histogram.get_total_count() == 0:
+        return None
+    return float(histogram.get_value_at_percentile(percent)) / NS_PER_MS
+
+
+def max_ms(histogram: HdrHistogram) -> float | None:
+    """The largest value in ms; None for an empty histogram."""
+    if histogram.get_total_count() == 0:
+        return None
+    return float(histogram.get_max_value()) / NS_PER_MS
+
+
+class IntervalLog:
+    """One .hlog file, appended line by line. The head is written with the first interval."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: LineFile | None = None
+        self._base_mono_ns = 0
+
+    def append(self, encoded: bytes, from_mono_ns: int, until_mono_ns: int, tag: str = "") -> None:
+        """Append one interval's histogram. An empty `encoded` (nothing recorded) leaves no line.
+
+        Args:
+            tag: names one of several series in the file; no comma, blank or line break.
+
+        Raises `RunFailedError` if the file can't be written.
+        """
+        if not encoded:
+            return
+        file = self._opened(from_mono_ns)
+        text = base64.b64encode(encoded).decode()
+        largest = max_ms(HdrHistogram.decode(text)) or 0.0
+        start_s = (from_mono_ns - self._base_mono_ns) / 1e9
+        length_s = (until_mono_ns - from_mono_ns) / 1e9
+        name = f"Tag={tag}," if tag else ""
+        file.append(f"{name}{start_s:.3f},{length_s:.3f},{largest:.3f},{text}")
+
+    def close(self, durable: bool = False) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None:
+            self._file.close(durable)
+
+    def _opened(self, first_mono_ns: int) -> LineFile:
+        if self._file is None:
+            self._base_mono_ns = first_mono_ns
+            wall_s = time.time() - (time.monotonic_ns() - first_mono_ns) / 1e9
+            written_out = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(wall_s))
+            self._file = LineFile(self._path)
+            self._file.append(
+                "#[Histogram log format version 1.3]\n"
+                f"#[StartTime: {wall_s:.3f} (seconds since epoch), {written_out}]\n"
+                f"#[BaseTime: {wall_s:.3f} (seconds since epoch)]\n"
+                '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+            )
+        return self._file

@@ -1,0 +1,65 @@
+"""Typed objects to plain JSON values and back.
+
+Numbers that JSON has no word for are written as the strings "NaN", "Infinity" and "-Infinity" and read back from them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+
+def plain(value: object) -> Any:
+    """`value` as dicts, lists, strings and numbers. Histograms (bytes) are left out: they belong into .hlog files."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {name: plain(content) for name, content in fields if not isinstance(content, bytes)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(content) for key, content in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(content) for content in value]
+    return _scalar(value)
+
+
+def _scalar(value: object) -> str | bool | int | float | None:
+    if isinstance(value, Enum):
+        return _scalar(value.value)
+    if isinstance(value, np.generic):
+        return _scalar(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return _name_of_unfinite(value)
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def _name_of_unfinite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+_ADAPTERS: dict[object, TypeAdapter[Any]] = {}
+
+
+def typed(kind: type[T], content: object) -> T:
+    """The inverse of `plain` for a dataclass. Keys that a later version added are ignored.
+
+    Raises:
+        ValueError: the content does not fit, with what is wrong in words.
+    """
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    try:
+        result: T = _ADAPTERS[kind].validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}") from error
+    return result

@@ -1,0 +1,201 @@
+"""Reading runs back, finished or not, at any moment of their being written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidegauge.errors import UserError, nearest
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.store.plain import typed
+from tidegauge.store.run import RUN_SCHEMA
+from tidegauge.store.writer import Writer, may_be_alive
+
+UNFINISHED = "unfinished (killed)"
+"""Status of a run or trial that says it is running although its writer is gone."""
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial as its directory has it.
+
+    Attributes:
+        status: "running", "finished", "failed", "interrupted" or `UNFINISHED`.
+        result: None unless it is finished.
+        problem: why a file of this trial could not be read; "" if all could.
+    """
+
+    directory: Path
+    trial_id: str
+    status: str
+    reason: str
+    spec: TrialSpec | None
+    result: TrialResult | None
+    problem: str
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as its directory has it. `status` as in `StoredTrial`; times in UTC, ISO 8601, "" if not (yet) known."""
+
+    path: Path
+    name: str
+    status: str
+    reason: str
+    started_at: str
+    ended_at: str
+    tidegauge_version: str
+    campaign_path: str
+    campaign_text: str
+    planned: tuple[TrialSpec, ...]
+    trials: tuple[StoredTrial, ...]
+    environment: Mapping[str, Any]
+
+    @property
+    def results(self) -> tuple[TrialResult, ...]:
+        """Results of all finished trials, in the order they were measured."""
+        return tuple(trial.result for trial in self.trials if trial.result is not None)
+
+
+def load_run(path: Path) -> StoredRun:
+    """Read a run's directory, whatever state it is in.
+
+    Raises:
+        UserError: it is no run directory, or a newer Tidegauge's.
+    """
+    head = _json(path / "run.json")
+    if head is None:
+        raise UserError(f"{path} is no run directory: it has no readable run.json.", "See `tidegauge runs`.")
+    schema = str(head.get("schema", ""))
+    if schema != RUN_SCHEMA:
+        raise UserError(
+            f"{path} has the schema '{schema}'; this Tidegauge reads '{RUN_SCHEMA}'.",
+            f"Use the Tidegauge that wrote it ({head.get('tidegauge_version', 'unknown')}) or a newer one.",
+        )
+    status = str(head.get("status", ""))
+    alive = status == "running" and _writer_alive(head)
+    plan = _json(path / "plan.json") or {}
+    return StoredRun(
+        path=path,
+        name=str(head.get("name", path.name)),
+        status=_status_shown(status, alive),
+        reason=str(head.get("reason", "")),
+        started_at=str(head.get("started_at", "")),
+        ended_at=str(head.get("ended_at", "")),
+        tidegauge_version=str(head.get("tidegauge_version", "")),
+        campaign_path=str(head.get("campaign_path", "")),
+        campaign_text=_text(path / "campaign.yaml"),
+        planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
+        trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
+        environment=_json(path / "environment.json") or {},
+    )
+
+
+def list_runs(runs_directory: Path) -> list[StoredRun]:
+    """All runs in a directory, oldest first; runs of other schemas are left out."""
+    found = []
+    for path in _run_directories(runs_directory):
+        try:
+            found.append(load_run(path))
+        except UserError:
+            continue
+    return sorted(found, key=lambda run: (run.started_at, run.path.name))
+
+
+def find_run(runs_directory: Path, wanted: str) -> Path:
+    """The directory of a run, by "last", its name, the beginning of its name, or a path.
+
+    Raises:
+        UserError: none or several fit; the message names the nearest.
+    """
+    names = [path.name for path in _run_directories(runs_directory)]
+    if wanted == "last":
+        runs = list_runs(runs_directory)
+        if not runs:
+            raise UserError(f"There are no runs in {runs_directory} yet.", "Start one with `tidegauge quick`.")
+        return runs[-1].path
+    if wanted in names:
+        return runs_directory / wanted
+    if (Path(wanted) / "run.json").is_file():
+        return Path(wanted)
+    fitting = [name for name in names if name.startswith(wanted)] if wanted else []
+    if len(fitting) == 1:
+        return runs_directory / fitting[0]
+    if fitting:
+        listed = ", ".join(sorted(fitting)[-5:])
+        raise UserError(f"'{wanted}' fits {len(fitting)} runs: {listed}.", "Give more of the name, or `last`.")
+    raise UserError(
+        f"No run '{wanted}' in {runs_directory}{nearest(wanted, names)}.",
+        "`tidegauge runs` lists what there is; --runs-dir chooses another directory.",
+    )
+
+
+def _run_directories(runs_directory: Path) -> list[Path]:
+    if not runs_directory.is_dir():
+        return []
+    return sorted(
+        path for path in runs_directory.iterdir() if not path.name.startswith(".") and (path / "run.json").is_file()
+    )
+
+
+def _trial_directories(path: Path) -> list[Path]:
+    trials = path / "trials"
+    return sorted(one for one in trials.iterdir() if one.is_dir()) if trials.is_dir() else []
+
+
+def _trial(directory: Path, alive: bool) -> StoredTrial:
+    head = _json(directory / "trial.json")
+    content = _json(directory / "result.json")
+    result, problem = None, ""
+    if content is not None:
+        try:
+            result = typed(TrialResult, content.get("result"))
+        except ValueError as error:
+            problem = f"{directory / 'result.json'} can't be read: {error}"
+    status = "finished" if result is not None else str((head or {}).get("status", "running"))
+    return StoredTrial(
+        directory=directory,
+        trial_id=directory.name,
+        status=_status_shown(status, alive),
+        reason=str((head or {}).get("reason", "")),
+        spec=_spec((head or {}).get("spec")),
+        result=result,
+        problem=problem,
+    )
+
+
+def _spec(content: object) -> TrialSpec | None:
+    try:
+        return typed(TrialSpec, content)
+    except ValueError:
+        return None
+
+
+def _status_shown(status: str, alive: bool) -> str:
+    return UNFINISHED if status == "running" and not alive else status
+
+
+def _writer_alive(head: Mapping[str, Any]) -> bool:
+    try:
+        return may_be_alive(typed(Writer, head.get("writer")))
+    except ValueError:
+        return False
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    """The object in a file; None if there is none, or (a file copied half) it can't be read."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

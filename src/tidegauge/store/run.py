@@ -1,0 +1,141 @@
+"""One run's directory, created and written (see `store.api` for its layout)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from tidegauge import __version__
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.store.files import RESERVE_BYTES, make_directory, write_bytes, write_failed, write_json
+from tidegauge.store.trial import DirectoryTrial, now
+from tidegauge.store.writer import this_writer
+
+RUN_SCHEMA = "tidegauge.run/1"
+PLAN_SCHEMA = "tidegauge.plan/1"
+ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
+
+
+class DirectoryRun:
+    """Implements `store.api.RunStore`."""
+
+    def __init__(self, path: Path, name: str, campaign_path: str, started_at: str, data: Path) -> None:
+        self.path = path
+        self.ended = False
+        self._name = name
+        self._campaign_path = campaign_path
+        self._started_at = started_at
+        self._data = data
+        self._trials: list[DirectoryTrial] = []
+
+    def plan(self, trials: Sequence[TrialSpec]) -> None:
+        """Every trial intended, in order."""
+        write_json(self.path / "plan.json", PLAN_SCHEMA, {"trials": trials})
+
+    def environment(self, facts: Mapping[str, object]) -> None:
+        """What the run ran on."""
+        write_json(self.path / "environment.json", ENVIRONMENT_SCHEMA, facts)
+
+    def trial(self, spec: TrialSpec) -> DirectoryTrial:
+        """Open the directory of a trial that begins now. Raises `RunFailedError`."""
+        directory = self.path / "trials" / spec.trial_id
+        trial = DirectoryTrial(directory, self._data / spec.trial_id, spec)
+        self._trials.append(trial)
+        return trial
+
+    def finish(self, status: str, reason: str = "") -> None:
+        """The run has ended: "finished", "failed" or "interrupted". Server data goes; trials left open end likewise.
+
+        Does nothing the second time. Raises `RunFailedError` if even this can't be written.
+        """
+        if self.ended:
+            return
+        shutil.rmtree(self._data, ignore_errors=True)
+        why = reason or "the run ended before this trial did"
+        for trial in self._trials:
+            if not trial.ended:
+                self._surely(partial(trial.fail, why, status == "interrupted"))
+        self._surely(partial(self._write, status, reason, now()))
+        (self.path / ".reserve").unlink(missing_ok=True)
+        self.ended = True
+
+    def _surely(self, write: Callable[[], None]) -> None:
+        """Write a status; on a full disk give back the reserve and try once more."""
+        try:
+            write()
+        except RunFailedError as error:
+            cause = error.__cause__
+            if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            (self.path / ".reserve").unlink(missing_ok=True)
+            write()
+
+    def _write(self, status: str, reason: str, ended_at: str, directory: Path | None = None) -> None:
+        content = {
+            "name": self._name,
+            "status": status,
+            "reason": reason,
+            "started_at": self._started_at,
+            "ended_at": ended_at,
+            "tidegauge_version": __version__,
+            "campaign_path": self._campaign_path,
+            "data_directory": str(self._data),
+            "writer": this_writer(),
+        }
+        write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=True)
+
+    def begin(self, directory: Path, campaign_text: str | bytes) -> None:
+        """Write what a run has from its first moment into `directory`, which then becomes it. For `create_run`."""
+        content = campaign_text if isinstance(campaign_text, bytes) else campaign_text.encode()
+        write_bytes(directory / "campaign.yaml", content)
+        write_bytes(directory / ".reserve", b"\0" * RESERVE_BYTES)
+        self._write("running", "", "", directory)
+
+
+def create_run(
+    runs_directory: Path, name: str, campaign_text: str | bytes, campaign_path: str = "", data_root: Path | None = None
+) -> DirectoryRun:
+    """Create the directory of a run that begins now; it appears under its name only when it is readable.
+
+    Args:
+        name: of the campaign; becomes part of the directory's name.
+        campaign_text: the campaign as given, byte for byte.
+        data_root: where server data goes instead of the run's own directory (a chosen disk).
+
+    Raises:
+        RunFailedError: the directory can't be written.
+    """
+    make_directory(runs_directory)
+    started = datetime.now(UTC)
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "run"
+    wanted = f"{started:%Y-%m-%dT%H-%M-%S}-{slug}"
+    for attempt in range(1, 1000):
+        path = runs_directory.absolute() / (wanted if attempt == 1 else f"{wanted}-{attempt}")
+        data = path / "data" if data_root is None else data_root.absolute() / path.name
+        run = DirectoryRun(path, name, campaign_path, started.isoformat(timespec="seconds"), data)
+        if not path.exists() and _appear(run, campaign_text):
+            return run
+    raise RunFailedError(f"No free name for a run in {runs_directory}.", "Choose another with --runs-dir.")
+
+
+def _appear(run: DirectoryRun, campaign_text: str | bytes) -> bool:
+    """Fill a hidden directory and rename it to the run's; False if somebody took that name in between."""
+    hidden = run.path.with_name(f".new-{run.path.name}-{os.getpid()}")
+    make_directory(hidden)
+    try:
+        run.begin(hidden, campaign_text)
+        hidden.rename(run.path)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise write_failed(run.path, error) from error
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+    return True

@@ -1,0 +1,201 @@
+"""Per-second figures as rows: a line of JSON each second while a trial runs, one Parquet file when it is done.
+
+Units stand last in the names of the columns. Histograms are not in here but in the .hlog files; their p50, p99 and
+maximum are. Columns without "subscription" sum over subscriptions, `backlog_msgs` is the largest of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegauge.store.files import sync_directory, write_failed
+from tidegauge.store.hlog import NS_PER_MS, decode
+from tidegauge.worker.api import SecondFigures, SubscriptionSecond
+
+SCHEMA = "tidegauge.seconds/1"
+
+_QUANTILES = [
+    pa.field(f"{series}_{what}_ms", pa.float64())
+    for series in ("response", "service", "delay", "end_to_end")
+    for what in ("p50", "p99", "max")
+]
+
+_SUBSCRIPTION = pa.struct(
+    [
+        pa.field("name", pa.string()),
+        pa.field("received_msgs", pa.int64()),
+        pa.field("received_bytes", pa.int64()),
+        pa.field("backlog_msgs", pa.int64()),
+        pa.field("duplicated_msgs", pa.int64()),
+        pa.field("reordered_msgs", pa.int64()),
+        pa.field("corrupt_msgs", pa.int64()),
+        *[pa.field(f"end_to_end_{what}_ms", pa.float64()) for what in ("p50", "p99", "max")],
+    ]
+)
+
+COLUMNS = pa.schema(
+    [
+        pa.field("second", pa.int64()),
+        pa.field("from_mono_ns", pa.int64()),
+        pa.field("until_mono_ns", pa.int64()),
+        pa.field("scheduled_msgs_per_s", pa.float64()),
+        pa.field("sent_msgs", pa.int64()),
+        pa.field("acked_msgs", pa.int64()),
+        pa.field("failed_msgs", pa.int64()),
+        pa.field("acked_bytes", pa.int64()),
+        pa.field("received_msgs", pa.int64()),
+        pa.field("received_bytes", pa.int64()),
+        pa.field("in_flight_msgs", pa.int64()),
+        pa.field("backlog_msgs", pa.int64()),
+        pa.field("duplicated_msgs", pa.int64()),
+        pa.field("reordered_msgs", pa.int64()),
+        pa.field("corrupt_msgs", pa.int64()),
+        *_QUANTILES,
+        pa.field("blocked_s", pa.float64()),
+        pa.field("own_lag_max_ms", pa.float64()),
+        pa.field("worker_cpu_s", pa.float64()),
+        pa.field("gc_pause_s", pa.float64()),
+        pa.field("heap_used_bytes", pa.int64()),
+        pa.field("subscriptions", pa.list_(_SUBSCRIPTION)),
+    ],
+    metadata={"tidegauge.schema": SCHEMA},
+)
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """p50, p99 and maximum of a histogram in ms; None where nothing was recorded."""
+
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+NOTHING = Quantiles(None, None, None)
+
+
+def quantiles(encoded: bytes) -> Quantiles:
+    """p50, p99 and maximum of an encoded histogram (empty: nothing recorded).
+
+    One running sum over the counts, since this is done every second beside the systems that are measured.
+    """
+    if not encoded:
+        return NOTHING
+    histogram = decode(encoded)
+    total = histogram.get_total_count()
+    if total == 0:
+        return NOTHING
+    summed = np.cumsum(np.ctypeslib.as_array(histogram.encoder.get_counts()))
+
+    def at(percent: float) -> float:
+        rank = max(1, int(percent / 100 * total + 0.5))
+        value = histogram.get_value_from_index(int(np.searchsorted(summed, rank)))
+        return float(histogram.get_highest_equivalent_value(value)) / NS_PER_MS
+
+    return Quantiles(at(50), at(99), float(histogram.get_max_value()) / NS_PER_MS)
+
+
+def row(figures: SecondFigures) -> dict[str, Any]:
+    """The columns of one second."""
+    subscriptions = [_subscription(one) for one in figures.subscriptions]
+
+    def total(column: str) -> int:
+        return sum(one[column] for one in subscriptions)
+
+    slowest = _worst([quantiles(one.end_to_end) for one in figures.subscriptions])
+    return {
+        "second": figures.second,
+        "from_mono_ns": figures.from_mono_ns,
+        "until_mono_ns": figures.until_mono_ns,
+        "scheduled_msgs_per_s": figures.scheduled_msgs_per_s,
+        "sent_msgs": figures.sent,
+        "acked_msgs": figures.acked,
+        "failed_msgs": figures.failed,
+        "acked_bytes": figures.acked_bytes,
+        "received_msgs": total("received_msgs"),
+        "received_bytes": total("received_bytes"),
+        "in_flight_msgs": figures.in_flight,
+        "backlog_msgs": max((one["backlog_msgs"] for one in subscriptions), default=0),
+        "duplicated_msgs": total("duplicated_msgs"),
+        "reordered_msgs": total("reordered_msgs"),
+        "corrupt_msgs": total("corrupt_msgs"),
+        **_columns("response", quantiles(figures.response)),
+        **_columns("service", quantiles(figures.service)),
+        **_columns("delay", quantiles(figures.delay)),
+        **_columns("end_to_end", slowest),
+        "blocked_s": figures.blocked_ns / 1e9,
+        "own_lag_max_ms": figures.own_lag_ns_max / NS_PER_MS,
+        "worker_cpu_s": figures.worker_cpu_ns / 1e9,
+        "gc_pause_s": figures.gc_pause_ns / 1e9,
+        "heap_used_bytes": figures.heap_used_bytes,
+        "subscriptions": subscriptions,
+    }
+
+
+def _subscription(one: SubscriptionSecond) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "received_msgs": one.received,
+        "received_bytes": one.received_bytes,
+        "backlog_msgs": one.backlog,
+        "duplicated_msgs": one.duplicated,
+        "reordered_msgs": one.reordered,
+        "corrupt_msgs": one.corrupt,
+        **_columns("end_to_end", quantiles(one.end_to_end)),
+    }
+
+
+def _columns(series: str, found: Quantiles) -> dict[str, float | None]:
+    return {
+        f"{series}_p50_ms": found.p50_ms,
+        f"{series}_p99_ms": found.p99_ms,
+        f"{series}_max_ms": found.max_ms,
+    }
+
+
+def _worst(found: list[Quantiles]) -> Quantiles:
+    """The slowest subscription's figures (percentiles are never averaged)."""
+    seen = [one for one in found if one.p99_ms is not None]
+    return max(seen, key=lambda one: one.p99_ms or 0.0, default=NOTHING)
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a seconds.jsonl; a last line cut short by a kill is left out."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                content = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(content, dict):
+                yield content
+
+
+def write_parquet(rows: list[Mapping[str, Any]], path: Path) -> None:
+    """Write all rows to one Parquet file, complete or not at all. Raises `RunFailedError`."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        pq.write_table(pa.Table.from_pylist([dict(one) for one in rows], schema=COLUMNS), beside)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise write_failed(path, error) from error
+    sync_directory(path.parent)
+
+
+def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
+    """Per-second rows of a trial, finished or not, oldest first; empty when there are none yet."""
+    finished = trial_directory / "seconds.parquet"
+    if finished.exists():
+        rows: list[dict[str, Any]] = pq.read_table(finished).to_pylist()
+        return rows
+    growing = trial_directory / "seconds.jsonl"
+    return list(read_lines(growing)) if growing.exists() else []

@@ -1,0 +1,119 @@
+"""The directory of one trial, written as it goes (see `store.api` for its layout)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.store.files import LineFile, make_directory, write_json
+from tidegauge.store.hlog import IntervalLog
+from tidegauge.store.seconds import read_lines, row, write_parquet
+from tidegauge.systems.api import Distribution, Setting
+from tidegauge.worker.api import SecondFigures, TotalFigures
+
+TRIAL_SCHEMA = "tidegauge.trial/1"
+RESULT_SCHEMA = "tidegauge.result/1"
+SETTINGS_SCHEMA = "tidegauge.settings/1"
+DISTRIBUTION_SCHEMA = "tidegauge.distribution/1"
+
+
+def now() -> str:
+    """This moment in UTC, ISO 8601 with seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class DirectoryTrial:
+    """Implements `store.api.TrialStore`."""
+
+    def __init__(self, directory: Path, data_directory: Path, spec: TrialSpec) -> None:
+        self.directory = directory
+        self.log_directory = directory / "logs"
+        self.data_directory = data_directory
+        self.spec = spec
+        self.ended = False
+        self._started_at = now()
+        make_directory(self.log_directory)
+        make_directory(self.data_directory)
+        self._write_status("running", "", "")
+        self._lines = LineFile(directory / "seconds.jsonl")
+        self._logs = {
+            name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
+        }
+
+    def second(self, figures: SecondFigures) -> None:
+        """Append one second's figures and interval histograms. Raises `RunFailedError`."""
+        span = (figures.from_mono_ns, figures.until_mono_ns)
+        self._logs["response"].append(figures.response, *span)
+        self._logs["service"].append(figures.service, *span)
+        self._logs["delay"].append(figures.delay, *span)
+        for subscription in figures.subscriptions:
+            self._logs["end-to-end"].append(subscription.end_to_end, *span, tag=subscription.name)
+        self._lines.append(json.dumps(row(figures)))
+
+    def settings(self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str]) -> None:
+        """Effective settings as read back."""
+        content = {"server": server, "client": client, "server_jvm_flags": jvm_flags}
+        write_json(self.directory / "settings.json", SETTINGS_SCHEMA, content)
+
+    def distribution(self, distribution: Distribution) -> None:
+        """Which files were run."""
+        write_json(self.directory / "distribution.json", DISTRIBUTION_SCHEMA, {"distribution": distribution})
+
+    def finish(self, result: TrialResult, totals: TotalFigures) -> None:
+        """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
+        self._write_window(totals)
+        self._close_logs(durable=True)
+        self._lines.close()
+        growing = self.directory / "seconds.jsonl"
+        write_parquet(list(read_lines(growing)), self.directory / "seconds.parquet")
+        growing.unlink(missing_ok=True)
+        content = {"result": result, "totals": totals}
+        write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
+        self._write_status("finished", "", now())
+        self.ended = True
+
+    def fail(self, reason: str, interrupted: bool) -> None:
+        """The trial ended without a result; what was measured stays. Does nothing after `finish`."""
+        if self.ended:
+            return
+        with contextlib.suppress(RunFailedError):
+            self._close_logs(durable=False)
+            self._lines.close()
+        self._write_status("interrupted" if interrupted else "failed", reason, now())
+        self.ended = True
+
+    def remove_data(self) -> None:
+        """Remove the server data, once the servers have stopped. Never raises."""
+        shutil.rmtree(self.data_directory, ignore_errors=True)
+
+    def _write_status(self, status: str, reason: str, ended_at: str) -> None:
+        content = {
+            "status": status,
+            "reason": reason,
+            "started_at": self._started_at,
+            "ended_at": ended_at,
+            "spec": self.spec,
+        }
+        write_json(self.directory / "trial.json", TRIAL_SCHEMA, content, durable=status != "running")
+
+    def _write_window(self, totals: TotalFigures) -> None:
+        window = totals.window
+        path = self.directory / "window.hlog"
+        path.unlink(missing_ok=True)
+        log = IntervalLog(path)
+        until = max(window.until_mono_ns, window.from_mono_ns)
+        for tag in ("response", "service", "delay", "own_lag"):
+            log.append(getattr(window, tag), window.from_mono_ns, until, tag.replace("_", "-"))
+        for subscription in totals.subscriptions:
+            log.append(subscription.end_to_end, window.from_mono_ns, until, f"end-to-end/{subscription.name}")
+        log.close(durable=True)
+
+    def _close_logs(self, durable: bool) -> None:
+        for log in self._logs.values():
+            log.close(durable)

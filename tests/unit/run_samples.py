@@ -1,0 +1,157 @@
+"""Hand-made trials, results and figures for the tests of store, report and cli."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+from hdrh.histogram import HdrHistogram
+
+from tidegauge.experiments.api import Latency, SubscriptionResult, TrialResult, TrialSpec, Validity
+from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.worker.api import (
+    SecondFigures,
+    SubscriptionSecond,
+    SubscriptionTotals,
+    TotalFigures,
+    WindowFigures,
+)
+from tidegauge.workload.model import Workload
+
+
+def encoded(*values_ns: int) -> bytes:
+    """A histogram of these values, as a worker sends it."""
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    for value in values_ns:
+        histogram.record_value(value)
+    return base64.b64decode(histogram.encode())
+
+
+def spec(system: str = "kafka@4.3.1", experiment: str = "latency", number: int = 1, block: int = 0) -> TrialSpec:
+    name = system.split("@", maxsplit=1)[0]
+    return TrialSpec(
+        trial_id=f"{number:04d}-{experiment}-{name}",
+        experiment=experiment,
+        system=system,
+        choice=LevelChoice(3),
+        nodes=1,
+        block=block,
+        seed=7,
+        workload=Workload(),
+        msgs_per_s=None if experiment == "peak" else 20_000.0,
+        warmup_s_min=5.0,
+        warmup_s_max=15.0,
+        measure_s=30.0,
+        drain_s_max=20.0,
+    )
+
+
+def latency(scale: float = 1.0, count: int = 600_000) -> Latency:
+    return Latency(
+        count=count,
+        mean_ms=1.5 * scale,
+        p50_ms=1.2 * scale,
+        p95_ms=3.4 * scale if count >= 200 else None,
+        p99_ms=7.8 * scale if count >= 1000 else None,
+        p999_ms=21.3 * scale if count >= 10_000 else None,
+        max_ms=44.1 * scale,
+    )
+
+
+def result(trial: TrialSpec | None = None, scale: float = 1.0, **changes: object) -> TrialResult:
+    trial = trial or spec()
+    rate = trial.msgs_per_s if trial.msgs_per_s is not None else 123_456.7 * scale
+    made = TrialResult(
+        spec=trial,
+        started_at="2026-11-21T03:24:36+00:00",
+        status="finished",
+        offered_msgs_per_s=trial.msgs_per_s,
+        msgs_per_s=rate,
+        mb_per_s=rate * 1024 / 1e6,
+        sent=int(rate * 40),
+        acked=int(rate * 40),
+        failed=0,
+        unresolved=0,
+        response=latency(scale),
+        service=latency(scale * 0.8),
+        delay=latency(scale * 0.1),
+        own_lag=latency(0.01),
+        subscriptions=(
+            SubscriptionResult(
+                name="sub-0",
+                end_to_end=latency(scale * 1.3),
+                received=int(rate * 40),
+                backlog=0,
+                lost=0,
+                duplicated=0,
+                reordered=0,
+                corrupt=0,
+                foreign=0,
+                negative_latency=0,
+            ),
+        ),
+        validity=Validity.VALID,
+        reasons=(),
+        warnings=(),
+        errors=(),
+        worker_cpu_s=12.5,
+        server_cpu_s=31.2,
+        gc_pause_s=0.4,
+        warmup_s=6.0,
+        steady=True,
+        measured_s=30.0,
+        level=LevelFinding(3, ("one node: no replication", "flush.messages=1: fsync before the acknowledgement")),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def second(number: int = 0) -> SecondFigures:
+    start = 5_000_000_000 + number * 1_000_000_000
+    return SecondFigures(
+        second=number,
+        from_mono_ns=start,
+        until_mono_ns=start + 1_000_000_000,
+        scheduled_msgs_per_s=20_000.0,
+        sent=20_000,
+        acked=19_990,
+        failed=0,
+        acked_bytes=19_990 * 1024,
+        in_flight=10,
+        blocked_ns=1_500_000,
+        own_lag_ns_max=2_000_000,
+        response=encoded(1_000_000, 2_000_000, 37_000_000),
+        service=encoded(900_000, 1_900_000),
+        delay=encoded(1_000),
+        subscriptions=(
+            SubscriptionSecond("sub-0", 19_980, 19_980 * 1024, 10, 0, 0, 0, encoded(3_000_000, 5_000_000)),
+            SubscriptionSecond("sub-1", 19_900, 19_900 * 1024, 90, 1, 2, 3, encoded(4_000_000, 9_000_000)),
+        ),
+        worker_cpu_ns=400_000_000,
+        gc_pause_ns=1_000_000,
+        heap_used_bytes=100_000_000,
+    )
+
+
+def totals() -> TotalFigures:
+    window = WindowFigures(
+        from_mono_ns=5_000_000_000,
+        until_mono_ns=35_000_000_000,
+        intended=600_000,
+        acked=600_000,
+        failed=0,
+        acked_bytes=600_000 * 1024,
+        acked_within=600_000,
+        response=encoded(1_000_000, 2_000_000, 37_000_000),
+        service=encoded(900_000),
+        delay=encoded(1_000),
+        own_lag=encoded(0),
+        own_lag_over_tolerance=0,
+        blocked_ns=0,
+        worker_cpu_ns=12_500_000_000,
+        gc_pause_ns=0,
+        cpu_wait_ns=0,
+    )
+    subscription = SubscriptionTotals(
+        "sub-0", 800_000, 800_000, 0, 0, 0, 0, 0, 0, 0, 0, encoded(3_000_000), 600_000, ()
+    )
+    return TotalFigures(800_000, 800_000, 0, 0, window, (subscription,), (), 16_000_000_000, 0, 300_000_000)

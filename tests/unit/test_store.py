@@ -1,0 +1,302 @@
+"""A run's directory: what is written, that it reads back, and that it does so at every moment."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from run_samples import result, second, spec, totals
+
+from tidegauge import store
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.store import files
+from tidegauge.store.writer import Writer, boot_id, may_be_alive, this_writer
+from tidegauge.systems.api import Distribution, Setting
+
+
+def _whole_run(runs: Path) -> store.DirectoryRun:
+    run = store.create_run(runs, "quick", "systems: [kafka]\r\n", "campaigns/quick.yaml")
+    run.plan([spec(), spec("pulsar@4.2.4", number=2)])
+    run.environment({"kernel": "6.1", "jdks": {"/usr/lib/jvm/x": "25"}})
+    trial = run.trial(spec())
+    (trial.data_directory / "segment.log").write_bytes(b"x")
+    trial.distribution(Distribution("kafka", "4.3.1", Path("/cache"), Path("/jvm"), "25", "ab" * 32, "maven central"))
+    trial.settings(
+        [Setting("broker 1", "flush.messages", "1", False)], [Setting("producer", "acks", "all")], ["-Xmx1g"]
+    )
+    for number in range(3):
+        trial.second(second(number))
+    trial.finish(result(warnings=("one",)), totals())
+    run.finish("finished")
+    return run
+
+
+def test_a_finished_run_reads_back_as_it_was(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    stored = store.load_run(run.path)
+    assert (stored.status, stored.name, stored.campaign_path) == ("finished", "quick", "campaigns/quick.yaml")
+    assert stored.planned == (spec(), spec("pulsar@4.2.4", number=2))
+    assert stored.results == (result(warnings=("one",)),)
+    assert stored.environment["kernel"] == "6.1"
+    assert (run.path / "campaign.yaml").read_bytes() == b"systems: [kafka]\r\n"
+    assert [trial.status for trial in stored.trials] == ["finished"]
+
+
+def test_every_json_has_a_schema_and_nothing_temporary_is_left(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    jsons = sorted(run.path.rglob("*.json"))
+    assert len(jsons) == 7
+    for path in jsons:
+        first = next(iter(json.loads(path.read_text()).items()))
+        assert first == ("schema", f"tidegauge.{path.stem}/1"), path
+    assert not list(run.path.rglob(".*"))
+    assert not (run.path / "data").exists()
+    assert [path.name for path in tmp_path.iterdir()] == [run.path.name]
+
+
+def test_seconds_become_parquet_with_units_in_the_names(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    directory = run.path / "trials" / spec().trial_id
+    assert not (directory / "seconds.jsonl").exists()
+    table = pq.read_table(directory / "seconds.parquet")
+    assert table.schema.metadata[b"tidegauge.schema"] == b"tidegauge.seconds/1"
+    assert table.num_rows == 3
+    assert str(table.schema.field("acked_msgs").type) == "int64"
+    assert str(table.schema.field("response_p99_ms").type) == "double"
+    first = table.to_pylist()[0]
+    assert first["response_p50_ms"] == pytest.approx(2.0, rel=0.001)
+    assert first["response_max_ms"] == pytest.approx(37.0, rel=0.001)
+    assert first["end_to_end_p99_ms"] == pytest.approx(9.0, rel=0.001), "the slowest subscription"
+    assert (first["backlog_msgs"], first["received_msgs"], first["corrupt_msgs"]) == (90, 39_880, 3)
+    assert first["subscriptions"][1]["name"] == "sub-1"
+    assert store.read_seconds(directory) == table.to_pylist()
+
+
+def test_unfinite_numbers_stay_readable_json(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "q", "")
+    trial = run.trial(spec())
+    trial.finish(result(gc_pause_s=float("inf")), totals())
+    text = (trial.directory / "result.json").read_text()
+    json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert store.load_run(run.path).results[0].gc_pause_s == float("inf")
+
+
+def test_a_result_that_does_not_fit_is_a_problem_in_words(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    path = run.path / "trials" / spec().trial_id / "result.json"
+    path.write_text(path.read_text().replace('"valid"', '"splendid"'))
+    (trial,) = store.load_run(run.path).trials
+    assert trial.result is None
+    assert "validity" in trial.problem
+
+
+def _copies(run_path: Path, to: Path) -> list[Path]:
+    """The run's directory as a kill could have left it: each prefix of its files in the order of their writing."""
+    paths = sorted((path for path in run_path.rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime_ns)
+    paths.sort(key=lambda path: path.name != "run.json")
+    found = []
+    for count in range(1, len(paths) + 1):
+        copy = to / f"copy-{count}"
+        for path in paths[:count]:
+            (copy / path.relative_to(run_path)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy / path.relative_to(run_path))
+        found.append(copy)
+    return found
+
+
+def test_a_run_is_readable_after_each_of_its_files(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path / "runs")
+    head = json.loads((run.path / "run.json").read_text())
+    head |= {"status": "running", "writer": {**head["writer"], "started_s": 1.0}}
+    (run.path / "run.json").write_text(json.dumps(head))
+    seen = []
+    for copy in _copies(run.path, tmp_path / "copies"):
+        stored = store.load_run(copy)
+        assert stored.status == store.UNFINISHED
+        seen.append([trial.status for trial in stored.trials])
+    assert seen[0] == []
+    assert seen[-1] == ["finished"]
+    assert [store.UNFINISHED] in seen
+
+
+def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "q", "")
+    trial = run.trial(spec())
+    trial.second(second(0))
+    trial.second(second(1))
+    path = trial.directory / "seconds.jsonl"
+    os.truncate(path, path.stat().st_size - 40)
+    assert [row["second"] for row in store.read_seconds(trial.directory)] == [0]
+
+
+KILLED = """
+import sys, time
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from run_samples import result, second, spec, totals
+from tidegauge import store
+run = store.create_run(Path(sys.argv[1]), "killed", "x: 1")
+run.plan([spec(), spec(number=2)])
+first = run.trial(spec())
+first.second(second(0))
+first.finish(result(), totals())
+trial = run.trial(spec(number=2))
+for number in range(100_000):
+    trial.second(second(number))
+    if number == 3:
+        print("writing", flush=True)
+"""
+
+
+def test_kill_9_while_writing_leaves_what_was_finished(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path), str(Path(__file__).parent)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    (path,) = [found.path for found in store.list_runs(tmp_path)]
+    assert store.load_run(path).status == "running"
+    assert store.load_run(path).trials[1].status == "running"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    stored = store.load_run(path)
+    assert stored.status == store.UNFINISHED
+    assert [trial.status for trial in stored.trials] == ["finished", store.UNFINISHED]
+    assert stored.results == (result(),)
+    assert len(store.read_seconds(path / "trials" / "0002-latency-kafka")) >= 4
+    assert store.find_run(tmp_path, "last") == path
+
+
+def test_a_reused_pid_is_not_taken_for_the_writer() -> None:
+    me = this_writer()
+    assert may_be_alive(me)
+    assert not may_be_alive(Writer(me.pid, me.started_s - 100, me.hostname, boot_id()))
+    assert not may_be_alive(Writer(me.pid, me.started_s, me.hostname, "another boot"))
+    assert may_be_alive(Writer(1, 0.0, "another-host", "another boot"))
+
+
+def test_a_zombie_writer_counts_as_dead(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    try:
+        import psutil
+
+        started = psutil.Process(process.pid).create_time()
+        until = time.monotonic() + 20
+        while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE and time.monotonic() < until:
+            time.sleep(0.02)
+        me = this_writer()
+        assert not may_be_alive(Writer(process.pid, started, me.hostname, me.boot_id))
+    finally:
+        process.wait()
+
+
+def test_a_failed_run_keeps_its_reason_and_closes_open_trials(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "q", "")
+    trial = run.trial(spec())
+    trial.second(second())
+    run.finish("interrupted", "Ctrl-C")
+    run.finish("finished")
+    stored = store.load_run(run.path)
+    assert (stored.status, stored.reason, stored.trials[0].status) == ("interrupted", "Ctrl-C", "interrupted")
+    assert not trial.data_directory.exists()
+    assert len(store.read_seconds(trial.directory)) == 1
+
+
+def test_data_can_live_on_another_disk(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path / "runs", "q", "", data_root=tmp_path / "disk")
+    trial = run.trial(spec())
+    assert trial.data_directory.is_relative_to(tmp_path / "disk" / run.path.name)
+    trial.remove_data()
+    assert not trial.data_directory.exists()
+    run.finish("finished")
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_two_runs_in_one_second_get_two_names(tmp_path: Path) -> None:
+    paths = {store.create_run(tmp_path, "a b/c", "").path for _ in range(3)}
+    assert len(paths) == 3
+    assert all("-a-b-c" in path.name for path in paths)
+
+
+def test_find_run_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no runs"):
+        store.find_run(tmp_path, "last")
+    first = store.create_run(tmp_path, "quick", "").path
+    second_run = store.create_run(tmp_path, "sweep", "").path
+    assert store.find_run(tmp_path, first.name) == first
+    assert store.find_run(tmp_path, second_run.name[:-2]) == second_run
+    assert store.find_run(tmp_path, str(first)) == first
+    with pytest.raises(UserError, match="fits 2 runs"):
+        store.find_run(tmp_path, first.name[:4])
+    with pytest.raises(UserError, match=f"did you mean '{first.name}'"):
+        store.find_run(tmp_path, first.name[:-5] + "quik")
+    with pytest.raises(UserError, match="no run directory"):
+        store.load_run(tmp_path)
+
+
+def test_a_newer_schema_is_refused_with_its_version(tmp_path: Path) -> None:
+    path = store.create_run(tmp_path, "quick", "").path
+    head = json.loads((path / "run.json").read_text()) | {"schema": "tidegauge.run/9", "tidegauge_version": "7.0"}
+    (path / "run.json").write_text(json.dumps(head))
+    with pytest.raises(UserError, match=r"tidegauge\.run/9") as caught:
+        store.load_run(path)
+    assert "7.0" in caught.value.hint
+    assert store.list_runs(tmp_path) == []
+
+
+def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = files.LineFile(tmp_path / "log")
+    file.append("first")
+    real = os.write
+
+    def half(handle: int, content: bytes) -> int:
+        if len(content) > 6:
+            return real(handle, content[:6])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(RunFailedError, match="the disk is full"):
+        file.append("a line that is too long")
+    assert (tmp_path / "log").read_text() == "first\n"
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+def test_a_full_disk_is_a_clear_message_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tidegauge-test", tmp_path], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("can't mount a tmpfs here")
+    try:
+        run = store.create_run(tmp_path, "full", "")
+        first = run.trial(spec())
+        first.finish(result(), totals())
+        trial = run.trial(spec(number=2))
+        with pytest.raises(RunFailedError, match="the disk is full") as caught:
+            for number in range(100_000):
+                trial.second(second(number))
+        _fill(tmp_path)
+        run.finish("failed", caught.value.message)
+        stored = store.load_run(run.path)
+        assert stored.status == "failed"
+        assert "the disk is full" in stored.reason
+        assert stored.results == (result(),)
+        assert stored.trials[1].status == "failed"
+        assert len(store.read_seconds(trial.directory)) > 10
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+def _fill(directory: Path) -> None:
+    """Leave no byte free, so that only the reserve helps."""
+    with pytest.raises(OSError, match="No space"), (directory / "filler").open("wb", buffering=0) as file:
+        while file.write(b"\0" * 512):
+            pass

@@ -1,0 +1,85 @@
+"""Interval logs: the HdrHistogram tools read them back."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from run_samples import encoded, result, second, spec, totals
+
+from tidegauge import store
+from tidegauge.store.hlog import IntervalLog
+
+
+def _read(path: Path) -> list[HdrHistogram]:
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000_000, 3))
+    found = []
+    while (histogram := reader.get_next_interval_histogram()) is not None:
+        found.append(histogram)
+    reader.close()
+    return found
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Path:
+    made = store.create_run(tmp_path, "q", "").trial(spec())
+    for number in range(3):
+        made.second(second(number))
+    made.finish(result(), totals())
+    return made.directory
+
+
+def test_response_reads_back_interval_by_interval(trial: Path) -> None:
+    intervals = _read(trial / "response.hlog")
+    assert [one.get_total_count() for one in intervals] == [3, 3, 3]
+    assert intervals[0].get_value_at_percentile(100) == pytest.approx(37_000_000, rel=0.001)
+    starts_ms = [one.get_start_time_stamp() for one in intervals]
+    assert starts_ms[2] - starts_ms[0] == pytest.approx(2000, abs=1)
+    assert intervals[1].get_end_time_stamp() - starts_ms[1] == pytest.approx(1000, abs=1)
+
+
+def test_end_to_end_and_window_are_tagged(trial: Path) -> None:
+    assert [one.get_tag() for one in _read(trial / "end-to-end.hlog")] == ["sub-0", "sub-1"] * 3
+    tags = [one.get_tag() for one in _read(trial / "window.hlog")]
+    assert tags == ["response", "service", "delay", "own-lag", "end-to-end/sub-0"]
+
+
+def test_the_form_is_that_of_the_reference_writer(trial: Path) -> None:
+    lines = (trial / "end-to-end.hlog").read_text().splitlines()
+    assert lines[0] == "#[Histogram log format version 1.3]"
+    assert lines[1].startswith("#[StartTime: ")
+    assert lines[2].startswith("#[BaseTime: ")
+    assert lines[3] == '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+    tag, start, length, largest_ms, payload = lines[6].split(",")
+    assert (tag, start, length) == ("Tag=sub-0", "1.000", "1.000")
+    assert float(largest_ms) == pytest.approx(5.0, rel=0.001)
+    assert payload.startswith("HIST")
+
+
+def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
+    log = IntervalLog(tmp_path / "x.hlog")
+    log.append(b"", 0, 1)
+    log.close()
+    assert not (tmp_path / "x.hlog").exists()
+    log.append(encoded(), 0, 1_000_000_000)
+    log.append(encoded(5), 1_000_000_000, 2_000_000_000)
+    log.close()
+    assert [one.get_total_count() for one in _read(tmp_path / "x.hlog")] == [0, 1]
+
+
+JAR = "org/hdrhistogram/HdrHistogram/2.2.2/HdrHistogram-2.2.2.jar"
+
+
+def test_the_java_log_processor_reads_it(trial: Path) -> None:
+    jar = Path.home() / ".m2/repository" / JAR
+    java = shutil.which("java")
+    if java is None or not jar.exists():
+        pytest.skip("no Java or no HdrHistogram jar in the local Maven repository")
+    command = [java, "-cp", str(jar), "org.HdrHistogram.HistogramLogProcessor", "-i", str(trial / "end-to-end.hlog")]
+    done = subprocess.run([*command, "-tag", "sub-1"], capture_output=True, text=True, check=True, timeout=120)
+    assert "9.0" in done.stdout, done.stdout
+    assert "Exception" not in done.stderr
