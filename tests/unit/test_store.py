@@ -284,6 +284,7 @@ def test_a_full_disk_is_a_clear_message_and_keeps_what_was_measured(tmp_path: Pa
             for number in range(100_000):
                 trial.second(second(number))
         _fill(tmp_path)
+        trial.fail(caught.value.message, interrupted=False)
         run.finish("failed", caught.value.message)
         stored = store.load_run(run.path)
         assert stored.status == "failed"
@@ -297,6 +298,6 @@ def test_a_full_disk_is_a_clear_message_and_keeps_what_was_measured(tmp_path: Pa
 
 def _fill(directory: Path) -> None:
     """Leave no byte free, so that only the reserve helps."""
-    with pytest.raises(OSError, match="No space"), (directory / "filler").open("wb", buffering=0) as file:
+    with pytest.raises(OSError, match="No space"), (directory / "filler").open("ab", buffering=0) as file:
         while file.write(b"\0" * 512):
             pass

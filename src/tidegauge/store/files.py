@@ -11,14 +11,15 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
 from tidegauge.store.plain import plain
 
+RESERVE = ".reserve"
 RESERVE_BYTES = 128 * 1024
-"""Kept free by a file in the run's directory, so that "failed, the disk is full" itself can still be written."""
+"""Held by a file in the run's directory, so that "failed, the disk is full" itself can still be written."""
 
 
 def write_failed(path: Path, error: OSError) -> RunFailedError:
@@ -58,6 +59,18 @@ def write_json(path: Path, schema: str, content: Mapping[str, object], durable: 
     whole = {"schema": schema, **{str(key): plain(value) for key, value in content.items()}}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_bytes(path, text.encode(), durable)
+
+
+def with_reserve(reserve: Path, write: Callable[[], None]) -> None:
+    """Do `write`; if the disk is full, remove the file `reserve` and do it once more. Raises `RunFailedError`."""
+    try:
+        write()
+    except RunFailedError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        reserve.unlink(missing_ok=True)
+        write()
 
 
 def sync_directory(path: Path) -> None:

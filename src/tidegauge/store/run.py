@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,15 @@ from pathlib import Path
 from tidegauge import __version__
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
-from tidegauge.store.files import RESERVE_BYTES, make_directory, write_bytes, write_failed, write_json
+from tidegauge.store.files import (
+    RESERVE,
+    RESERVE_BYTES,
+    make_directory,
+    with_reserve,
+    write_bytes,
+    write_failed,
+    write_json,
+)
 from tidegauge.store.trial import DirectoryTrial, now
 from tidegauge.store.writer import this_writer
 
@@ -33,6 +41,7 @@ class DirectoryRun:
         self._campaign_path = campaign_path
         self._started_at = started_at
         self._data = data
+        self._reserve = path / RESERVE
         self._trials: list[DirectoryTrial] = []
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
@@ -46,7 +55,7 @@ class DirectoryRun:
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
-        trial = DirectoryTrial(directory, self._data / spec.trial_id, spec)
+        trial = DirectoryTrial(directory, self._data / spec.trial_id, self._reserve, spec)
         self._trials.append(trial)
         return trial
 
@@ -61,21 +70,10 @@ class DirectoryRun:
         why = reason or "the run ended before this trial did"
         for trial in self._trials:
             if not trial.ended:
-                self._surely(partial(trial.fail, why, status == "interrupted"))
-        self._surely(partial(self._write, status, reason, now()))
-        (self.path / ".reserve").unlink(missing_ok=True)
+                trial.fail(why, status == "interrupted")
+        with_reserve(self._reserve, partial(self._write, status, reason, now()))
+        self._reserve.unlink(missing_ok=True)
         self.ended = True
-
-    def _surely(self, write: Callable[[], None]) -> None:
-        """Write a status; on a full disk give back the reserve and try once more."""
-        try:
-            write()
-        except RunFailedError as error:
-            cause = error.__cause__
-            if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            (self.path / ".reserve").unlink(missing_ok=True)
-            write()
 
     def _write(self, status: str, reason: str, ended_at: str, directory: Path | None = None) -> None:
         content = {
@@ -95,7 +93,7 @@ class DirectoryRun:
         """Write what a run has from its first moment into `directory`, which then becomes it. For `create_run`."""
         content = campaign_text if isinstance(campaign_text, bytes) else campaign_text.encode()
         write_bytes(directory / "campaign.yaml", content)
-        write_bytes(directory / ".reserve", b"\0" * RESERVE_BYTES)
+        write_bytes(directory / RESERVE, b"\0" * RESERVE_BYTES)
         self._write("running", "", "", directory)
 
 

@@ -7,11 +7,12 @@ import json
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.store.files import LineFile, make_directory, write_json
+from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.seconds import read_lines, row, write_parquet
 from tidegauge.systems.api import Distribution, Setting
@@ -31,12 +32,13 @@ def now() -> str:
 class DirectoryTrial:
     """Implements `store.api.TrialStore`."""
 
-    def __init__(self, directory: Path, data_directory: Path, spec: TrialSpec) -> None:
+    def __init__(self, directory: Path, data_directory: Path, reserve: Path, spec: TrialSpec) -> None:
         self.directory = directory
         self.log_directory = directory / "logs"
         self.data_directory = data_directory
         self.spec = spec
         self.ended = False
+        self._reserve = reserve
         self._started_at = now()
         make_directory(self.log_directory)
         make_directory(self.data_directory)
@@ -85,7 +87,8 @@ class DirectoryTrial:
         with contextlib.suppress(RunFailedError):
             self._close_logs(durable=False)
             self._lines.close()
-        self._write_status("interrupted" if interrupted else "failed", reason, now())
+        status = "interrupted" if interrupted else "failed"
+        with_reserve(self._reserve, partial(self._write_status, status, reason, now()))
         self.ended = True
 
     def remove_data(self) -> None:
