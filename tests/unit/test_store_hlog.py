@@ -71,6 +71,15 @@ def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
     assert [one.get_total_count() for one in _read(tmp_path / "x.hlog")] == [0, 1]
 
 
+def test_an_encoding_without_its_frame_gets_one(tmp_path: Path) -> None:
+    log = IntervalLog(tmp_path / "x.hlog")
+    log.append(encoded(5)[8:], 0, 1_000_000_000)
+    log.append(encoded(5), 1_000_000_000, 2_000_000_000)
+    log.close()
+    first, second_line = (tmp_path / "x.hlog").read_text().splitlines()[4:]
+    assert first.split(",")[3] == second_line.split(",")[3]
+
+
 JAR = "org/hdrhistogram/HdrHistogram/2.2.2/HdrHistogram-2.2.2.jar"
 
 

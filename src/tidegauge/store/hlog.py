@@ -17,16 +17,20 @@ from tidegauge.store.files import LineFile
 NS_PER_MS = 1_000_000.0
 
 
+_COOKIE = 0x1C849304
+_COOKIE_WORD_8 = _COOKIE | 0x10
+
+
+def framed(encoded: bytes) -> bytes:
+    """The encoding with its 8-byte frame (cookie and length), which logs need and some encoders leave out."""
+    if int.from_bytes(encoded[:4], "big") & ~0xF0 == _COOKIE:
+        return encoded
+    return _COOKIE_WORD_8.to_bytes(4, "big") + len(encoded).to_bytes(4, "big") + encoded
+
+
 def decode(encoded: bytes) -> HdrHistogram:
-    """A histogram from its V2 compressed encoding."""
-    return HdrHistogram.decode(base64.b64encode(encoded))
-
-
-def quantile_ms(histogram: HdrHistogram, percent: float) -> float | None:
-    """The value at a percentile in ms; None for an empty histogram."""
-    if histogram.get_total_count() == 0:
-        return None
-    return float(histogram.get_value_at_percentile(percent)) / NS_PER_MS
+    """A histogram from its V2 compressed encoding, with or without the frame."""
+    return HdrHistogram.decode(base64.b64encode(framed(encoded)))
 
 
 def max_ms(histogram: HdrHistogram) -> float | None:
@@ -55,9 +59,9 @@ class IntervalLog:
         if not encoded:
             return
         file = self._opened(from_mono_ns)
-        text = base64.b64encode(encoded).decode()
+        text = base64.b64encode(framed(encoded)).decode()
         largest = max_ms(HdrHistogram.decode(text)) or 0.0
-        start_s = (from_mono_ns - self._base_mono_ns) / 1e9
+        start_s = max(0, from_mono_ns - self._base_mono_ns) / 1e9
         length_s = (until_mono_ns - from_mono_ns) / 1e9
         name = f"Tag={tag}," if tag else ""
         file.append(f"{name}{start_s:.3f},{length_s:.3f},{largest:.3f},{text}")
