@@ -1,0 +1,1 @@
+"""Generated from proto/worker.proto by `make proto`; never edited."""

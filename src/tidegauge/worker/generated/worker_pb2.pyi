@@ -1,0 +1,506 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Arrival(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ARRIVAL_UNSPECIFIED: _ClassVar[Arrival]
+    UNIFORM: _ClassVar[Arrival]
+    POISSON: _ClassVar[Arrival]
+    CLOSED_LOOP: _ClassVar[Arrival]
+
+class KeyChoice(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    KEY_UNSPECIFIED: _ClassVar[KeyChoice]
+    NO_KEY: _ClassVar[KeyChoice]
+    ROUND_ROBIN: _ClassVar[KeyChoice]
+    RANDOM: _ClassVar[KeyChoice]
+
+class Compression(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COMPRESSION_UNSPECIFIED: _ClassVar[Compression]
+    NONE: _ClassVar[Compression]
+    LZ4: _ClassVar[Compression]
+    ZSTD: _ClassVar[Compression]
+    SNAPPY: _ClassVar[Compression]
+    GZIP: _ClassVar[Compression]
+ARRIVAL_UNSPECIFIED: Arrival
+UNIFORM: Arrival
+POISSON: Arrival
+CLOSED_LOOP: Arrival
+KEY_UNSPECIFIED: KeyChoice
+NO_KEY: KeyChoice
+ROUND_ROBIN: KeyChoice
+RANDOM: KeyChoice
+COMPRESSION_UNSPECIFIED: Compression
+NONE: Compression
+LZ4: Compression
+ZSTD: Compression
+SNAPPY: Compression
+GZIP: Compression
+
+class HandshakeRequest(_message.Message):
+    __slots__ = ("protocol_version",)
+    PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
+    protocol_version: int
+    def __init__(self, protocol_version: _Optional[int] = ...) -> None: ...
+
+class HandshakeReply(_message.Message):
+    __slots__ = ("protocol_version", "worker_version", "pid", "java_version", "java_home", "jvm_flags", "heap_bytes_max", "drivers", "now_mono_ns")
+    class DriversEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
+    WORKER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    JAVA_VERSION_FIELD_NUMBER: _ClassVar[int]
+    JAVA_HOME_FIELD_NUMBER: _ClassVar[int]
+    JVM_FLAGS_FIELD_NUMBER: _ClassVar[int]
+    HEAP_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    DRIVERS_FIELD_NUMBER: _ClassVar[int]
+    NOW_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    protocol_version: int
+    worker_version: str
+    pid: int
+    java_version: str
+    java_home: str
+    jvm_flags: _containers.RepeatedScalarFieldContainer[str]
+    heap_bytes_max: int
+    drivers: _containers.ScalarMap[str, str]
+    now_mono_ns: int
+    def __init__(self, protocol_version: _Optional[int] = ..., worker_version: _Optional[str] = ..., pid: _Optional[int] = ..., java_version: _Optional[str] = ..., java_home: _Optional[str] = ..., jvm_flags: _Optional[_Iterable[str]] = ..., heap_bytes_max: _Optional[int] = ..., drivers: _Optional[_Mapping[str, str]] = ..., now_mono_ns: _Optional[int] = ...) -> None: ...
+
+class HoldRequest(_message.Message):
+    __slots__ = ("lease_ms",)
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    lease_ms: int
+    def __init__(self, lease_ms: _Optional[int] = ...) -> None: ...
+
+class HoldReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Connection(_message.Message):
+    __slots__ = ("driver", "settings")
+    class SettingsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    DRIVER_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    driver: str
+    settings: _containers.ScalarMap[str, str]
+    def __init__(self, driver: _Optional[str] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ProbeRequest(_message.Message):
+    __slots__ = ("connection", "topic", "timeout_ms")
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    connection: Connection
+    topic: str
+    timeout_ms: int
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topic: _Optional[str] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+
+class ProbeReply(_message.Message):
+    __slots__ = ("took_ns",)
+    TOOK_NS_FIELD_NUMBER: _ClassVar[int]
+    took_ns: int
+    def __init__(self, took_ns: _Optional[int] = ...) -> None: ...
+
+class DescribeRequest(_message.Message):
+    __slots__ = ("connection", "topics")
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    connection: Connection
+    topics: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topics: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class DescribeReply(_message.Message):
+    __slots__ = ("settings",)
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    settings: _containers.RepeatedCompositeFieldContainer[EffectiveSetting]
+    def __init__(self, settings: _Optional[_Iterable[_Union[EffectiveSetting, _Mapping]]] = ...) -> None: ...
+
+class EffectiveSetting(_message.Message):
+    __slots__ = ("scope", "name", "value", "is_default")
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
+    scope: str
+    name: str
+    value: str
+    is_default: bool
+    def __init__(self, scope: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., is_default: _Optional[bool] = ...) -> None: ...
+
+class ClientOptions(_message.Message):
+    __slots__ = ("batch_bytes_max", "batch_delay_us_max", "compression", "in_flight_messages_max", "receive_queue_messages", "connections_per_broker", "acks", "producer_overrides", "consumer_overrides")
+    class ProducerOverridesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ConsumerOverridesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    BATCH_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    BATCH_DELAY_US_MAX_FIELD_NUMBER: _ClassVar[int]
+    COMPRESSION_FIELD_NUMBER: _ClassVar[int]
+    IN_FLIGHT_MESSAGES_MAX_FIELD_NUMBER: _ClassVar[int]
+    RECEIVE_QUEUE_MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_PER_BROKER_FIELD_NUMBER: _ClassVar[int]
+    ACKS_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_OVERRIDES_FIELD_NUMBER: _ClassVar[int]
+    CONSUMER_OVERRIDES_FIELD_NUMBER: _ClassVar[int]
+    batch_bytes_max: int
+    batch_delay_us_max: int
+    compression: Compression
+    in_flight_messages_max: int
+    receive_queue_messages: int
+    connections_per_broker: int
+    acks: str
+    producer_overrides: _containers.ScalarMap[str, str]
+    consumer_overrides: _containers.ScalarMap[str, str]
+    def __init__(self, batch_bytes_max: _Optional[int] = ..., batch_delay_us_max: _Optional[int] = ..., compression: _Optional[_Union[Compression, str]] = ..., in_flight_messages_max: _Optional[int] = ..., receive_queue_messages: _Optional[int] = ..., connections_per_broker: _Optional[int] = ..., acks: _Optional[str] = ..., producer_overrides: _Optional[_Mapping[str, str]] = ..., consumer_overrides: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class Payload(_message.Message):
+    __slots__ = ("message_bytes", "random_share", "file", "pool_bodies")
+    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RANDOM_SHARE_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    POOL_BODIES_FIELD_NUMBER: _ClassVar[int]
+    message_bytes: int
+    random_share: float
+    file: str
+    pool_bodies: int
+    def __init__(self, message_bytes: _Optional[int] = ..., random_share: _Optional[float] = ..., file: _Optional[str] = ..., pool_bodies: _Optional[int] = ...) -> None: ...
+
+class TopicSpec(_message.Message):
+    __slots__ = ("name", "partitions", "replication_factor", "settings")
+    class SettingsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    REPLICATION_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    partitions: int
+    replication_factor: int
+    settings: _containers.ScalarMap[str, str]
+    def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class PrepareRequest(_message.Message):
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused")
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    PRODUCERS_PER_TOPIC_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTIONS_PER_TOPIC_FIELD_NUMBER: _ClassVar[int]
+    CONSUMERS_PER_SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    DISTINCT_KEYS_FIELD_NUMBER: _ClassVar[int]
+    ARRIVAL_FIELD_NUMBER: _ClassVar[int]
+    MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    OWN_LAG_TOLERANCE_NS_FIELD_NUMBER: _ClassVar[int]
+    CONSUMERS_START_PAUSED_FIELD_NUMBER: _ClassVar[int]
+    connection: Connection
+    trial_id: int
+    seed: int
+    topics: _containers.RepeatedCompositeFieldContainer[TopicSpec]
+    producers_per_topic: int
+    subscriptions_per_topic: int
+    consumers_per_subscription: int
+    payload: Payload
+    keys: KeyChoice
+    distinct_keys: int
+    arrival: Arrival
+    msgs_per_s: float
+    client: ClientOptions
+    own_lag_tolerance_ns: int
+    consumers_start_paused: bool
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ...) -> None: ...
+
+class PrepareReply(_message.Message):
+    __slots__ = ("client_settings", "load_threads")
+    CLIENT_SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    LOAD_THREADS_FIELD_NUMBER: _ClassVar[int]
+    client_settings: _containers.RepeatedCompositeFieldContainer[EffectiveSetting]
+    load_threads: int
+    def __init__(self, client_settings: _Optional[_Iterable[_Union[EffectiveSetting, _Mapping]]] = ..., load_threads: _Optional[int] = ...) -> None: ...
+
+class StartRequest(_message.Message):
+    __slots__ = ("at_mono_ns",)
+    AT_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    at_mono_ns: int
+    def __init__(self, at_mono_ns: _Optional[int] = ...) -> None: ...
+
+class StartReply(_message.Message):
+    __slots__ = ("started_mono_ns",)
+    STARTED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    started_mono_ns: int
+    def __init__(self, started_mono_ns: _Optional[int] = ...) -> None: ...
+
+class SetRateRequest(_message.Message):
+    __slots__ = ("msgs_per_s", "at_mono_ns")
+    MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    AT_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    msgs_per_s: float
+    at_mono_ns: int
+    def __init__(self, msgs_per_s: _Optional[float] = ..., at_mono_ns: _Optional[int] = ...) -> None: ...
+
+class SetRateReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class SetWindowRequest(_message.Message):
+    __slots__ = ("from_mono_ns", "until_mono_ns")
+    FROM_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    from_mono_ns: int
+    until_mono_ns: int
+    def __init__(self, from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ...) -> None: ...
+
+class SetWindowReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class PauseRequest(_message.Message):
+    __slots__ = ("subscriptions",)
+    SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    subscriptions: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, subscriptions: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PauseReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class WatchRequest(_message.Message):
+    __slots__ = ("from_second",)
+    FROM_SECOND_FIELD_NUMBER: _ClassVar[int]
+    from_second: int
+    def __init__(self, from_second: _Optional[int] = ...) -> None: ...
+
+class SecondFigures(_message.Message):
+    __slots__ = ("second", "from_mono_ns", "until_mono_ns", "scheduled_msgs_per_s", "sent", "acked", "failed", "acked_bytes", "in_flight", "blocked_ns", "own_lag_ns_max", "response", "service", "delay", "subscriptions", "worker_cpu_ns", "gc_pause_ns", "heap_used_bytes")
+    SECOND_FIELD_NUMBER: _ClassVar[int]
+    FROM_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULED_MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    ACKED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    ACKED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
+    BLOCKED_NS_FIELD_NUMBER: _ClassVar[int]
+    OWN_LAG_NS_MAX_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    DELAY_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    WORKER_CPU_NS_FIELD_NUMBER: _ClassVar[int]
+    GC_PAUSE_NS_FIELD_NUMBER: _ClassVar[int]
+    HEAP_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    second: int
+    from_mono_ns: int
+    until_mono_ns: int
+    scheduled_msgs_per_s: float
+    sent: int
+    acked: int
+    failed: int
+    acked_bytes: int
+    in_flight: int
+    blocked_ns: int
+    own_lag_ns_max: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    subscriptions: _containers.RepeatedCompositeFieldContainer[SubscriptionSecond]
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    heap_used_bytes: int
+    def __init__(self, second: _Optional[int] = ..., from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., scheduled_msgs_per_s: _Optional[float] = ..., sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., in_flight: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., own_lag_ns_max: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionSecond, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ...) -> None: ...
+
+class SubscriptionSecond(_message.Message):
+    __slots__ = ("name", "received", "received_bytes", "backlog", "duplicated", "reordered", "corrupt", "end_to_end")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    BACKLOG_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATED_FIELD_NUMBER: _ClassVar[int]
+    REORDERED_FIELD_NUMBER: _ClassVar[int]
+    CORRUPT_FIELD_NUMBER: _ClassVar[int]
+    END_TO_END_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    received: int
+    received_bytes: int
+    backlog: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    end_to_end: bytes
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., received_bytes: _Optional[int] = ..., backlog: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., end_to_end: _Optional[bytes] = ...) -> None: ...
+
+class StopProducersRequest(_message.Message):
+    __slots__ = ("grace_ms",)
+    GRACE_MS_FIELD_NUMBER: _ClassVar[int]
+    grace_ms: int
+    def __init__(self, grace_ms: _Optional[int] = ...) -> None: ...
+
+class StopProducersReply(_message.Message):
+    __slots__ = ("unresolved",)
+    UNRESOLVED_FIELD_NUMBER: _ClassVar[int]
+    unresolved: int
+    def __init__(self, unresolved: _Optional[int] = ...) -> None: ...
+
+class TotalsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class TotalFigures(_message.Message):
+    __slots__ = ("sent", "acked", "failed", "unresolved", "window", "subscriptions", "errors", "worker_cpu_ns", "gc_pause_ns", "resident_bytes", "seconds")
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    ACKED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    UNRESOLVED_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
+    WORKER_CPU_NS_FIELD_NUMBER: _ClassVar[int]
+    GC_PAUSE_NS_FIELD_NUMBER: _ClassVar[int]
+    RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SECONDS_FIELD_NUMBER: _ClassVar[int]
+    sent: int
+    acked: int
+    failed: int
+    unresolved: int
+    window: WindowFigures
+    subscriptions: _containers.RepeatedCompositeFieldContainer[SubscriptionTotals]
+    errors: _containers.RepeatedCompositeFieldContainer[ErrorCount]
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    resident_bytes: int
+    seconds: int
+    def __init__(self, sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., unresolved: _Optional[int] = ..., window: _Optional[_Union[WindowFigures, _Mapping]] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionTotals, _Mapping]]] = ..., errors: _Optional[_Iterable[_Union[ErrorCount, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., seconds: _Optional[int] = ...) -> None: ...
+
+class WindowFigures(_message.Message):
+    __slots__ = ("from_mono_ns", "until_mono_ns", "intended", "acked", "failed", "acked_bytes", "response", "service", "delay", "own_lag", "own_lag_over_tolerance", "blocked_ns", "acked_within", "worker_cpu_ns", "gc_pause_ns", "cpu_wait_ns")
+    FROM_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    INTENDED_FIELD_NUMBER: _ClassVar[int]
+    ACKED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    ACKED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    DELAY_FIELD_NUMBER: _ClassVar[int]
+    OWN_LAG_FIELD_NUMBER: _ClassVar[int]
+    OWN_LAG_OVER_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    BLOCKED_NS_FIELD_NUMBER: _ClassVar[int]
+    ACKED_WITHIN_FIELD_NUMBER: _ClassVar[int]
+    WORKER_CPU_NS_FIELD_NUMBER: _ClassVar[int]
+    GC_PAUSE_NS_FIELD_NUMBER: _ClassVar[int]
+    CPU_WAIT_NS_FIELD_NUMBER: _ClassVar[int]
+    from_mono_ns: int
+    until_mono_ns: int
+    intended: int
+    acked: int
+    failed: int
+    acked_bytes: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    own_lag: bytes
+    own_lag_over_tolerance: int
+    blocked_ns: int
+    acked_within: int
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    cpu_wait_ns: int
+    def __init__(self, from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., own_lag: _Optional[bytes] = ..., own_lag_over_tolerance: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., acked_within: _Optional[int] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., cpu_wait_ns: _Optional[int] = ...) -> None: ...
+
+class SubscriptionTotals(_message.Message):
+    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    UNIQUE_FIELD_NUMBER: _ClassVar[int]
+    BACKLOG_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATED_FIELD_NUMBER: _ClassVar[int]
+    REORDERED_FIELD_NUMBER: _ClassVar[int]
+    CORRUPT_FIELD_NUMBER: _ClassVar[int]
+    CORRUPT_UNATTRIBUTED_FIELD_NUMBER: _ClassVar[int]
+    FOREIGN_FIELD_NUMBER: _ClassVar[int]
+    NEGATIVE_LATENCY_FIELD_NUMBER: _ClassVar[int]
+    END_TO_END_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    LOST_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    received: int
+    unique: int
+    backlog: int
+    lost: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    corrupt_unattributed: int
+    foreign: int
+    negative_latency: int
+    end_to_end: bytes
+    window_received: int
+    lost_examples: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ErrorCount(_message.Message):
+    __slots__ = ("where", "message", "count")
+    WHERE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    where: str
+    message: str
+    count: int
+    def __init__(self, where: _Optional[str] = ..., message: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class FinishRequest(_message.Message):
+    __slots__ = ("delete_topics",)
+    DELETE_TOPICS_FIELD_NUMBER: _ClassVar[int]
+    delete_topics: bool
+    def __init__(self, delete_topics: _Optional[bool] = ...) -> None: ...
+
+class FinishReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ShutdownRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ShutdownReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
