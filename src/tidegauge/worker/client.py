@@ -1,0 +1,244 @@
+"""The worker as the rest of Tidegauge sees it: `LoadWorker` over gRPC."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet.api import Host, ProcessStatus
+from tidegauge.systems.api import Setting
+from tidegauge.worker import messages
+from tidegauge.worker.api import LoadOrder, SecondFigures, TotalFigures
+from tidegauge.worker.generated import worker_pb2 as pb
+from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
+from tidegauge.worker.log import cause_from_log
+
+PROTOCOL_VERSION = 1
+LEASE_S = 10.0
+_SECRET_KEY = "tidegauge-secret"
+_CALL_S = 30.0
+_PREPARE_S = 180.0
+_MESSAGE_BYTES_MAX = 256 << 20
+_DEATH_WAIT_S = 5.0
+_CHANNEL_OPTIONS = (
+    # A proxy from the environment has no business between two processes of one host.
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+    # Histograms of many subscriptions can exceed the default 4 MiB.
+    ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", _MESSAGE_BYTES_MAX),
+    # Another worker may have had this port a moment ago: no shared connection state.
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+Reply = TypeVar("Reply")
+
+
+@dataclass(frozen=True)
+class WorkerProcess:
+    """A worker process that was started: where it listens, and where it lives."""
+
+    host: Host
+    name: str
+    port: int
+    secret: str
+    log_path: Path
+    scratch: Path
+    """Its temporary files; removed with it."""
+
+
+class GrpcWorker:
+    """A load generator that is up (see `LoadWorker`). May be called from any thread."""
+
+    def __init__(self, process: WorkerProcess) -> None:
+        """Shake hands and hold the worker. Raises `StartFailedError`."""
+        self._process = process
+        self._metadata = ((_SECRET_KEY, process.secret),)
+        self._channel = grpc.insecure_channel(f"127.0.0.1:{process.port}", options=_CHANNEL_OPTIONS)
+        self._stub: Any = WorkerStub(self._channel)  # type: ignore[no-untyped-call]
+        self._closing = threading.Event()
+        self._hold: Any = None
+        try:
+            reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
+            if reply.protocol_version != PROTOCOL_VERSION:
+                raise StartFailedError(
+                    f"The worker speaks protocol version {reply.protocol_version}, this is {PROTOCOL_VERSION}.",
+                    "Run `make build`.",
+                )
+            self._hold = self._stub.Hold.future(self._heartbeats(), metadata=self._metadata)
+        except BaseException:
+            self._channel.close()
+            raise
+        self.facts = messages.facts_of(reply)
+
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
+        """See `LoadWorker.probe`."""
+        # The topic must be new: another message in it would be taken for ours.
+        request = pb.ProbeRequest(
+            connection=_connection(driver, connection),
+            topic=f"tidegauge-probe-{time.time_ns()}",
+            timeout_ms=round(timeout_s * 1e3),
+        )
+        took_ns: int = self._ask("Probe", request, timeout_s + _CALL_S).took_ns
+        return took_ns / 1e9
+
+    def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
+        """See `LoadWorker.describe`."""
+        request = pb.DescribeRequest(connection=_connection(driver, connection), topics=topics)
+        return messages.settings_of(self._ask("Describe", request, _PREPARE_S))
+
+    def prepare(self, order: LoadOrder) -> list[Setting]:
+        """See `LoadWorker.prepare`."""
+        return messages.settings_of(self._ask("Prepare", messages.prepare_request(order), _PREPARE_S))
+
+    def start(self, in_s: float = 0.1) -> int:
+        """See `LoadWorker.start`."""
+        at_mono_ns = time.monotonic_ns() + round(in_s * 1e9)
+        started: int = self._ask("Start", pb.StartRequest(at_mono_ns=at_mono_ns)).started_mono_ns
+        return started
+
+    def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
+        """See `LoadWorker.set_rate`."""
+        self._ask("SetRate", pb.SetRateRequest(msgs_per_s=msgs_per_s, at_mono_ns=at_mono_ns))
+
+    def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
+        """See `LoadWorker.set_window`."""
+        self._ask("SetWindow", pb.SetWindowRequest(from_mono_ns=from_mono_ns, until_mono_ns=until_mono_ns))
+
+    def pause_consumers(self, subscriptions: list[str]) -> None:
+        """See `LoadWorker.pause_consumers`."""
+        self._ask("PauseConsumers", pb.PauseRequest(subscriptions=subscriptions))
+
+    def resume_consumers(self, subscriptions: list[str]) -> None:
+        """See `LoadWorker.resume_consumers`."""
+        self._ask("ResumeConsumers", pb.PauseRequest(subscriptions=subscriptions))
+
+    def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
+        """See `LoadWorker.watch`."""
+        call = self._stub.Watch(pb.WatchRequest(from_second=from_second), metadata=self._metadata)
+        try:
+            for message in call:
+                yield messages.second_of(message)
+        except grpc.RpcError as error:
+            if not self._closing.is_set():
+                raise self._failure("Watch", error) from error
+        finally:
+            call.cancel()
+
+    def stop_producers(self, grace_s: float) -> int:
+        """See `LoadWorker.stop_producers`."""
+        request = pb.StopProducersRequest(grace_ms=round(grace_s * 1e3))
+        unresolved: int = self._ask("StopProducers", request, grace_s + _CALL_S).unresolved
+        return unresolved
+
+    def totals(self) -> TotalFigures:
+        """See `LoadWorker.totals`."""
+        return messages.totals_of(self._ask("Totals", pb.TotalsRequest()))
+
+    def finish(self, delete_topics: bool) -> None:
+        """See `LoadWorker.finish`."""
+        self._ask("Finish", pb.FinishRequest(delete_topics=delete_topics), _PREPARE_S)
+
+    def close(self) -> None:
+        """See `LoadWorker.close`."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        with contextlib.suppress(grpc.RpcError, ValueError):
+            self._stub.Shutdown(pb.ShutdownRequest(), timeout=2.0, metadata=self._metadata)
+        self._hold.cancel()
+        self._channel.close()
+        with contextlib.suppress(RunFailedError):
+            self._process.host.stop(self._process.name)
+        shutil.rmtree(self._process.scratch, ignore_errors=True)
+
+    def _heartbeats(self) -> Iterator[pb.HoldRequest]:
+        """Renewals of the worker's lease. Consumed by a thread of gRPC's, at the pace set here."""
+        while True:
+            yield pb.HoldRequest(lease_ms=round(LEASE_S * 1e3))
+            if self._closing.wait(LEASE_S / 4):
+                return
+
+    def _ask(self, call: str, request: object, timeout_s: float = _CALL_S) -> Any:
+        """One call. Raises `RunFailedError` with the cause in one line."""
+        method: Callable[..., Any] = getattr(self._stub, call)
+        try:
+            return method(request, timeout=timeout_s, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise self._failure(call, error, timeout_s) from error
+        except ValueError as error:  # The channel was closed in another thread.
+            raise RunFailedError(f"The worker was closed during {call}.", log_path=self._process.log_path) from error
+
+    def _failure(self, call: str, error: grpc.RpcError, timeout_s: float = 0.0) -> RunFailedError:
+        """What a gRPC error means to the user."""
+        status: Any = error  # Every error that a call raises is a grpc.Call too.
+        code, details = status.code(), _one_line(status.details())
+        log = self._process.log_path
+        if not self._listens():
+            return self._death(call)
+        if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+            return RunFailedError(
+                f"The worker did not answer {call} within {timeout_s:.0f} s.",
+                "It may be starved of CPU, or the system under test does not answer.",
+                log,
+            )
+        if code == grpc.StatusCode.FAILED_PRECONDITION and call == "Handshake":
+            return StartFailedError(
+                f"The worker does not fit this version of Tidegauge: {details}", "Run `make build`.", log
+            )
+        return RunFailedError(details or f"The worker refused {call} ({code.name}).", "", log)
+
+    def _listens(self) -> bool:
+        """Whether the worker is still there. The kernel closes its socket the moment it dies."""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._process.port), timeout=2.0):
+            return True
+        return False
+
+    def _death(self, call: str) -> RunFailedError:
+        """The error that says how the worker ended."""
+        status = _await_end(self._process)
+        log = self._process.log_path
+        cause = cause_from_log(log)
+        said = f" Its log ends with: {cause}" if cause else " Its log is empty."
+        if status is None or status.exit_code is None:
+            how = "does not listen any more"
+        elif status.exit_code < 0:
+            how = f"was killed by signal {-status.exit_code}"
+        else:
+            how = f"ended with exit code {status.exit_code}"
+        return RunFailedError(
+            f"The worker {how} (seen during {call}).{said}",
+            "If memory was short, give it more heap or lower the number of producers, consumers or messages in flight.",
+            log,
+        )
+
+
+def _await_end(process: WorkerProcess) -> ProcessStatus | None:
+    """The worker's status once its agent has seen it end; the last one if that takes too long."""
+    deadline_s = time.monotonic() + _DEATH_WAIT_S
+    while True:
+        try:
+            status = process.host.status(process.name)
+        except RunFailedError:
+            return None
+        if not status.running or time.monotonic() > deadline_s:
+            return status
+        time.sleep(0.02)
+
+
+def _connection(driver: str, settings: Mapping[str, str]) -> pb.Connection:
+    return pb.Connection(driver=driver, settings=dict(settings))
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())[:500]

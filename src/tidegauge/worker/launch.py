@@ -1,0 +1,123 @@
+"""Starting the Java worker on a host."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.distribution.java import JavaRuntime, find_java
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.worker.classpath import worker_class_path
+from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.worker.log import cause_from_log
+
+MAIN_CLASS = "io.tidegauge.worker.app.Main"
+JAVA_MAJOR_MIN = 17
+_POLL_S = 0.02
+_OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/jdk.internal.misc", "java.base/java.lang")
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """How the worker's JVM is set up. Sizes in MiB; `jvm_flags` come last and so win.
+
+    Attributes:
+        timer_slack_ns: 1 lets a sleeping load thread wake within microseconds of its schedule (Linux default 50,000).
+    """
+
+    heap_mb: int = 256
+    direct_memory_mb: int = 128
+    jvm_flags: tuple[str, ...] = ()
+    stop_grace_s: float = 5.0
+    start_timeout_s: float = 60.0
+    timer_slack_ns: int = 1
+
+
+def start_worker(
+    host: Host, driver: str, log_directory: Path, options: WorkerOptions | None = None, name: str = "worker"
+) -> GrpcWorker:
+    """Start a worker with one driver and shake hands with it.
+
+    Raises `UserError` if it is not built or there is no Java for it, `StartFailedError` with the cause from its log.
+    """
+    options = options or WorkerOptions()
+    jars = worker_class_path(driver)
+    java = find_java("The load generator", JAVA_MAJOR_MIN)
+    scratch = Path(tempfile.mkdtemp(prefix="tidegauge-worker-"))
+    host.track_directory(scratch)
+    secret = secrets.token_hex(16)
+    port_file = scratch / "port"
+    log_path = log_directory / f"{name}.log"
+    spec = ProcessSpec(
+        name=name,
+        argv=(
+            str(java.executable),
+            *jvm_flags(java, options, scratch),
+            "-cp",
+            os.pathsep.join(map(str, jars)),
+            MAIN_CLASS,
+            "--port-file",
+            str(port_file),
+        ),
+        env={"PATH": os.defpath, "HOME": str(Path.home()), "LANG": "C.UTF-8"},
+        cwd=str(scratch),
+        log_path=str(log_path),
+        stdin_text=secret + "\n",
+        stop_grace_s=options.stop_grace_s,
+        timer_slack_ns=options.timer_slack_ns,
+    )
+    host.start(spec)
+    try:
+        port = _await_port(host, name, port_file, log_path, options.start_timeout_s)
+        return GrpcWorker(WorkerProcess(host, name, port, secret, log_path, scratch))
+    except BaseException:
+        host.stop(name)
+        raise
+
+
+def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[str]:
+    """Flags of the worker's JVM. A heap of fixed size, touched before the start: no page faults while measuring."""
+    flags = [
+        f"-Xms{options.heap_mb}m",
+        f"-Xmx{options.heap_mb}m",
+        f"-XX:MaxDirectMemorySize={options.direct_memory_mb}m",
+        "-XX:+UseG1GC",
+        "-XX:+AlwaysPreTouch",
+        # A worker out of memory would go on measuring something else: end it, with the cause in its log.
+        "-XX:+ExitOnOutOfMemoryError",
+        # No files in /tmp that a mapped-file writeback could stall on.
+        "-XX:-UsePerfData",
+        f"-Djava.io.tmpdir={scratch}",
+        "--enable-native-access=ALL-UNNAMED",
+        *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Dorg.apache.pulsar.shade.io.netty.tryReflectionSetAccessible=true",
+    ]
+    if java.major >= 23:
+        flags.append("--sun-misc-unsafe-memory-access=allow")
+    return [*flags, *options.jvm_flags]
+
+
+def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_s: float) -> int:
+    """The port the worker listens on, once it does. Raises `StartFailedError`."""
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        text = port_file.read_text().strip() if port_file.exists() else ""
+        if text:
+            return int(text)
+        status = host.status(name)
+        if not status.running:
+            cause = cause_from_log(log_path) or "its log is empty"
+            raise StartFailedError(
+                f"The worker ended while starting (exit code {status.exit_code}): {cause}", "", log_path
+            )
+        if time.monotonic() > deadline_s:
+            raise StartFailedError(
+                f"The worker was not ready within {timeout_s:.0f} s.", "Is the machine busy?", log_path
+            )
+        time.sleep(_POLL_S)

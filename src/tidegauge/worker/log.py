@@ -1,0 +1,24 @@
+"""What a worker's log says about why it ended."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_TAIL_BYTES = 16_384
+_CAUSE = re.compile(r"(Caused by:|Exception\b|Error\b|OutOfMemory|\bERROR\b|\bFATAL\b)")
+_STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more)")
+_LINE_CHARS_MAX = 300
+
+
+def cause_from_log(path: Path) -> str:
+    """The line that most likely says why: the last that names an error, else the last of all; "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _STACK_LINE.match(line)]
+    telling = [line for line in lines if _CAUSE.search(line)] or lines
+    return telling[-1][:_LINE_CHARS_MAX] if telling else ""

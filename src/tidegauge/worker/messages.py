@@ -1,0 +1,195 @@
+"""Between the messages of worker.proto and the plain types of `worker.api`."""
+
+from __future__ import annotations
+
+from tidegauge.systems.api import Setting
+from tidegauge.worker.api import (
+    LoadOrder,
+    SecondFigures,
+    SubscriptionSecond,
+    SubscriptionTotals,
+    TotalFigures,
+    WindowFigures,
+    WorkerFacts,
+)
+from tidegauge.worker.generated import worker_pb2 as pb
+from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys
+
+_ARRIVALS = {
+    Arrival.UNIFORM: pb.Arrival.UNIFORM,
+    Arrival.POISSON: pb.Arrival.POISSON,
+    Arrival.CLOSED_LOOP: pb.Arrival.CLOSED_LOOP,
+}
+_KEYS = {
+    Keys.NONE: pb.KeyChoice.NO_KEY,
+    Keys.ROUND_ROBIN: pb.KeyChoice.ROUND_ROBIN,
+    Keys.RANDOM: pb.KeyChoice.RANDOM,
+}
+_COMPRESSIONS = {
+    Compression.NONE: pb.Compression.NONE,
+    Compression.LZ4: pb.Compression.LZ4,
+    Compression.ZSTD: pb.Compression.ZSTD,
+    Compression.SNAPPY: pb.Compression.SNAPPY,
+    Compression.GZIP: pb.Compression.GZIP,
+}
+
+
+def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
+    """What a worker is to prepare."""
+    workload = order.workload
+    return pb.PrepareRequest(
+        connection=pb.Connection(driver=order.driver, settings=dict(order.connection)),
+        trial_id=order.trial_id,
+        seed=order.seed,
+        topics=[
+            pb.TopicSpec(
+                name=name,
+                partitions=workload.partitions,
+                replication_factor=order.replication_factor,
+                settings=dict(order.topic_settings),
+            )
+            for name in order.topic_names
+        ],
+        producers_per_topic=workload.producers,
+        subscriptions_per_topic=workload.subscriptions,
+        consumers_per_subscription=workload.consumers,
+        payload=pb.Payload(
+            message_bytes=workload.payload.message_bytes,
+            random_share=workload.payload.random_share,
+            file=workload.payload.file,
+            pool_bodies=workload.payload.pool_bodies,
+        ),
+        keys=_KEYS[workload.keys],
+        distinct_keys=workload.distinct_keys,
+        arrival=_ARRIVALS[workload.arrival],
+        msgs_per_s=order.msgs_per_s,
+        client=_client_options(order, workload.client),
+        own_lag_tolerance_ns=round(order.own_lag_tolerance_ms * 1e6),
+        consumers_start_paused=order.consumers_start_paused,
+    )
+
+
+def _client_options(order: LoadOrder, client: ClientSettings) -> pb.ClientOptions:
+    system = order.system.partition("@")[0]
+    return pb.ClientOptions(
+        batch_bytes_max=client.batch_bytes_max,
+        batch_delay_us_max=round(client.batch_delay_ms_max * 1e3),
+        compression=_COMPRESSIONS[client.compression],
+        in_flight_messages_max=client.in_flight_messages_max,
+        receive_queue_messages=client.receive_queue_messages,
+        connections_per_broker=client.connections_per_broker,
+        acks=order.acks,
+        producer_overrides=dict(order.workload.producer_overrides.get(system, {})),
+        consumer_overrides=dict(order.workload.consumer_overrides.get(system, {})),
+    )
+
+
+def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
+    """Effective settings; whether one is the default stays None if the system did not say."""
+    given = message.settings if isinstance(message, pb.DescribeReply) else message.client_settings
+    return [Setting(s.scope, s.name, s.value, s.is_default if s.HasField("is_default") else None) for s in given]
+
+
+def facts_of(reply: pb.HandshakeReply) -> WorkerFacts:
+    """How the worker introduced itself."""
+    return WorkerFacts(
+        pid=reply.pid,
+        worker_version=reply.worker_version,
+        java_version=reply.java_version,
+        java_home=reply.java_home,
+        jvm_flags=tuple(reply.jvm_flags),
+        heap_bytes_max=reply.heap_bytes_max,
+        drivers=dict(reply.drivers),
+    )
+
+
+def second_of(message: pb.SecondFigures) -> SecondFigures:
+    """One second of a trial."""
+    return SecondFigures(
+        second=message.second,
+        from_mono_ns=message.from_mono_ns,
+        until_mono_ns=message.until_mono_ns,
+        scheduled_msgs_per_s=message.scheduled_msgs_per_s,
+        sent=message.sent,
+        acked=message.acked,
+        failed=message.failed,
+        acked_bytes=message.acked_bytes,
+        in_flight=message.in_flight,
+        blocked_ns=message.blocked_ns,
+        own_lag_ns_max=message.own_lag_ns_max,
+        response=message.response,
+        service=message.service,
+        delay=message.delay,
+        subscriptions=tuple(
+            SubscriptionSecond(
+                name=s.name,
+                received=s.received,
+                received_bytes=s.received_bytes,
+                backlog=s.backlog,
+                duplicated=s.duplicated,
+                reordered=s.reordered,
+                corrupt=s.corrupt,
+                end_to_end=s.end_to_end,
+            )
+            for s in message.subscriptions
+        ),
+        worker_cpu_ns=message.worker_cpu_ns,
+        gc_pause_ns=message.gc_pause_ns,
+        heap_used_bytes=message.heap_used_bytes,
+    )
+
+
+def totals_of(message: pb.TotalFigures) -> TotalFigures:
+    """Totals of a trial."""
+    return TotalFigures(
+        sent=message.sent,
+        acked=message.acked,
+        failed=message.failed,
+        unresolved=message.unresolved,
+        window=_window_of(message.window),
+        subscriptions=tuple(_subscription_of(s) for s in message.subscriptions),
+        errors=tuple((e.where, e.message, e.count) for e in message.errors),
+        worker_cpu_ns=message.worker_cpu_ns,
+        gc_pause_ns=message.gc_pause_ns,
+        resident_bytes=message.resident_bytes,
+    )
+
+
+def _window_of(message: pb.WindowFigures) -> WindowFigures:
+    return WindowFigures(
+        from_mono_ns=message.from_mono_ns,
+        until_mono_ns=message.until_mono_ns,
+        intended=message.intended,
+        acked=message.acked,
+        failed=message.failed,
+        acked_bytes=message.acked_bytes,
+        acked_within=message.acked_within,
+        response=message.response,
+        service=message.service,
+        delay=message.delay,
+        own_lag=message.own_lag,
+        own_lag_over_tolerance=message.own_lag_over_tolerance,
+        blocked_ns=message.blocked_ns,
+        worker_cpu_ns=message.worker_cpu_ns,
+        gc_pause_ns=message.gc_pause_ns,
+        cpu_wait_ns=message.cpu_wait_ns,
+    )
+
+
+def _subscription_of(message: pb.SubscriptionTotals) -> SubscriptionTotals:
+    return SubscriptionTotals(
+        name=message.name,
+        received=message.received,
+        unique=message.unique,
+        backlog=message.backlog,
+        lost=message.lost,
+        duplicated=message.duplicated,
+        reordered=message.reordered,
+        corrupt=message.corrupt,
+        corrupt_unattributed=message.corrupt_unattributed,
+        foreign=message.foreign,
+        negative_latency=message.negative_latency,
+        end_to_end=message.end_to_end,
+        window_received=message.window_received,
+        lost_examples=tuple(message.lost_examples),
+    )
