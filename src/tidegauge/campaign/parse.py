@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,10 +22,18 @@ from tidegauge.workload.parse import parse_workload, read_workload
 _MIB = 1 << 20
 
 
+def _check_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", name):
+        raise ValueError(
+            "must be made of lower-case letters, digits and hyphens, at most 63, since it names directories"
+        )
+    return name
+
+
 class _CampaignFields(Fields):
     """The keys at the top of a campaign. Those that may be written in several ways are checked one by one below."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+    name: Annotated[str, AfterValidator(_check_name)]
     description: str = ""
     systems: list[Any] = Field(min_length=1)
     durability: Any = 3

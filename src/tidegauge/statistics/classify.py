@@ -1,0 +1,201 @@
+"""May a trial's figures be used, and what must a reader know? Pure rules; docs/methodology.md gives the reasons.
+
+VALID figures stand for themselves. DOUBTFUL ones are shown with the doubt. INVALID ones are neither a pass nor a fail:
+the generator, not the system, decided them, or there are none.
+
+Beside the validity a trial has a status: "ok", or "failed check" when messages were lost or damaged. Figures of a trial
+that failed its check are DOUBTFUL: a system that drops messages may be fast because it drops them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
+
+OK = "ok"
+FAILED_CHECK = "failed check"
+
+OWN_LAG_INVALID_SHARE = 0.5
+OWN_LAG_DOUBTFUL_SHARE = 0.2
+OWN_LAG_FLOOR_MS = 1.0
+RATE_SHORTFALL = 0.02
+NO_OUTCOME_SHARE = 0.001
+CPU_WAIT_SHARE = 0.10
+GC_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a trial showed.
+
+    Attributes:
+        closed_loop: there is no schedule, so own lag has no meaning.
+        offered_msgs_per_s: None in a closed loop.
+        achieved_msgs_per_s: acknowledgements that arrived inside the window, a second.
+        window_intended: messages of the window by intended time.
+        unsteady: "" or why the warm-up ended without being steady.
+        drain_end: "drained", "idle" (consumers received nothing more although they were behind) or "limit" (they were
+            still receiving when the time for it ended).
+        cpu_wait_share: time that load threads were runnable without a CPU, over the time they had.
+        gc_share: share of the window in garbage-collection pauses of the worker.
+        backlog_grew, drift: what the measured window itself showed.
+    """
+
+    closed_loop: bool
+    offered_msgs_per_s: float | None
+    achieved_msgs_per_s: float
+    window_intended: int
+    failed: int
+    unresolved: int
+    own_lag: Latency
+    response: Latency
+    subscriptions: Sequence[SubscriptionResult]
+    unsteady: str
+    drain_end: str
+    cpu_wait_share: float
+    gc_share: float
+    backlog_grew: bool
+    drift: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Status, validity, why it is not VALID, and what a reader should know though it is."""
+
+    status: str
+    validity: Validity
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def classify(evidence: Evidence) -> Verdict:
+    """Apply all rules."""
+    invalid = _invalid(evidence)
+    integrity = _integrity(evidence)
+    doubtful = [*integrity, *_doubtful(evidence)]
+    validity = Validity.INVALID if invalid else Validity.DOUBTFUL if doubtful else Validity.VALID
+    status = FAILED_CHECK if integrity else OK
+    return Verdict(status, validity, (*invalid, *doubtful), tuple(_warnings(evidence)))
+
+
+def _invalid(evidence: Evidence) -> list[str]:
+    if evidence.response.count == 0:
+        return ["no message of the measured window was acknowledged"]
+    lag = _own_lag(evidence)
+    if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
+        return [_own_lag_text(evidence, lag[0])]
+    return []
+
+
+def _own_lag(evidence: Evidence) -> tuple[str, float] | None:
+    """The percentile at which own lag weighs most against the response, and that share. None if it never matters.
+
+    Own lag is part of the response as reported. Where it makes up half of a percentile, that percentile is the
+    generator's. The comparison is relative because on a busy machine every thread is late now and then: a lag of
+    2 ms spoils a p99 of 3 ms and does nothing to one of 50 ms. Below the floor it is the resolution of scheduling.
+    """
+    if evidence.closed_loop:
+        return None
+    worst: tuple[str, float] | None = None
+    pairs = (
+        ("p50", evidence.own_lag.p50_ms, evidence.response.p50_ms),
+        ("p99", evidence.own_lag.p99_ms, evidence.response.p99_ms),
+    )
+    for name, lag_ms, response_ms in pairs:
+        if lag_ms is None or not response_ms or lag_ms < OWN_LAG_FLOOR_MS:
+            continue
+        share = lag_ms / response_ms
+        if worst is None or share > worst[1]:
+            worst = (name, share)
+    return worst
+
+
+def _own_lag_text(evidence: Evidence, name: str) -> str:
+    use_p50 = name == "p50"
+    lag_ms = evidence.own_lag.p50_ms if use_p50 else evidence.own_lag.p99_ms
+    response_ms = evidence.response.p50_ms if use_p50 else evidence.response.p99_ms
+    return (
+        f"the generator was late for reasons of its own: its own lag at {name} is {lag_ms:.3g} ms of a response of "
+        f"{response_ms:.3g} ms (give it more CPU, or offer a lower rate)"
+    )
+
+
+def _integrity(evidence: Evidence) -> list[str]:
+    """Loss and damage. What is missing when the drain ran out of time is not known to be lost."""
+    found = []
+    for sub in evidence.subscriptions:
+        if sub.lost and evidence.drain_end != "limit":
+            found.append(f"{sub.lost} acknowledged messages were lost ({sub.name})")
+        if sub.corrupt:
+            found.append(f"{sub.corrupt} messages arrived damaged ({sub.name})")
+    return found
+
+
+def _doubtful(evidence: Evidence) -> list[str]:
+    found = []
+    lag = _own_lag(evidence)
+    if lag and OWN_LAG_DOUBTFUL_SHARE <= lag[1] < OWN_LAG_INVALID_SHARE:
+        found.append(_own_lag_text(evidence, lag[0]))
+    if evidence.drain_end == "limit":
+        behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
+        found.append(
+            f"consumers were still {behind} messages behind when the time to drain ended, so loss can't be judged"
+        )
+    without = evidence.failed + evidence.unresolved
+    if without and without >= NO_OUTCOME_SHARE * max(1, evidence.window_intended):
+        found.append(
+            f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome; "
+            "latencies are those of the others"
+        )
+    return found
+
+
+def _warnings(evidence: Evidence) -> list[str]:
+    return [*_load_warnings(evidence), *_message_warnings(evidence), *_machine_warnings(evidence)]
+
+
+def _load_warnings(evidence: Evidence) -> list[str]:
+    found = []
+    offered = evidence.offered_msgs_per_s
+    if not evidence.closed_loop and offered and evidence.achieved_msgs_per_s < (1 - RATE_SHORTFALL) * offered:
+        share = evidence.achieved_msgs_per_s / offered
+        found.append(
+            f"the system did not keep up: {evidence.achieved_msgs_per_s:,.0f} of {offered:,.0f} msg/s ({share:.0%}); "
+            "its latency grows with the length of the trial"
+        )
+    if evidence.unsteady:
+        found.append(f"the warm-up never became steady: {evidence.unsteady}")
+    if evidence.backlog_grew:
+        found.append("consumers fell ever further behind: end-to-end latency grows with the length of the trial")
+    if evidence.drift:
+        found.append(f"not steady while measured: {evidence.drift}")
+    return found
+
+
+def _message_warnings(evidence: Evidence) -> list[str]:
+    found = []
+    without = evidence.failed + evidence.unresolved
+    if 0 < without < NO_OUTCOME_SHARE * max(1, evidence.window_intended):
+        found.append(f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome")
+    for sub in evidence.subscriptions:
+        counts = (
+            (sub.duplicated, "arrived more than once"),
+            (sub.reordered, "arrived out of order"),
+            (sub.foreign, "were not of this trial"),
+            (sub.negative_latency, "arrived before they were intended: the clock is in doubt"),
+        )
+        found += [f"{count} messages {text} ({sub.name})" for count, text in counts if count]
+    return found
+
+
+def _machine_warnings(evidence: Evidence) -> list[str]:
+    found = []
+    if evidence.cpu_wait_share > CPU_WAIT_SHARE:
+        found.append(
+            f"load threads waited for a CPU {evidence.cpu_wait_share:.0%} of the time: this host is short of CPU"
+        )
+    if evidence.gc_share > GC_SHARE:
+        found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
+    return found

@@ -1,0 +1,128 @@
+"""Our decoder against the HdrHistogram package and against plain sorting."""
+
+from __future__ import annotations
+
+import base64
+import math
+import random
+import struct
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidegauge.statistics.histograms import EMPTY, decode, merge
+from tidegauge.statistics.summary import latency_summary, live_p99_ms, percentile_ms, summarise
+
+HOUR_NS = 3600 * 10**9
+
+
+def encoded(values: list[int], highest: int = HOUR_NS, lowest: int = 1, digits: int = 3) -> bytes:
+    histogram = HdrHistogram(lowest, highest, digits)
+    for value in values:
+        histogram.record_value(value)
+    return base64.b64decode(histogram.encode())
+
+
+def exact(values: list[int], percentile: float) -> int:
+    return sorted(values)[max(0, math.ceil(percentile * len(values) / 100 - 1e-6) - 1)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, HOUR_NS), min_size=1, max_size=300))
+def test_percentiles_are_those_of_the_sorted_samples_within_three_digits(values: list[int]) -> None:
+    histogram = decode(encoded(values))
+    assert histogram.count == len(values)
+    for percentile in (50.0, 90.0, 99.0, 99.9, 100.0):
+        assert histogram.percentile_ns(percentile) == pytest.approx(exact(values, percentile), rel=1e-3, abs=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, HOUR_NS), min_size=1, max_size=300))
+def test_mean_and_maximum_agree_with_the_package(values: list[int]) -> None:
+    reference = HdrHistogram.decode(base64.b64encode(encoded(values)))
+    histogram = decode(encoded(values))
+    assert histogram.mean_ns() == pytest.approx(reference.get_mean_value(), rel=1e-3, abs=1)
+    assert histogram.max_ns() == reference.get_max_value()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 10**6), max_size=100),
+    st.lists(st.integers(0, HOUR_NS), max_size=100),
+)
+def test_merging_is_the_same_as_recording_everything_in_one_whatever_the_ranges(
+    small: list[int], large: list[int]
+) -> None:
+    merged = merge([encoded(small, 10**6), encoded(large), b""])
+    together = decode(encoded(small + large))
+    assert merged.count == len(small) + len(large)
+    for percentile in (1.0, 50.0, 99.0, 100.0):
+        assert merged.percentile_ns(percentile) == together.percentile_ns(percentile)
+
+
+def test_merged_percentiles_are_not_the_average_of_percentiles() -> None:
+    fast, slow = encoded([1_000_000] * 9900), encoded([1_000_000_000] * 100)
+    assert merge([fast, slow]).percentile_ns(99.0) == pytest.approx(1_000_000, rel=1e-3)
+    assert merge([fast, slow, slow]).percentile_ns(99.0) == pytest.approx(1_000_000_000, rel=1e-3)
+
+
+def test_nothing_recorded() -> None:
+    assert decode(b"") is EMPTY
+    assert decode(encoded([])).count == 0
+    assert summarise(b"").p50_ms is None
+    assert live_p99_ms(b"") is None
+    assert EMPTY.share_above(0) == 0.0
+
+
+def test_share_above_counts_what_lies_beyond() -> None:
+    assert decode(encoded([100] * 75 + [5000] * 25)).share_above(1000) == 0.25
+
+
+@pytest.mark.parametrize("cut", [1, 8, 20, 40])
+def test_damaged_bytes_are_refused(cut: int) -> None:
+    good = encoded(list(range(1, 500)))
+    with pytest.raises(ValueError, match="histogram"):
+        decode(good[:-cut])
+    with pytest.raises(ValueError, match="histogram"):
+        decode(b"\x00" * cut)
+
+
+def test_other_precision_and_other_resolution_are_refused() -> None:
+    with pytest.raises(ValueError, match="digits"):
+        decode(encoded([5], digits=2))
+    with pytest.raises(ValueError, match="resolution"):
+        merge([encoded([5000]), encoded([5000], lowest=1024)])
+
+
+def test_a_coarser_unit_is_read_rightly() -> None:
+    assert decode(encoded([5_000_000], lowest=1024)).percentile_ns(50) == pytest.approx(5_000_000, rel=2e-3)
+
+
+def test_a_truncated_number_is_refused() -> None:
+    import zlib
+
+    good = encoded([1, 2, 3])
+    plain = bytearray(zlib.decompress(good[8:]))
+    plain[-1] |= 0x80
+    packed = zlib.compress(bytes(plain))
+    with pytest.raises(ValueError, match="middle of a number"):
+        decode(struct.pack(">II", 0x1C849314, len(packed)) + packed)
+
+
+@pytest.mark.parametrize(("percentile", "samples_min"), [(50.0, 20), (95.0, 200), (99.0, 1000), (99.9, 10_000)])
+def test_a_percentile_needs_ten_samples_beyond_it(percentile: float, samples_min: int) -> None:
+    assert percentile_ms(decode(encoded([1000] * (samples_min - 1))), percentile) is None
+    assert percentile_ms(decode(encoded([1000] * samples_min)), percentile) is not None
+
+
+def test_summary_of_known_values() -> None:
+    generator = random.Random(1)
+    values = [int(generator.lognormvariate(13, 1)) for _ in range(20_000)]
+    summary = latency_summary(decode(encoded(values)))
+    assert summary.count == 20_000
+    assert summary.mean_ms == pytest.approx(sum(values) / len(values) / 1e6, rel=2e-3)
+    assert summary.p50_ms == pytest.approx(exact(values, 50) / 1e6, rel=2e-3)
+    assert summary.p999_ms == pytest.approx(exact(values, 99.9) / 1e6, rel=2e-3)
+    assert summary.max_ms == pytest.approx(max(values) / 1e6, rel=2e-3)
