@@ -1,0 +1,137 @@
+package io.tidegauge.worker.kafka;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.ProducerSpec;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.serialization.ByteBufferDeserializer;
+
+/**
+ * Maps the neutral client options to settings of the Kafka client. What is not set here keeps the client's default, so
+ * that the measured client is the one that users run. Pure.
+ */
+final class ClientSettings {
+  /** A record's own bytes and its share of the batch header, rounded up. */
+  private static final int RECORD_OVERHEAD_BYTES = 128;
+
+  private static final long BUFFER_BYTES_MIN = 32L << 20;
+  private static final int REQUEST_BYTES_MIN = 1 << 20;
+  private static final long FETCH_BYTES_MAX = ConsumerConfig.DEFAULT_FETCH_MAX_BYTES;
+
+  /** Every partition may have some messages under way, however many partitions share a consumer's queue. */
+  private static final int PARTITION_QUEUE_MESSAGES_MIN = 100;
+
+  /**
+   * The default of 3 s would make every consumer but the first wait that long for the rebalance that lets it in, and so
+   * the preparation of each trial. One small request every half second is no load.
+   */
+  private static final String HEARTBEAT_INTERVAL_MS = "500";
+
+  private static final String CLASSIC = "classic";
+
+  /** Chosen by the driver: giving them would break it. */
+  private static final Set<String> RESERVED =
+      Set.of("bootstrap.servers", "key.serializer", "value.serializer", "key.deserializer", "value.deserializer");
+
+  private ClientSettings() {}
+
+  static Map<String, Object> producer(Connection connection, ProducerSpec spec) throws DriverException {
+    ClientOptions options = spec.options();
+    checkOverrides("producer setting", options.producerOverrides(), ProducerConfig.configNames());
+    Map<String, Object> all = connection.settingsFor(ProducerConfig.configNames());
+    boolean batching = options.batchBytesMax() > 1;
+    all.put(ProducerConfig.CLIENT_ID_CONFIG, spec.clientId());
+    all.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, InFlightSerializer.Key.class.getName());
+    all.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, InFlightSerializer.Value.class.getName());
+    all.put(ProducerConfig.BATCH_SIZE_CONFIG, batching ? options.batchBytesMax() : 0);
+    // Whole milliseconds only; a delay that was asked for never becomes none.
+    all.put(ProducerConfig.LINGER_MS_CONFIG, batching ? (options.batchDelayUsMax() + 999) / 1000 : 0);
+    all.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, options.compression());
+    // Idempotence follows: on with "all" (the client's default), which the client turns off for "1".
+    all.put(ProducerConfig.ACKS_CONFIG, acks(options.acks()));
+    all.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
+    all.put(ProducerConfig.BUFFER_MEMORY_CONFIG, bufferBytes(spec.partitions(), options));
+    all.put(
+        ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
+        Math.max(REQUEST_BYTES_MIN, Math.max(options.batchBytesMax(), recordBytes(options) + RECORD_OVERHEAD_BYTES)));
+    all.putAll(options.producerOverrides());
+    return all;
+  }
+
+  static Map<String, Object> consumer(Connection connection, ConsumerSpec spec) throws DriverException {
+    ClientOptions options = spec.options();
+    checkOverrides("consumer setting", options.consumerOverrides(), ConsumerConfig.configNames());
+    Map<String, Object> all = connection.settingsFor(ConsumerConfig.configNames());
+    int fetchBytes = fetchBytes(spec.partitions(), options);
+    all.put(ConsumerConfig.CLIENT_ID_CONFIG, spec.clientId());
+    all.put(ConsumerConfig.GROUP_ID_CONFIG, groupId(spec));
+    all.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, CLASSIC);
+    all.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteBufferDeserializer.class.getName());
+    all.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteBufferDeserializer.class.getName());
+    all.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
+    // The client's own periodic commit, as most users have it: asynchronous, every 5 s.
+    all.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, true);
+    all.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, fetchBytes);
+    all.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, fetchBytes);
+    all.putAll(options.consumerOverrides());
+    if (CLASSIC.equalsIgnoreCase(String.valueOf(all.get(ConsumerConfig.GROUP_PROTOCOL_CONFIG)))) {
+      // The newer protocol takes it from the broker and refuses to be told.
+      all.putIfAbsent(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, HEARTBEAT_INTERVAL_MS);
+    }
+    return all;
+  }
+
+  /** One group for each topic and subscription: a shared one would rebalance over all topics at once. */
+  static String groupId(ConsumerSpec spec) {
+    return spec.topic() + "-" + spec.subscription();
+  }
+
+  private static void checkOverrides(String what, Map<String, String> overrides, Set<String> valid)
+      throws DriverException {
+    Keys.check(what, overrides.keySet(), valid);
+    for (String key : overrides.keySet()) {
+      if (RESERVED.contains(key)) {
+        throw new DriverException("Kafka's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
+      }
+    }
+  }
+
+  private static String acks(String acks) throws DriverException {
+    return switch (acks) {
+      case "all" -> "all";
+      case "one" -> "1";
+      default -> throw new DriverException("acks must be \"all\" or \"one\", not \"" + acks + "\"");
+    };
+  }
+
+  private static int recordBytes(ClientOptions options) {
+    return options.messageBytes() + RECORD_OVERHEAD_BYTES;
+  }
+
+  /**
+   * Enough for every message that may be in flight, so that the client's buffer is never what blocks. The client hands out
+   * whole batches: besides full ones, each partition may have up to six with a single message (five requests under way
+   * and one filling).
+   */
+  private static long bufferBytes(int partitions, ClientOptions options) {
+    long inFlight = Math.max(1, options.inFlightMessagesMax());
+    long batchBytes = Math.max(options.batchBytesMax(), recordBytes(options));
+    long partlyFilled = Math.min(inFlight, 6L * partitions) * batchBytes;
+    return Math.max(BUFFER_BYTES_MIN, partlyFilled + 2 * inFlight * recordBytes(options));
+  }
+
+  /**
+   * The client limits what it holds in bytes, not messages: the bytes of the messages that a consumer may hold, at least
+   * one whole message or batch, at most the client's default.
+   */
+  private static int fetchBytes(int partitions, ClientOptions options) {
+    long queue = options.receiveQueueMessages();
+    long messages = Math.max(queue, partitions * Math.min(queue, PARTITION_QUEUE_MESSAGES_MIN));
+    long wanted = Math.max(messages * recordBytes(options), Math.max(options.batchBytesMax(), REQUEST_BYTES_MIN));
+    return (int) Math.min(FETCH_BYTES_MAX, wanted);
+  }
+}

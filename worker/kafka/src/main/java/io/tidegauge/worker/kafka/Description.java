@@ -1,0 +1,131 @@
+package io.tidegauge.worker.kafka;
+
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.DescribeClusterResult;
+import org.apache.kafka.clients.admin.FeatureMetadata;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
+
+/**
+ * Reads the settings in force back from the running cluster: of the cluster (features, size), of every broker and of the
+ * topics asked for, with where their partitions really are.
+ */
+final class Description {
+  private static final String CLUSTER = "cluster";
+
+  private final Admin admin;
+  private final int timeoutMs;
+  private final List<EffectiveSetting> found = new ArrayList<>();
+
+  Description(Admin admin, int timeoutMs) {
+    this.admin = admin;
+    this.timeoutMs = timeoutMs;
+  }
+
+  List<EffectiveSetting> read(List<String> topics) throws DriverException {
+    Collection<Node> brokers = readCluster();
+    readFeatures();
+    readConfigs(brokers, topics);
+    readPlacement(topics);
+    return found;
+  }
+
+  private Collection<Node> readCluster() throws DriverException {
+    DescribeClusterResult cluster = admin.describeCluster();
+    Collection<Node> brokers = Failures.await(cluster.nodes(), "list its brokers", timeoutMs);
+    add(CLUSTER, "cluster.id", Failures.await(cluster.clusterId(), "tell its cluster id", timeoutMs));
+    add(CLUSTER, "brokers", Integer.toString(brokers.size()));
+    for (Node broker : brokers) {
+      add(scope(broker), "address", broker.host() + ":" + broker.port());
+      if (broker.hasRack()) {
+        add(scope(broker), "rack", broker.rack());
+      }
+    }
+    return brokers;
+  }
+
+  /** The protocol has no server version; metadata.version is the nearest thing to it. Brokers before 2.7 have neither. */
+  private void readFeatures() throws DriverException {
+    FeatureMetadata features;
+    try {
+      features = Failures.await(admin.describeFeatures().featureMetadata(), "tell its features", timeoutMs);
+    } catch (DriverException e) {
+      if (Failures.root(e.getCause()) instanceof UnsupportedVersionException) {
+        return;
+      }
+      throw e;
+    }
+    new TreeMap<>(features.finalizedFeatures())
+        .forEach((name, range) -> add(CLUSTER, "feature." + name, Short.toString(range.maxVersionLevel())));
+    new TreeMap<>(features.supportedFeatures())
+        .forEach((name, range) -> add(CLUSTER, "feature.supported." + name, range.minVersion() + "-" + range.maxVersion()));
+  }
+
+  private void readConfigs(Collection<Node> brokers, List<String> topics) throws DriverException {
+    List<ConfigResource> wanted = new ArrayList<>();
+    brokers.forEach(broker -> wanted.add(new ConfigResource(ConfigResource.Type.BROKER, broker.idString())));
+    topics.forEach(topic -> wanted.add(new ConfigResource(ConfigResource.Type.TOPIC, topic)));
+    Map<ConfigResource, KafkaFuture<Config>> answers = admin.describeConfigs(wanted).values();
+    for (ConfigResource resource : wanted) {
+      boolean broker = resource.type() == ConfigResource.Type.BROKER;
+      String scope = (broker ? "broker " : "topic ") + resource.name();
+      Config config = Failures.await(answers.get(resource), "describe " + scope, timeoutMs);
+      config.entries().stream()
+          .sorted((a, b) -> a.name().compareTo(b.name()))
+          .forEach(entry -> found.add(setting(scope, entry)));
+    }
+  }
+
+  private static EffectiveSetting setting(String scope, ConfigEntry entry) {
+    Boolean isDefault =
+        entry.source() == ConfigEntry.ConfigSource.UNKNOWN
+            ? null
+            : entry.source() == ConfigEntry.ConfigSource.DEFAULT_CONFIG;
+    String value = entry.isSensitive() ? "(hidden)" : entry.value() == null ? "" : entry.value();
+    return new EffectiveSetting(scope, entry.name(), value, isDefault);
+  }
+
+  /** How many copies there really are, and on which broker the leaders are: "1: 34, 2: 33, 3: 33". */
+  private void readPlacement(List<String> topics) throws DriverException {
+    Map<String, KafkaFuture<TopicDescription>> answers = admin.describeTopics(topics).topicNameValues();
+    for (String name : topics) {
+      TopicDescription topic = Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
+      int copiesMin = Integer.MAX_VALUE;
+      int copiesMax = 0;
+      int inSyncMin = Integer.MAX_VALUE;
+      Map<Integer, Integer> leaders = new TreeMap<>();
+      for (TopicPartitionInfo partition : topic.partitions()) {
+        copiesMin = Math.min(copiesMin, partition.replicas().size());
+        copiesMax = Math.max(copiesMax, partition.replicas().size());
+        inSyncMin = Math.min(inSyncMin, partition.isr().size());
+        leaders.merge(partition.leader() == null ? -1 : partition.leader().id(), 1, Integer::sum);
+      }
+      String scope = "topic " + name;
+      add(scope, "partitions", Integer.toString(topic.partitions().size()));
+      add(scope, "replication.factor", copiesMin == copiesMax ? "" + copiesMin : copiesMin + "-" + copiesMax);
+      add(scope, "in.sync.replicas", Integer.toString(inSyncMin));
+      add(scope, "leaders.by.broker", leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
+    }
+  }
+
+  private static String scope(Node broker) {
+    return "broker " + broker.idString();
+  }
+
+  private void add(String scope, String name, String value) {
+    found.add(new EffectiveSetting(scope, name, value, null));
+  }
+}

@@ -1,0 +1,36 @@
+package io.tidegauge.worker.kafka;
+
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+
+/** The settings of a client as its own configuration object understood them, defaults included. */
+final class EffectiveSettings {
+  /** Differ from client to client and say nothing about behaviour. */
+  private static final Set<String> IDENTITIES = Set.of("client.id", "group.id");
+
+  private EffectiveSettings() {}
+
+  /** Adds every setting of a client to what has been collected; clients that are set alike leave one entry. */
+  static void of(String scope, AbstractConfig config, ConfigDef definition, Collection<EffectiveSetting> collected) {
+    Map<String, Object> defaults = definition.defaultValues();
+    new TreeMap<>(config.values())
+        .forEach(
+            (name, value) -> {
+              if (!IDENTITIES.contains(name)) {
+                boolean isDefault = Objects.equals(value, defaults.get(name));
+                collected.add(new EffectiveSetting(scope, name, text(value), isDefault));
+              }
+            });
+  }
+
+  /** Passwords hide themselves in toString(). */
+  private static String text(Object value) {
+    return value == null ? "" : value instanceof Class<?> type ? type.getName() : value.toString();
+  }
+}

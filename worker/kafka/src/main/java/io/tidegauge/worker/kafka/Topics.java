@@ -1,0 +1,198 @@
+package io.tidegauge.worker.kafka;
+
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.apache.kafka.common.errors.GroupNotEmptyException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/** Creates and deletes topics. */
+final class Topics {
+  /** A controller in KRaft mode refuses requests that make more than 10,000 records; smaller ones also time out less. */
+  private static final int PARTITIONS_PER_REQUEST = 1_000;
+
+  private static final long POLL_INTERVAL_MS = 20;
+
+  /**
+   * The broker's default limit for a batch, 1,048,588 bytes, has no room for a message of 1 MiB with its header. A limit
+   * far above every batch changes nothing else.
+   */
+  private static final String MESSAGE_BYTES_MAX = Integer.toString(16 << 20);
+
+  private final Admin admin;
+  private final int timeoutMs;
+
+  Topics(Admin admin, int timeoutMs) {
+    this.admin = admin;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** Creates the topics and returns when the leader of every partition answers. */
+  void create(List<TopicSpec> specs) throws DriverException {
+    List<TopicSpec> request = new ArrayList<>();
+    int partitions = 0;
+    for (TopicSpec spec : specs) {
+      int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
+      if (!request.isEmpty() && partitions + first > PARTITIONS_PER_REQUEST) {
+        createInOneRequest(request);
+        request.clear();
+        partitions = 0;
+      }
+      request.add(spec);
+      partitions += first;
+    }
+    if (!request.isEmpty()) {
+      createInOneRequest(request);
+    }
+    for (TopicSpec spec : specs) {
+      growTo(spec);
+    }
+    awaitLeaders(specs);
+  }
+
+  private void createInOneRequest(List<TopicSpec> specs) throws DriverException {
+    List<NewTopic> topics = new ArrayList<>();
+    for (TopicSpec spec : specs) {
+      int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
+      Map<String, String> settings = new HashMap<>(spec.settings());
+      settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
+      topics.add(new NewTopic(spec.name(), first, (short) spec.replicationFactor()).configs(settings));
+    }
+    Failures.await(admin.createTopics(topics).all(), "create " + names(specs), timeoutMs);
+  }
+
+  private void growTo(TopicSpec spec) throws DriverException {
+    int partitions = PARTITIONS_PER_REQUEST;
+    while (partitions < spec.partitions()) {
+      // The request states the number before it, so the metadata must have caught up.
+      awaitLeaders(List.of(withPartitions(spec, partitions)));
+      partitions = Math.min(spec.partitions(), partitions + PARTITIONS_PER_REQUEST);
+      Failures.await(
+          admin.createPartitions(Map.of(spec.name(), NewPartitions.increaseTo(partitions))).all(),
+          "give " + spec.name() + " " + partitions + " partitions",
+          timeoutMs);
+    }
+  }
+
+  private static TopicSpec withPartitions(TopicSpec spec, int partitions) {
+    return new TopicSpec(spec.name(), partitions, spec.replicationFactor(), spec.settings());
+  }
+
+  /** Waits until all partitions have a leader that answers for them; gives up when nothing changes for the timeout. */
+  private void awaitLeaders(List<TopicSpec> specs) throws DriverException {
+    Set<TopicPartition> open = new HashSet<>();
+    for (TopicSpec spec : specs) {
+      for (int partition = 0; partition < spec.partitions(); partition++) {
+        open.add(new TopicPartition(spec.name(), partition));
+      }
+    }
+    long progressMonoNs = System.nanoTime();
+    while (true) {
+      int before = open.size();
+      open.removeAll(answering(withLeader(open)));
+      if (open.isEmpty()) {
+        return;
+      }
+      if (open.size() < before) {
+        progressMonoNs = System.nanoTime();
+      } else if (System.nanoTime() - progressMonoNs > timeoutMs * 1_000_000L) {
+        throw new DriverException(
+            "Kafka gave " + open.size() + " partitions no leader within " + timeoutMs + " ms, " + open.iterator().next()
+                + " among them");
+      }
+      pause();
+    }
+  }
+
+  private List<TopicPartition> withLeader(Set<TopicPartition> partitions) throws DriverException {
+    Set<String> names = new HashSet<>();
+    partitions.forEach(partition -> names.add(partition.topic()));
+    List<TopicPartition> led = new ArrayList<>();
+    for (KafkaFuture<TopicDescription> answer : admin.describeTopics(names).topicNameValues().values()) {
+      try {
+        TopicDescription topic = Failures.await(answer, "describe topics", timeoutMs);
+        for (TopicPartitionInfo info : topic.partitions()) {
+          TopicPartition partition = new TopicPartition(topic.name(), info.partition());
+          if (info.leader() != null && !info.leader().isEmpty() && partitions.contains(partition)) {
+            led.add(partition);
+          }
+        }
+      } catch (DriverException e) {
+        if (!(Failures.root(e.getCause()) instanceof UnknownTopicOrPartitionException)) {
+          throw e;
+        }
+      }
+    }
+    return led;
+  }
+
+  /** Those whose leader knows that it is. Only the leader answers for the newest offset; the client asks it again. */
+  private List<TopicPartition> answering(List<TopicPartition> led) throws DriverException {
+    for (int from = 0; from < led.size(); from += PARTITIONS_PER_REQUEST) {
+      Map<TopicPartition, OffsetSpec> question = new HashMap<>();
+      for (TopicPartition partition : led.subList(from, Math.min(led.size(), from + PARTITIONS_PER_REQUEST))) {
+        question.put(partition, OffsetSpec.latest());
+      }
+      Failures.await(admin.listOffsets(question).all(), "reach the partition leaders", timeoutMs);
+    }
+    return led;
+  }
+
+  /** Deletes the topics and those of the groups that are empty. What does not exist is no error. */
+  void delete(Collection<String> names, Collection<String> groups) throws DriverException {
+    for (Map.Entry<String, KafkaFuture<Void>> answer : admin.deleteTopics(names).topicNameValues().entrySet()) {
+      awaitUnless(
+          UnknownTopicOrPartitionException.class, answer.getValue(), "delete topic " + answer.getKey());
+    }
+    for (Map.Entry<String, KafkaFuture<Void>> answer : admin.deleteConsumerGroups(groups).deletedGroups().entrySet()) {
+      try {
+        awaitUnless(GroupIdNotFoundException.class, answer.getValue(), "delete group " + answer.getKey());
+      } catch (DriverException e) {
+        // A member is on its way out; the group without its topic is of no use to anyone and expires.
+        if (!(Failures.root(e.getCause()) instanceof GroupNotEmptyException)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private void awaitUnless(Class<? extends Throwable> harmless, KafkaFuture<Void> answer, String what)
+      throws DriverException {
+    try {
+      Failures.await(answer, what, timeoutMs);
+    } catch (DriverException e) {
+      if (!harmless.isInstance(Failures.root(e.getCause()))) {
+        throw e;
+      }
+    }
+  }
+
+  private static String names(List<TopicSpec> specs) {
+    return specs.size() == 1 ? "topic " + specs.get(0).name() : specs.size() + " topics from " + specs.get(0).name();
+  }
+
+  private static void pause() throws DriverException {
+    try {
+      Thread.sleep(POLL_INTERVAL_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new DriverException("interrupted while waiting for Kafka's partition leaders", e);
+    }
+  }
+}
