@@ -1,0 +1,112 @@
+"""What a version of a system consists of on Maven Central, and the project file that asks Maven for it. All pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """An artifact of a Maven repository."""
+
+    group: str
+    artifact: str
+    version: str
+    extension: str = "jar"
+    classifier: str = ""
+
+    def __str__(self) -> str:
+        parts = [
+            self.group,
+            self.artifact,
+            self.extension,
+            *([self.classifier] if self.classifier else []),
+            self.version,
+        ]
+        return ":".join(parts)
+
+    @property
+    def path(self) -> str:
+        """Path of its file in a repository."""
+        suffix = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.folder}/{self.version}/{self.artifact}-{self.version}{suffix}.{self.extension}"
+
+    @property
+    def folder(self) -> str:
+        """Path of the folder of all its versions."""
+        return f"{self.group.replace('.', '/')}/{self.artifact}"
+
+    @property
+    def pom(self) -> Coordinate:
+        """Its project file, which exists whenever the version does."""
+        return Coordinate(self.group, self.artifact, self.version, "pom")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to get one version of a system.
+
+    Attributes:
+        root: the artifact whose runtime dependencies are the distribution.
+        extra: further ones, wanted whatever the root asks for.
+        managed_by: project files whose dependency management pins the versions.
+        exclusions: "group:artifact" (or "group:*") that the server never loads in our use.
+        archive: the vendor's whole archive, taken when the jars don't resolve; None if there is none.
+        java_max: newest Java major version that this version is known to run on; None for no known limit.
+        verified: versions that are known to resolve and run, best first.
+    """
+
+    system: str
+    version: str
+    root: Coordinate
+    extra: tuple[Coordinate, ...] = ()
+    managed_by: tuple[Coordinate, ...] = ()
+    exclusions: tuple[str, ...] = ()
+    archive: Coordinate | None = None
+    java_min: int = 17
+    java_max: int | None = None
+    verified: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of its folder in the cache."""
+        return f"{self.system}-{self.version}"
+
+
+def pom_text(recipe: Recipe) -> str:
+    """A project file whose runtime dependencies are the recipe's jars."""
+    managed = "".join(_dependency(c, scope="import") for c in recipe.managed_by)
+    excluded = "".join(_exclusion(pattern) for pattern in recipe.exclusions)
+    wanted = "".join(_dependency(c, exclusions=excluded) for c in (recipe.root, *recipe.extra))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
+        " <modelVersion>4.0.0</modelVersion>\n"
+        f" <groupId>tidegauge</groupId><artifactId>{escape(recipe.name)}</artifactId><version>1</version>\n"
+        " <packaging>pom</packaging>\n"
+        f" <dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>\n"
+        f" <dependencies>{wanted}</dependencies>\n"
+        "</project>\n"
+    )
+
+
+def _dependency(coordinate: Coordinate, scope: str = "", exclusions: str = "") -> str:
+    parts = [
+        f"<groupId>{escape(coordinate.group)}</groupId>",
+        f"<artifactId>{escape(coordinate.artifact)}</artifactId>",
+        f"<version>{escape(coordinate.version)}</version>",
+        f"<type>{'pom' if scope == 'import' else escape(coordinate.extension)}</type>",
+    ]
+    if scope:
+        parts.append(f"<scope>{scope}</scope>")
+    if exclusions:
+        parts.append(f"<exclusions>{exclusions}</exclusions>")
+    return f"\n  <dependency>{''.join(parts)}</dependency>"
+
+
+def _exclusion(pattern: str) -> str:
+    group, _, artifact = pattern.partition(":")
+    return f"<exclusion><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId></exclusion>"

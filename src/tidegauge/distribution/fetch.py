@@ -1,0 +1,133 @@
+"""Files straight from a Maven repository over https, checked against its checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import ssl
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+
+from tidegauge.distribution.cache import Report
+from tidegauge.distribution.coordinates import Coordinate
+from tidegauge.distribution.trust import system_bundle
+from tidegauge.errors import TidegaugeError, UserError
+
+MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
+TIMEOUT_S = 60
+CHUNK_BYTES = 1 << 20
+NOTE_EVERY_BYTES = 50 * CHUNK_BYTES
+NOT_FOUND = 404
+
+
+class AbsentError(TidegaugeError):
+    """The repository answered, and it does not have the file."""
+
+
+class UnreachableError(UserError):
+    """The repository could not be asked."""
+
+
+def repository_url(environment: Mapping[str, str] | None = None) -> str:
+    """Base address of the repository: $MAVEN_REPO, else a mirror in ~/.m2/settings.xml, else Maven Central."""
+    env = os.environ if environment is None else environment
+    if env.get("MAVEN_REPO"):
+        return env["MAVEN_REPO"].rstrip("/")
+    settings = Path(env.get("HOME", "~")).expanduser() / ".m2" / "settings.xml"
+    try:
+        return mirror_of_central(settings.read_text()) or MAVEN_CENTRAL
+    except OSError:
+        return MAVEN_CENTRAL
+
+
+def mirror_of_central(settings_xml: str) -> str:
+    """Address of the mirror that a Maven settings file names for Central, "" if it names none. Pure."""
+    try:
+        root = ET.fromstring(settings_xml)
+    except ET.ParseError:
+        return ""
+    for mirror in root.iter():
+        if mirror.tag.rpartition("}")[2] != "mirror":
+            continue
+        values = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in mirror}
+        if {"*", "central", "external:*"} & {part.strip() for part in values.get("mirrorOf", "").split(",")}:
+            return values.get("url", "").rstrip("/")
+    return ""
+
+
+def fetch_text(url: str) -> str:
+    """A small text. Raises `AbsentError` or `UnreachableError`."""
+    with _open(url) as reply:
+        return str(reply.read().decode("utf-8", "replace"))
+
+
+def fetch_artifact(coordinate: Coordinate, target: Path, report: Report, sha512: str = "") -> None:
+    """Download an artifact to `target`, checked against `sha512` if given, else the repository's own checksum.
+
+    Raises `AbsentError`, `UnreachableError`, or `UserError` if the checksum does not match.
+    """
+    url = f"{repository_url()}/{coordinate.path}"
+    algorithm, expected = ("sha512", sha512) if sha512 else _published_checksum(url)
+    found = _download(url, target, algorithm, f"{coordinate.artifact} {coordinate.version}", report)
+    if found != expected.lower():
+        target.unlink()
+        raise UserError(
+            f"{url} arrived damaged: its {algorithm} checksum is not the published one.",
+            "Run the command again; if it stays so, the repository or a proxy on the way to it is at fault.",
+        )
+
+
+def _download(url: str, target: Path, algorithm: str, name: str, report: Report) -> str:
+    """Write a file and return its checksum."""
+    digest, done_bytes = hashlib.new(algorithm), 0
+    with _open(url) as reply, target.open("wb") as file:
+        total = int(reply.headers.get("Content-Length") or 0)
+        while chunk := _read(reply, url):
+            file.write(chunk)
+            digest.update(chunk)
+            done_bytes += len(chunk)
+            if done_bytes % NOTE_EVERY_BYTES < len(chunk) and total > NOTE_EVERY_BYTES:
+                report(f"Fetching {name}: {done_bytes >> 20} of {total >> 20} MiB.")
+    return digest.hexdigest()
+
+
+def _read(reply, url: str) -> bytes:  # type: ignore[no-untyped-def]
+    try:
+        return bytes(reply.read(CHUNK_BYTES))
+    except (OSError, HTTPException) as error:
+        raise UnreachableError(f"{url} broke off: {error}.", "Run the command again.") from error
+
+
+def _published_checksum(url: str) -> tuple[str, str]:
+    for algorithm in ("sha512", "sha256", "sha1"):
+        try:
+            words = fetch_text(f"{url}.{algorithm}").split()
+        except AbsentError:
+            continue
+        if words:
+            return algorithm, words[0]
+    raise AbsentError(f"{url} is not there, or has no checksum.")
+
+
+def _open(url: str):  # type: ignore[no-untyped-def]  # urllib's reply has no public type
+    bundle = system_bundle()
+    context = ssl.create_default_context(cafile=str(bundle) if bundle else None)
+    request = urllib.request.Request(url, headers={"User-Agent": "tidegauge"})
+    try:
+        return urllib.request.urlopen(request, timeout=TIMEOUT_S, context=context)
+    except urllib.error.HTTPError as error:
+        if error.code == NOT_FOUND:
+            raise AbsentError(f"{url} does not exist.") from error
+        raise UnreachableError(
+            f"{url} could not be fetched: the server answered {error.code} {error.reason}."
+        ) from error
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise UnreachableError(
+            f"{url} could not be fetched: {reason}.",
+            "Connect to the network, or name a repository that can be reached in the environment variable MAVEN_REPO.",
+        ) from error

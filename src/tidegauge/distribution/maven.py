@@ -1,0 +1,158 @@
+"""Apache Maven: found on this machine or fetched, and run with a chosen Java."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
+from tidegauge.distribution.coordinates import Coordinate
+from tidegauge.distribution.fetch import fetch_artifact, repository_url
+from tidegauge.distribution.java import JavaRuntime, find_java
+from tidegauge.distribution.trust import PASSWORD, write_trust_store
+from tidegauge.errors import UserError
+
+MAVEN = Coordinate("org.apache.maven", "apache-maven", "3.9.16", "tar.gz", "bin")
+MAVEN_SHA512 = (
+    "831a8591fe20c8243b1dbe7d71e3244f31d1665b0804b2e825e38cbbe5ce0caf"
+    "b8338851f90780735568773e0a6cd07bbec107cda0b896b008b861075358b6f6"
+)
+MAVEN_VERSION_MIN = (3, 6)
+# From this version on, repositories that a dependency's project file adds can be left alone.
+IGNORES_FOREIGN_REPOSITORIES = (3, 9)
+JAVA_MIN = 17
+NOTE_EVERY_S = 5.0
+TAIL_LINES = 400
+
+
+@dataclass(frozen=True)
+class MavenRun:
+    """How a run of Maven ended, with the end of what it said."""
+
+    succeeded: bool
+    output: str
+
+
+def find_or_fetch_maven(report: Report) -> Path:
+    """The `mvn` program: one on PATH if it is new enough, else our own, fetched into the cache when it is missing.
+
+    Raises `UserError` if there is none and it can't be fetched.
+    """
+    on_path = shutil.which("mvn")
+    if on_path and (maven_version(Path(on_path)) or (0,)) >= MAVEN_VERSION_MIN:
+        return Path(on_path)
+    cache = cache_directory()
+    home = cache / "tools" / f"{MAVEN.artifact}-{MAVEN.version}"
+    program = home / "bin" / "mvn"
+    if not program.exists():
+        with locked(make_directory(cache / "tools"), "maven", report):
+            if not program.exists():
+                _fetch_maven(home, report)
+    return program
+
+
+def _fetch_maven(home: Path, report: Report) -> None:
+    report(f"Fetching Apache Maven {MAVEN.version} (9 MB) into {home.parent}.")
+    part = home.parent / f"{home.name}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    archive = part / "maven.tar.gz"
+    fetch_artifact(MAVEN, archive, report, sha512=MAVEN_SHA512)
+    with tarfile.open(archive) as tar:
+        tar.extractall(part, filter="data")
+    (part / home.name).rename(home)
+    shutil.rmtree(part)
+
+
+def parse_maven_version(text: str) -> tuple[int, ...] | None:
+    """(3, 8, 7) from what `mvn -v` prints; None if it is not that."""
+    match = re.search(r"Apache Maven (\d+)\.(\d+)(?:\.(\d+))?", text)
+    return tuple(int(part) for part in match.groups() if part) if match else None
+
+
+def maven_version(program: Path) -> tuple[int, ...] | None:
+    """Version of a `mvn` program; None if it does not run."""
+    try:
+        java = find_java("Apache Maven", JAVA_MIN)
+        environment = {**os.environ, "JAVA_HOME": str(java.home)}
+        done = subprocess.run([program, "-v"], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError, UserError):
+        return None
+    return parse_maven_version(done.stdout)
+
+
+def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject: str) -> MavenRun:
+    """Run Maven without questions, with strict checksums; `report` hears now and then how far it is.
+
+    Raises `UserError` if Maven or a Java for it is missing.
+    """
+    program = find_or_fetch_maven(report)
+    java = find_java("Apache Maven", JAVA_MIN)
+    command = [str(program), "--batch-mode", "--strict-checksums", *_settings(directory)]
+    if (maven_version(program) or (0,)) >= IGNORES_FOREIGN_REPOSITORIES:
+        command.append("--ignore-transitive-repositories")
+    process = subprocess.Popen(
+        [*command, *arguments],
+        cwd=directory,
+        env={**os.environ, "JAVA_HOME": str(java.home), "MAVEN_OPTS": _jvm_options(java), "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    try:
+        output = _follow(process, report, subject)
+        return MavenRun(process.wait() == 0, output)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str:
+    """The end of what Maven says; tells about the downloads meanwhile."""
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    files, noted_s = 0, time.monotonic()
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "Downloading from " in line:
+            continue
+        if "Downloaded from " in line:
+            files += ".jar" in line
+            if time.monotonic() - noted_s > NOTE_EVERY_S:
+                noted_s = time.monotonic()
+                report(f"Fetching {subject}: {files} files so far.")
+            continue
+        tail.append(re.sub(r"\x1b\[[0-9;]*m", "", line))
+    return "".join(tail)
+
+
+def _jvm_options(java: JavaRuntime) -> str:
+    """MAVEN_OPTS, with this machine's certificate authorities for a Java that brought its own."""
+    options = os.environ.get("MAVEN_OPTS", "")
+    if java.bundled and "trustStore" not in options:
+        store = write_trust_store(make_directory(cache_directory() / "tools"))
+        if store:
+            options += f' -Djavax.net.ssl.trustStore="{store}" -Djavax.net.ssl.trustStorePassword={PASSWORD}'
+    return options.strip()
+
+
+def _settings(directory: Path) -> list[str]:
+    """A settings file for the repository in $MAVEN_REPO; the user's own settings count if that is not set."""
+    if not os.environ.get("MAVEN_REPO"):
+        return []
+    path = directory / "settings.xml"
+    path.write_text(
+        "<settings><mirrors><mirror><id>tidegauge</id><mirrorOf>*</mirrorOf>"
+        f"<url>{repository_url()}</url></mirror></mirrors></settings>\n"
+    )
+    return ["--settings", str(path)]

@@ -1,0 +1,216 @@
+"""One version of a system as a directory of jars in the cache: resolved once, verified at each start.
+
+A warm cache is used without the network and without Maven. An entry appears only complete (it is renamed into place),
+one run at a time makes it (file lock), and an entry that is not exactly as its manifest says is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tarfile
+from pathlib import Path
+
+from tidegauge.distribution import manifest
+from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
+from tidegauge.distribution.coordinates import DEPENDENCY_PLUGIN, Recipe, pom_text
+from tidegauge.distribution.failure import Cause, Failure, explain
+from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_artifact, fetch_text, repository_url
+from tidegauge.distribution.java import find_java
+from tidegauge.distribution.maven import MavenRun, run_maven
+from tidegauge.distribution.versions import nearest_versions, parse_metadata
+from tidegauge.errors import UserError
+from tidegauge.systems.api import Distribution
+
+JARS = "lib"
+
+
+def provision(recipe: Recipe, report: Report) -> Distribution:
+    """The distribution of a recipe, from the cache or fetched into it.
+
+    Raises `UserError`: no such version (names the nearest), incomplete on the repository (names what is missing), not
+    reachable, damaged on the way, disk full, no suitable Java.
+    """
+    java = find_java(f"{recipe.system} {recipe.version}", recipe.java_min, recipe.java_max)
+    folder = make_directory(cache_directory() / "distributions")
+    entry = folder / recipe.name
+    with locked(folder, recipe.name, report):
+        wrong = check_entry(entry, recipe_digest(recipe))
+        if wrong and not entry.exists():
+            _make_entry(recipe, entry, report)
+        elif wrong:
+            damage = f"The cached files of {recipe.system} {recipe.version} are not usable ({_few(wrong)})"
+            report(f"{damage}: fetching them again.")
+            try:
+                _make_entry(recipe, entry, report)
+            except UserError as error:
+                raise UserError(f"{damage}. {error.message}", error.hint) from error
+        recorded = manifest.read_manifest(entry) or {}
+    sums = {name: str(value) for name, value in dict(recorded["files"]).items()}  # type: ignore[call-overload]
+    return Distribution(
+        system=recipe.system,
+        version=recipe.version,
+        directory=entry / JARS,
+        java_home=java.home,
+        java_version=java.version,
+        digest=manifest.digest_of(sums),
+        source=str(recorded["source"]),
+    )
+
+
+def recipe_digest(recipe: Recipe) -> str:
+    """Changes whenever we would ask Maven for something else."""
+    return hashlib.sha256(f"{pom_text(recipe)}{recipe.archive}".encode()).hexdigest()
+
+
+def check_entry(entry: Path, recipe: str) -> list[str]:
+    """What is wrong with a cache entry, one phrase each; empty if it is whole."""
+    recorded = manifest.read_manifest(entry)
+    if recorded is None:
+        return ["there is no readable manifest"]
+    if recorded.get("recipe") != recipe:
+        return ["they were chosen by another version of Tidegauge"]
+    return manifest.differences(dict(recorded["files"]), manifest.sums_of(entry))  # type: ignore[call-overload]
+
+
+def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
+    """Fetch into a directory beside it, then rename. The old entry goes only when the new one is whole."""
+    part = entry.parent / f".{entry.name}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        (part / JARS).mkdir(parents=True)
+        source = _fetch(recipe, part, report)
+        manifest.write_manifest(part, recipe_digest(recipe), source)
+        if entry.exists():
+            shutil.rmtree(entry)
+        part.rename(entry)
+    except OSError as error:
+        raise UserError(
+            f"{recipe.system} {recipe.version} could not be written to {entry.parent}: {error.strerror or error}.",
+            "Free space there, or name another place in the environment variable TIDEGAUGE_CACHE.",
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _fetch(recipe: Recipe, part: Path, report: Report) -> str:
+    """Fill `part` with jars; returns where they are from, in words."""
+    work = part.parent / f"{part.name}.work"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    try:
+        if _in_local_repository(recipe) and _resolve(recipe, work, part, report, offline=True).succeeded:
+            return "maven central (local repository)"
+        _refuse_unknown_version(recipe)
+        report(
+            f"Fetching {recipe.system} {recipe.version} from {repository_url()} (once; it is kept in {part.parent})."
+        )
+        run = _resolve(recipe, work, part, report, offline=False)
+        if run.succeeded:
+            return "maven central" if not os.environ.get("MAVEN_REPO") else repository_url()
+        failure = explain(run.output, recipe)
+        if failure.cause is Cause.INCOMPLETE and recipe.archive is not None:
+            return _fetch_archive(recipe, part, failure, report)
+        raise failure_error(recipe, failure)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _resolve(recipe: Recipe, work: Path, part: Path, report: Report, offline: bool) -> MavenRun:
+    """Let Maven copy the jars; a run that brings none has failed."""
+    shutil.rmtree(part / JARS, ignore_errors=True)
+    (part / JARS).mkdir()
+    (work / "pom.xml").write_text(pom_text(recipe))
+    arguments = [
+        *(["--offline"] if offline else []),
+        f"{DEPENDENCY_PLUGIN}:copy-dependencies",
+        "-DincludeScope=runtime",
+        f"-DoutputDirectory={part / JARS}",
+    ]
+    run = run_maven(arguments, work, report, f"{recipe.system} {recipe.version}")
+    if run.succeeded and not any((part / JARS).glob("*.jar")):
+        return MavenRun(False, run.output)
+    return run
+
+
+def _in_local_repository(recipe: Recipe) -> bool:
+    """Whether Maven's local repository holds the root, so that a try without the network is worth its second."""
+    match = re.search(r"-Dmaven\.repo\.local=(\S+)", os.environ.get("MAVEN_OPTS", ""))
+    local = Path(match.group(1)) if match else Path.home() / ".m2" / "repository"
+    return (local / recipe.root.path).exists()
+
+
+def _refuse_unknown_version(recipe: Recipe) -> None:
+    """Ask the repository for the root's project file: a wrong version is told at once and well."""
+    try:
+        fetch_text(f"{repository_url()}/{recipe.root.pom.path}")
+    except AbsentError as error:
+        raise failure_error(recipe, Failure(Cause.NO_SUCH_VERSION, str(recipe.root))) from error
+    except UnreachableError:
+        return  # Maven may know a way that we don't; if not, it says so.
+
+
+def _fetch_archive(recipe: Recipe, part: Path, failure: Failure, report: Report) -> str:
+    """The vendor's archive instead of single jars, when those are incomplete on the repository."""
+    assert recipe.archive is not None
+    report(f"{failure.detail} is missing from the repository: fetching the whole archive {recipe.archive} instead.")
+    file = part / "archive.tar.gz"
+    try:
+        fetch_artifact(recipe.archive, file, report)
+    except AbsentError as error:
+        raise failure_error(recipe, failure) from error
+    shutil.rmtree(part / JARS, ignore_errors=True)
+    (part / JARS).mkdir()
+    with tarfile.open(file) as tar:
+        for member in tar:
+            path = Path(member.name)
+            if member.isfile() and path.suffix == ".jar" and path.parent.name == JARS and len(path.parts) == 3:
+                content = tar.extractfile(member)
+                assert content is not None
+                with (part / JARS / path.name).open("wb") as target:
+                    shutil.copyfileobj(content, target)
+    file.unlink()
+    return f"maven central, archive {recipe.archive}"
+
+
+def failure_error(recipe: Recipe, failure: Failure) -> UserError:
+    """The message for a version that could not be fetched."""
+    what = f"{recipe.system} {recipe.version}"
+    tested = f"Tested: {', '.join(recipe.verified)}."
+    match failure.cause:
+        case Cause.NO_SUCH_VERSION:
+            near = nearest_versions(recipe.version, _existing(recipe))
+            hint = f"Nearest that do: {', '.join(near)}. {tested}" if near else tested
+            return UserError(f"{what} does not exist on {repository_url()}.", hint)
+        case Cause.INCOMPLETE:
+            near = [v for v in nearest_versions(recipe.version, _existing(recipe), 5) if v != recipe.version]
+            hint = f"Use another version. {tested} Nearest others: {', '.join(near)}."
+            return UserError(f"{what} is incomplete on {repository_url()}: {failure.detail} is missing there.", hint)
+        case Cause.UNREACHABLE:
+            return UserError(
+                f"{what} is not in the cache, and {repository_url()} can't be reached ({failure.detail}).",
+                "Connect to the network once, name a repository that can be reached in MAVEN_REPO, or give a local "
+                f"directory: {recipe.system}@/path/to/{recipe.system}.",
+            )
+        case Cause.CHECKSUM:
+            detail = f"{failure.detail} arrived damaged (checksum)"
+            return UserError(f"{what}: {detail}.", "Run the command again; if it stays so, the repository is at fault.")
+        case Cause.DISK_FULL:
+            hint = "Free space, or name another place in TIDEGAUGE_CACHE."
+            return UserError(f"{what} could not be fetched: the disk of {cache_directory()} or ~/.m2 is full.", hint)
+        case Cause.OTHER:
+            return UserError(f"{what} could not be resolved by Maven: {failure.detail}", tested)
+
+
+def _existing(recipe: Recipe) -> list[str]:
+    """Versions on the repository; those we tested if it can't be asked."""
+    try:
+        return parse_metadata(fetch_text(f"{repository_url()}/{recipe.root.folder}/maven-metadata.xml"))
+    except (AbsentError, UnreachableError):
+        return list(recipe.verified)
+
+
+def _few(phrases: list[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"{phrases[0]}, and {len(phrases) - 1} more"
