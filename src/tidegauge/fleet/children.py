@@ -69,7 +69,11 @@ class Children:
         return found
 
     def status(self, name: str) -> ProcessStatus:
-        """State of a process; CPU and memory of it and all that descends from it. Raises `KeyError`."""
+        """State of a process; CPU and memory of it and all that descends from it. Raises `KeyError`.
+
+        Pages shared between processes count once for each. What a descendant used is missed if it started a session of
+        its own, lost its parent, and ended before it was ever looked at.
+        """
         child = self.by_name[name]
         members = self.members()[name]
         ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in members)

@@ -1,0 +1,189 @@
+"""Whatever is killed, in whatever way: no process and no directory stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from fleet_samples import controller, read_number, runs, spec, wait_until
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet import registry
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.reap import clean_leftovers
+
+CONTROLLER = """
+import sys, time
+from pathlib import Path
+from fleet_samples import spec
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.signals import interruptible
+tmp = Path(sys.argv[1])
+(tmp / "data").mkdir()
+escape = "(setsid sh -c 'echo $$ > orphan; exec sleep 1000' &)"
+with interruptible(), LocalHost.open(lease_s=float(sys.argv[2])) as host:
+    host.track_directory(tmp / "data")
+    host.start(spec(tmp, f"echo $$ > main; trap '' TERM; {escape}; sleep 1000 & wait; sleep 1000", grace_s=0.5))
+    while not (tmp / "orphan").exists():
+        time.sleep(0.02)
+    print(host.agent_pid, flush=True)
+    time.sleep(1000)
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "state"
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(directory))
+    return directory
+
+
+def start_controller(
+    state: Path, tmp_path: Path, lease_s: float = 15.0
+) -> tuple[subprocess.Popen[str], int, list[int]]:
+    """A controller, its agent's number, and the numbers of a process and of an orphan below it."""
+    running = controller(state, CONTROLLER, str(tmp_path), str(lease_s))
+    assert running.stdout is not None
+    agent = int(running.stdout.readline())
+    pids = [read_number(tmp_path / "main"), read_number(tmp_path / "orphan")]
+    assert all(runs(pid) for pid in [agent, *pids])
+    return running, agent, pids
+
+
+def assert_all_gone(agent: int, pids: list[int], tmp_path: Path) -> None:
+    wait_until(lambda: not any(runs(pid) for pid in [agent, *pids]), "agent and processes ended")
+    assert not (tmp_path / "data").exists()
+    assert list((tmp_path / "state" / "agents").glob("*.json")) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_controller_ended_by_a_signal(state: Path, tmp_path: Path, number: int) -> None:
+    running, agent, pids = start_controller(state, tmp_path)
+    running.send_signal(number)
+    running.wait()
+    assert_all_gone(agent, pids, tmp_path)
+
+
+def test_controller_that_hangs_loses_its_lease(state: Path, tmp_path: Path) -> None:
+    running, agent, pids = start_controller(state, tmp_path, lease_s=1.0)
+    running.send_signal(signal.SIGSTOP)
+    try:
+        assert_all_gone(agent, pids, tmp_path)
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_controller_that_renews_keeps_its_lease(state: Path, tmp_path: Path) -> None:
+    with LocalHost.open(lease_s=0.5) as host:
+        host.start(spec(tmp_path, "exec sleep 1000"))
+        time.sleep(1.5)
+        assert host.status("p").running
+
+
+def test_agent_and_controller_killed(state: Path, tmp_path: Path) -> None:
+    running, agent, pids = start_controller(state, tmp_path)
+    running.send_signal(signal.SIGSTOP)
+    os.kill(agent, signal.SIGKILL)
+    running.kill()
+    running.wait()
+    wait_until(lambda: not runs(agent), "the agent's death")
+    assert (tmp_path / "data").exists()
+    assert runs(pids[1]), "the orphan in another session is what must be found"
+    notes = clean_leftovers()
+    assert_all_gone(agent, pids, tmp_path)
+    assert any("Ended processes left by an earlier run" in note and str(pids[1]) in note for note in notes)
+    assert any(str(tmp_path / "data") in note for note in notes)
+    assert clean_leftovers() == []
+
+
+def test_agent_killed_under_a_living_controller(state: Path, tmp_path: Path) -> None:
+    host = LocalHost.open()
+    (tmp_path / "data").mkdir()
+    host.track_directory(tmp_path / "data")
+    pid = host.start(spec(tmp_path, "(setsid sh -c 'echo $$ > orphan; exec sleep 1000' &); exec sleep 1000")).pid
+    orphan = read_number(tmp_path / "orphan")
+    os.kill(host.agent_pid, signal.SIGKILL)
+    with pytest.raises(RunFailedError, match="agent that holds this run's processes was killed by signal 9"):
+        host.stop("p")
+    with pytest.raises(RunFailedError, match="was killed by signal 9"):
+        host.free_ports(1)
+    host.close()
+    assert_all_gone(host.agent_pid, [pid, orphan], tmp_path)
+
+
+def test_sigterm_to_the_agent_ends_everything(state: Path, tmp_path: Path) -> None:
+    host = LocalHost.open()
+    pid = host.start(spec(tmp_path, "exec sleep 1000")).pid
+    os.kill(host.agent_pid, signal.SIGTERM)
+    wait_until(lambda: not runs(pid), "its process ended")
+    host.close()
+    assert_all_gone(host.agent_pid, [pid], tmp_path)
+
+
+def test_a_living_agent_is_never_touched(state: Path, tmp_path: Path) -> None:
+    with LocalHost.open() as host, LocalHost.open() as other:
+        (tmp_path / "data").mkdir()
+        host.track_directory(tmp_path / "data")
+        host.start(spec(tmp_path, "exec sleep 1000"))
+        other.start(spec(tmp_path, "exec sleep 1000", "q"))
+        assert clean_leftovers() == []
+        other.close()
+        assert host.status("p").running
+        assert (tmp_path / "data").exists()
+
+
+def test_a_number_given_to_another_process_is_left_alone(state: Path, tmp_path: Path) -> None:
+    running, agent, pids = start_controller(state, tmp_path)
+    os.kill(agent, signal.SIGKILL)
+    running.kill()
+    running.wait()
+    wait_until(lambda: not runs(agent), "the agent's death")
+    bystander = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    try:
+        record = next((state / "agents").glob("*.json"))
+        data = json.loads(record.read_text())
+        data["processes"].append({"name": "old", "identity": {"pid": bystander.pid, "start_ticks": 1}})
+        record.write_text(json.dumps(data))
+        clean_leftovers()
+        assert bystander.poll() is None
+        assert_all_gone(agent, pids, tmp_path)
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_record_of_an_earlier_boot_gives_up_its_directories_only(state: Path, tmp_path: Path) -> None:
+    bystander = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    try:
+        stat = registry.procfs.read_stat(bystander.pid)
+        assert stat is not None
+        (tmp_path / "data").mkdir()
+        process = registry.ProcessRecord("server", stat.identity)
+        registry.write(
+            registry.Record("a" * 16, stat.identity, "another boot", "pid:[1]", (process,), (str(tmp_path / "data"),))
+        )
+        assert len(clean_leftovers()) == 1
+        assert bystander.poll() is None
+        assert not (tmp_path / "data").exists()
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_directory_too_dangerous_to_remove_is_left_and_told(state: Path, tmp_path: Path) -> None:
+    nobody = registry.Identity(1, 1)
+    registry.write(registry.Record("b" * 16, nobody, "another boot", "", (), (str(Path.home()),)))
+    notes = clean_leftovers()
+    assert any("too much would be removed" in note for note in notes)
+    assert Path.home().exists()
+
+
+def test_an_unreadable_record_does_not_stop_the_clean_up(state: Path) -> None:
+    registry.agents_directory().joinpath("c" * 16 + ".json").write_text("{")
+    assert clean_leftovers() == []

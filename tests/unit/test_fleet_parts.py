@@ -1,0 +1,82 @@
+"""The fleet's pure parts: parsing /proc, the wire format, the choice of ports."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet import wire
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.fleet.directories import refusal, remove_directory
+from tidegauge.fleet.ports import find_free_ports, port_candidates
+from tidegauge.fleet.procfs import Identity, parse_stat
+
+
+def test_stat_with_brackets_in_the_command() -> None:
+    text = "42 (a) b (c)) S 7 42 40 0 -1 4194560 0 0 0 0 10 20 3 4 20 0 1 0 12345 1000000 256 18446744073709551615\n"
+    stat = parse_stat(text)
+    assert stat.identity == Identity(42, 12345)
+    assert (stat.state, stat.parent, stat.session, stat.cpu_ticks, stat.resident_pages) == ("S", 7, 40, 37, 256)
+    assert not stat.ended
+
+
+def test_messages_survive_the_wire() -> None:
+    spec = ProcessSpec("a", ("x", "ü"), {"K": "\udcff\n"}, "/", "/l", "s\n", 2.5, 1)
+    assert wire.spec_from_json(wire.from_line(wire.to_line(wire.spec_to_json(spec)))) == spec
+    status = ProcessStatus("a", 1, False, -9, 0.25, 4096)
+    assert wire.status_from_json(wire.from_line(wire.to_line(wire.status_to_json(status)))) == status
+    assert wire.to_line({"text": "two\nlines"}).count(b"\n") == 1
+
+
+def test_errors_survive_the_wire() -> None:
+    for error in (RunFailedError("m", "h", Path("/log")), StartFailedError("m")):
+        back = wire.error_from_json(wire.error_to_json(error))
+        assert type(back) is type(error)
+        assert (back.message, back.hint, back.log_path) == (error.message, error.hint, error.log_path)
+
+
+def test_a_line_that_is_no_object_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a JSON object"):
+        wire.from_line(b"[1]\n")
+
+
+def test_ports_lie_outside_the_kernels_own_range() -> None:
+    assert port_candidates(32768, 60999) == range(10_000, 32768)
+    assert port_candidates(1024, 40_000) == range(40_001, 65_536)
+    assert port_candidates(1024, 65_535) == range(10_000, 65_536), "no room outside it"
+
+
+def test_a_port_in_use_is_not_given() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        low, high = (int(part) for part in Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+        everything = set(port_candidates(low, high))
+        free = find_free_ports(1, ())[0]
+        assert free in everything
+        assert find_free_ports(1, everything - {free}) == [free]
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("0.0.0.0", free))
+            listener.listen()
+            with pytest.raises(StartFailedError, match="Only 0 of 1"):
+                find_free_ports(1, everything - {free})
+
+
+def test_dangerous_directories_are_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "data") == ""
+    for path in (Path("/"), Path("/var"), Path.home(), Path.home().parent, Path("relative")):
+        assert refusal(path)
+        assert remove_directory(path)
+    assert Path.home().exists()
+
+
+def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert remove_directory(tmp_path / "link") == ""
+    assert (tmp_path / "real").exists()
+    assert not (tmp_path / "link").is_symlink()
