@@ -1,0 +1,156 @@
+"""Tables of figures: columns in groups under a common head, wrapped by whole groups so that no cell is ever cut.
+
+What does not fit beside the others goes into a further table below, with the row labels again.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+LABEL_CHARS_MAX = 24
+BETWEEN_COLUMNS = "  "
+BETWEEN_GROUPS = "   "
+
+STYLES = {"valid": "green", "DOUBTFUL": "yellow", "INVALID": "bold red", "finished": "green", "failed": "bold red"}
+"""Colours of whole cells, as a help only: the words say it all."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its head and a cell for each row. Numbers stand right, words left."""
+
+    head: str
+    cells: tuple[str, ...]
+    words: bool = False
+
+    @property
+    def width(self) -> int:
+        """Characters that it needs."""
+        return max(len(text) for text in (self.head, *self.cells))
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Columns that belong together, with what they have in common ("response time, ms").
+
+    `begins_table`: it opens a further table even if there were room beside the others, so that all reports look alike.
+    """
+
+    head: str
+    columns: tuple[Column, ...]
+    begins_table: bool = False
+
+    @property
+    def width(self) -> int:
+        """Characters that it needs, its head included."""
+        columns = sum(column.width for column in self.columns) + len(BETWEEN_COLUMNS) * (len(self.columns) - 1)
+        return max(columns, len(self.head))
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """A rich renderable. `labels` name the rows; every column has as many cells."""
+
+    label_head: str
+    labels: tuple[str, ...]
+    groups: tuple[ColumnGroup, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As many stacked tables as the width asks for."""
+        for index, line in enumerate(self.lines(options.max_width)):
+            yield from self._styled(line, first=index == 0)
+
+    def lines(self, width: int) -> Iterator[list[str]]:
+        """Each stacked table as a list of lines: group heads, column heads, rows."""
+        for groups in self._packed(width):
+            yield [
+                self._line("", [_group_head(group) for group in groups]),
+                self._line(self.label_head, [_cells(group, None) for group in groups]),
+                *self._rows(groups),
+            ]
+
+    def _styled(self, lines: list[str], first: bool) -> Iterator[Text]:
+        if not first:
+            yield Text("")
+        for index, line in enumerate(lines):
+            text = Text(line, no_wrap=True, overflow="ignore", style="bold" if index < 2 else "")
+            if index >= 2:
+                for word, style in STYLES.items():
+                    text.highlight_regex(rf"\b{word}\b", style)
+            yield text
+
+    def _packed(self, width: int) -> list[list[ColumnGroup]]:
+        packed: list[list[ColumnGroup]] = []
+        used = 0
+        for group in self.groups:
+            needed = len(BETWEEN_GROUPS) + group.width
+            if not packed or group.begins_table or used + needed > width:
+                packed.append([])
+                used = self._label_width
+            packed[-1].append(group)
+            used += needed
+        return packed
+
+    @property
+    def _label_width(self) -> int:
+        longest = max(len(label) for label in (self.label_head, *self.labels))
+        return min(LABEL_CHARS_MAX, longest)
+
+    def _line(self, label: str, parts: Sequence[str]) -> str:
+        return BETWEEN_GROUPS.join([label.ljust(self._label_width), *parts]).rstrip()
+
+    def _rows(self, groups: Sequence[ColumnGroup]) -> Iterator[str]:
+        for index, label in enumerate(self.labels):
+            first, *rest = textwrap.wrap(label, self._label_width) or [""]
+            yield self._line(first, [_cells(group, index) for group in groups])
+            yield from rest
+
+
+def _group_head(group: ColumnGroup) -> str:
+    """The head with a rule that reaches over all its columns, where there is room for one."""
+    if not group.head or group.width < len(group.head) + 2:
+        return group.head.ljust(group.width)
+    return f"{group.head} ".ljust(group.width, "-")
+
+
+def _cells(group: ColumnGroup, row: int | None) -> str:
+    parts = []
+    for column in group.columns:
+        text = column.head if row is None else column.cells[row]
+        parts.append(text.ljust(column.width) if column.words else text.rjust(column.width))
+    joined = BETWEEN_COLUMNS.join(parts)
+    words = group.columns[0].words
+    return joined.ljust(group.width) if words else joined.rjust(group.width)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A rich renderable: text wrapped at blanks only, so that paths and commands stay whole to be copied."""
+
+    text: str
+    style: str = ""
+    first: str = ""
+    rest: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One line of text after the other."""
+        lines = textwrap.wrap(
+            self.text,
+            max(20, options.max_width),
+            initial_indent=self.first,
+            subsequent_indent=self.rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines:
+            yield Text(line, style=self.style, no_wrap=True, overflow="ignore")
+
+
+def bullet(text: str, style: str = "") -> Paragraph:
+    """An indented paragraph with a dash before it."""
+    return Paragraph(text, style, "  - ", "    ")

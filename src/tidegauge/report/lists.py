@@ -1,0 +1,59 @@
+"""Lists for a terminal: the runs there are, and the trials of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.report import levels
+from tidegauge.report.layout import Paragraph
+from tidegauge.report.numbers import count, duration, local_time, plural
+from tidegauge.report.terminal import heading, workload_words
+from tidegauge.store.read import StoredRun
+from tidegauge.workload.model import Arrival
+
+
+def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
+    """One run a row, the newest last."""
+    table = _table("run", "started", "status", "trials")
+    for run in runs:
+        trials = f"{len(run.results)}/{max(len(run.planned), len(run.trials))}"
+        table.add_row(run.path.name, local_time(run.started_at), run.status, trials)
+    return table
+
+
+def plan_list(trials: Sequence[TrialSpec], seconds_expected: float) -> RenderableType:
+    """The trials of a plan in order, with what each takes and the whole."""
+    table = _table("trial", "system", "durability", "load", "warm-up", "measured")
+    for trial in trials:
+        warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
+        row = (trial.trial_id, trial.system, levels.level_name(trial.choice), offered(trial), warmup)
+        table.add_row(*row, duration(trial.measure_s))
+    parts: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
+    for words in dict.fromkeys(workload_words(trial.workload) for trial in trials):
+        parts += [Text(""), Paragraph(words)]
+    parts += [
+        Text(""),
+        Text(f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."),
+    ]
+    return Group(*parts)
+
+
+def offered(trial: TrialSpec) -> str:
+    """The load of a planned trial; a rate that depends on an earlier trial as the campaign words it."""
+    if trial.workload.arrival is Arrival.CLOSED_LOOP:
+        return "closed loop"
+    if trial.msgs_per_s is None:
+        return trial.rate_rule or "set by an earlier trial"
+    return f"{count(trial.msgs_per_s)} msg/s"
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold", show_edge=False)
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    return table

@@ -1,0 +1,169 @@
+"""A run while it goes: events folded into a state, and the state shown, as a live panel or as plain lines.
+
+Nothing here prints or reads a clock: the caller gives the time, in seconds of any steady clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegauge.campaign.events import Event, Note, PhaseStarted, RunStarted, SecondSeen, TrialEnded
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.report.layout import Paragraph
+from tidegauge.report.numbers import count, duration, ms, short
+
+LINE_EVERY_S = 10.0
+"""Without a terminal (a log, CI), how often figures become a line within a phase."""
+
+ENDED_SHOWN_MAX = 8
+
+PHASES = {
+    "fetch": "fetching the distribution",
+    "start": "starting the servers",
+    "ready": "waiting until a client can produce and consume",
+    "prepare": "creating topics and clients",
+    "warm-up": "warming up",
+    "measure": "measuring",
+    "drain": "waiting for consumers to receive what is left",
+    "stop": "stopping",
+}
+
+
+@dataclass(frozen=True)
+class LiveState:
+    """What is known of a run that goes on. `_s` are readings of the caller's clock."""
+
+    run_path: str = ""
+    trials: tuple[TrialSpec, ...] = ()
+    seconds_expected: float = 0.0
+    trial_id: str = ""
+    trial_since_s: float = 0.0
+    phase: str = ""
+    detail: str = ""
+    phase_since_s: float = 0.0
+    phase_s_max: float | None = None
+    second: SecondSeen | None = None
+    ended: tuple[TrialEnded, ...] = ()
+    said_s: float = 0.0
+
+
+def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
+    """The state after an event."""
+    match event:
+        case RunStarted():
+            return replace(state, run_path=event.run_path, trials=event.trials, seconds_expected=event.seconds_expected)
+        case PhaseStarted():
+            since_s = state.trial_since_s if event.trial_id == state.trial_id and state.phase != "fetch" else now_s
+            return replace(
+                state,
+                trial_id=event.trial_id,
+                trial_since_s=since_s,
+                phase=event.phase,
+                detail=event.detail,
+                phase_since_s=now_s,
+                phase_s_max=event.seconds_max,
+                second=state.second if event.phase in ("measure", "drain") else None,
+                said_s=now_s,
+            )
+        case SecondSeen():
+            said_s = now_s if _due(state, now_s) else state.said_s
+            return replace(state, second=event, said_s=said_s)
+        case TrialEnded():
+            return replace(state, ended=(*state.ended, event), phase="", second=None, said_s=now_s)
+        case Note():
+            return state
+
+
+def _due(state: LiveState, now_s: float) -> bool:
+    return now_s - state.said_s >= LINE_EVERY_S
+
+
+def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
+    """What to add to a log for an event: each phase, each trial's end, and figures every `LINE_EVERY_S`."""
+    match event:
+        case RunStarted():
+            expected = f"about {duration(event.seconds_expected)}"
+            return [f"Run directory: {event.run_path}", f"{len(event.trials)} trials, {expected} once all is fetched."]
+        case PhaseStarted():
+            limit = f", at most {duration(event.seconds_max)}" if event.seconds_max else ""
+            return [f"{event.trial_id}: {_phase_words(event.phase, event.detail)}{limit}"]
+        case SecondSeen():
+            return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
+        case TrialEnded():
+            return [outcome(event)]
+        case Note():
+            return [f"Note: {event.text}"]
+
+
+def live_view(state: LiveState, now_s: float) -> RenderableType:
+    """The state as a few lines that are drawn anew: trial, phase, time left, figures, trials so far."""
+    parts: list[RenderableType] = []
+    left_out = len(state.ended) - ENDED_SHOWN_MAX
+    if left_out > 0:
+        parts.append(Text(f"... {left_out} earlier trials", style="dim"))
+    for ended in state.ended[-ENDED_SHOWN_MAX:]:
+        parts.append(Paragraph(outcome(ended), "red" if ended.result is None else "", "", "  "))
+    if state.phase:
+        number = min(len(state.ended) + 1, max(1, len(state.trials)))
+        parts.append(Text(f"Trial {number} of {len(state.trials)}: {_named(state)}", style="bold"))
+        parts.append(
+            Paragraph(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}", "", "  ", "    ")
+        )
+        if state.second is not None:
+            parts.append(Paragraph(figures(state.second), "", "  ", "    "))
+    return Group(*parts)
+
+
+def figures(second: SecondSeen) -> str:
+    """One second's figures in words."""
+    return (
+        f"{count(second.msgs_per_s)} msg/s, {short(second.mb_per_s)} MB/s, response p99 {ms(second.response_p99_ms)} ms, "
+        f"end-to-end p99 {ms(second.end_to_end_p99_ms)} ms, backlog {count(second.backlog)}"
+    )
+
+
+def outcome(ended: TrialEnded) -> str:
+    """One finished trial in one line."""
+    if ended.result is None:
+        return f"{ended.spec.trial_id}: failed: {ended.failure}"
+    result = ended.result
+    doubts = f" ({'; '.join(result.reasons)})" if result.reasons else ""
+    return (
+        f"{ended.spec.trial_id}: {count(result.msgs_per_s)} msg/s, response p50 {ms(result.response.p50_ms)}, "
+        f"p99 {ms(result.response.p99_ms)} ms: {result.validity.value}{doubts}"
+    )
+
+
+def seconds_left(state: LiveState, now_s: float) -> float | None:
+    """An estimate for the whole run: the plan's, less the trials done and the time spent in this one."""
+    if not state.trials or state.seconds_expected <= 0:
+        return None
+    each_s = state.seconds_expected / len(state.trials)
+    to_do_s = each_s * (len(state.trials) - len(state.ended))
+    spent_s = 0.0 if state.phase == "fetch" else now_s - state.trial_since_s
+    return max(0.0, to_do_s - min(each_s, spent_s))
+
+
+def _named(state: LiveState) -> str:
+    spec = next((trial for trial in state.trials if trial.trial_id == state.trial_id), None)
+    return f"{spec.experiment} on {spec.system}" if spec else state.trial_id
+
+
+def _phase_words(phase: str, detail: str) -> str:
+    words = PHASES.get(phase, phase)
+    return f"{words} ({detail})" if detail else words
+
+
+def _left_words(state: LiveState, now_s: float) -> str:
+    parts = [f"{duration(max(0.0, now_s - state.phase_since_s))} so far"]
+    if state.phase_s_max:
+        left_s = max(0.0, state.phase_since_s + state.phase_s_max - now_s)
+        at_most = "" if state.phase == "measure" else "at most "
+        parts = [f"{at_most}{duration(float(round(left_s)))} left"]
+    whole_s = seconds_left(state, now_s)
+    if whole_s is not None:
+        parts.append(f"about {duration(float(round(whole_s)))} left in all")
+    return f": {', '.join(parts)}"

@@ -1,0 +1,66 @@
+"""Figures as text: three significant digits for times, since histograms keep three; thousands with commas."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+MISSING = "-"
+"""Stands where there is no figure; a footnote says why."""
+
+
+def ms(value: float | None) -> str:
+    """A time in ms: 0.123, 1.23, 12.3, 123, 1,234."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    for limit, digits in ((0.9995, 3), (9.995, 2), (99.95, 1)):
+        if abs(value) < limit:
+            return f"{value:.{digits}f}"
+    return f"{value:,.0f}"
+
+
+def count(value: float | None) -> str:
+    """A count or a rate: 1,234."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:,.0f}"
+
+
+def short(value: float | None) -> str:
+    """A figure with three significant digits: 0.42, 20.5, 1,234."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if abs(value) < 10:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def size(size_bytes: int) -> str:
+    """A size: "100 B", "1 KiB", "1.5 MiB"."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:.4g} {name}"
+    return f"{size_bytes} B"
+
+
+def duration(seconds: float) -> str:
+    """A length of time: "0.5 s", "42 s", "3 min 20 s", "1 h 5 min"."""
+    if seconds < 9.95:
+        return f"{seconds:.3g} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+    return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
+
+
+def plural(number: int, word: str) -> str:
+    """ "1 topic", "3 topics"."""
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def local_time(iso: str) -> str:
+    """A UTC time of a run file in this machine's time zone: "2026-11-21 03:24:36"; "" for none."""
+    try:
+        return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return iso

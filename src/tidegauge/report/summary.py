@@ -1,0 +1,75 @@
+"""The same findings as plain data, for `--json`: everything that the terminal shows, and every figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegauge.report import compare, levels
+from tidegauge.report.tables import blocks
+from tidegauge.store.plain import plain
+from tidegauge.store.read import StoredRun
+
+REPORT_SCHEMA = "tidegauge.report/1"
+RUNS_SCHEMA = "tidegauge.runs/1"
+
+
+def run_summary(run: StoredRun) -> dict[str, Any]:
+    """A run and all its results. Units are in the names; times are UTC."""
+    return {
+        "schema": REPORT_SCHEMA,
+        "run": head(run),
+        "durability": {
+            "equal": levels.equal(run.results),
+            "headline": levels.headline(run.results),
+            "systems": {
+                system: {"asked": plain(choice), "found": plain(finding)}
+                for system, (choice, finding) in levels.findings(run.results).items()
+            },
+        },
+        "experiments": [
+            {
+                "experiment": block.experiment,
+                "closed_loop": block.closed_loop,
+                "results": plain(block.results),
+                "comparisons": [
+                    {**plain(ratio), "ratio": plain(ratio.ratio), "sentence": compare.sentence(ratio)}
+                    for ratio in compare.ratios(block)
+                ],
+                "not_compared_because": compare.objection(block),
+            }
+            for block in blocks(run.results)
+        ],
+        "trials_without_result": [
+            {
+                "trial_id": trial.trial_id,
+                "status": trial.status,
+                "reason": trial.problem or trial.reason,
+                "log_directory": str(trial.directory / "logs"),
+            }
+            for trial in run.trials
+            if trial.result is None
+        ],
+        "environment": plain(run.environment),
+    }
+
+
+def head(run: StoredRun) -> dict[str, Any]:
+    """What a run is and how it stands."""
+    return {
+        "name": run.path.name,
+        "campaign": run.name,
+        "path": str(run.path.absolute()),
+        "status": run.status,
+        "reason": run.reason,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "tidegauge_version": run.tidegauge_version,
+        "trials_planned": max(len(run.planned), len(run.trials)),
+        "trials_finished": len(run.results),
+        "systems": sorted({result.spec.system for result in run.results}),
+    }
+
+
+def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
+    """All runs, oldest first."""
+    return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}

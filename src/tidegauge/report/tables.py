@@ -1,0 +1,163 @@
+"""The results of one experiment as a table: systems as rows, or for repeated trials min, median and max of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tidegauge.experiments.api import Latency, TrialResult, Validity
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable
+from tidegauge.report.numbers import MISSING, count, ms, short
+from tidegauge.workload.model import Arrival
+
+Figure = Callable[[TrialResult], float | None]
+Reduce = Callable[[Sequence[float]], float]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Results that belong into one table: the same experiment at the same load on the same workload."""
+
+    experiment: str
+    results: tuple[TrialResult, ...]
+
+    @property
+    def closed_loop(self) -> bool:
+        """Whether there was no schedule."""
+        return self.results[0].spec.workload.arrival is Arrival.CLOSED_LOOP
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Systems by name: the order of measuring is drawn by lot, and a reader wants the same rows each time."""
+        return tuple(sorted({result.spec.system for result in self.results}))
+
+    def of(self, system: str) -> tuple[TrialResult, ...]:
+        """All trials of one system."""
+        return tuple(result for result in self.results if result.spec.system == system)
+
+    def usable(self, system: str) -> tuple[TrialResult, ...]:
+        """Its trials whose figures may be used."""
+        return tuple(result for result in self.of(system) if result.validity is not Validity.INVALID)
+
+
+def blocks(results: Sequence[TrialResult]) -> list[Block]:
+    """Results sorted into tables, in the order they were first measured."""
+    found: dict[tuple[object, ...], list[TrialResult]] = {}
+    for result in results:
+        spec = result.spec
+        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, repr(spec.workload), spec.nodes)
+        found.setdefault(key, []).append(result)
+    return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
+
+
+def worst_end_to_end(result: TrialResult) -> Latency | None:
+    """End-to-end latency of the slowest subscription (percentiles are never averaged); None without subscriptions."""
+    return max((one.end_to_end for one in result.subscriptions), key=lambda one: one.p99_ms or one.max_ms, default=None)
+
+
+def cpu_cores(cpu_s: float, result: TrialResult) -> float | None:
+    """CPU seconds of the window as cores kept busy on average."""
+    return cpu_s / result.measured_s if result.measured_s > 0 else None
+
+
+def _end_to_end(percentile: str) -> Figure:
+    def figure(result: TrialResult) -> float | None:
+        latency = worst_end_to_end(result)
+        return None if latency is None or not latency.count else getattr(latency, percentile)
+
+    return figure
+
+
+def _latency(series: str, percentile: str) -> Figure:
+    def figure(result: TrialResult) -> float | None:
+        latency: Latency = getattr(result, series)
+        return getattr(latency, percentile) if latency.count else None
+
+    return figure
+
+
+def _summed(what: str) -> Figure:
+    return lambda result: float(sum(getattr(one, what) for one in result.subscriptions))
+
+
+def _largest_backlog(result: TrialResult) -> float:
+    return float(max((one.backlog for one in result.subscriptions), default=0))
+
+
+def figure_table(block: Block) -> FigureTable:
+    """The table of one experiment. Without repeats each trial is a row; else each system has min, median and max."""
+    if all(len(block.of(system)) == 1 for system in block.systems):
+        rows: list[tuple[str, Sequence[TrialResult], Reduce]] = [
+            (system, block.of(system), max) for system in block.systems
+        ]
+    else:
+        rows = [
+            (f"{system} {name}", block.usable(system), reduce)
+            for system in block.systems
+            for name, reduce in (("min", min), ("median", median), ("max", max))
+        ]
+    labels = tuple(label for label, _, _ in rows)
+    return FigureTable("system", labels, _groups([(results, reduce) for _, results, reduce in rows], block))
+
+
+def _groups(rows: list[tuple[Sequence[TrialResult], Reduce]], block: Block) -> tuple[ColumnGroup, ...]:
+    def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
+        return Column(head, tuple(form(_reduced(results, figure, reduce)) for results, reduce in rows))
+
+    percentiles = [("p50", "p50_ms"), ("p95", "p95_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("max", "max_ms")]
+    lost = [column(what, count, _summed(what)) for what in ("lost", "duplicated", "reordered", "corrupt")]
+    failed = column("failed", count, lambda result: result.failed + result.unresolved)
+    return (
+        ColumnGroup(
+            "rate", (column("msg/s", count, lambda r: r.msgs_per_s), column("MB/s", short, lambda r: r.mb_per_s))
+        ),
+        ColumnGroup("response time, ms", tuple(column(h, ms, _latency("response", p)) for h, p in percentiles)),
+        ColumnGroup("service, ms", (column("p99", ms, _latency("service", "p99_ms")),)),
+        ColumnGroup(
+            "end-to-end, ms", tuple(column(h, ms, _end_to_end(p)) for h, p in (percentiles[0], percentiles[2]))
+        ),
+        ColumnGroup("backlog", (column("msgs", count, _largest_backlog),), begins_table=True),
+        ColumnGroup("messages", (*lost, failed)),
+        ColumnGroup(
+            "CPU, cores",
+            (
+                column("client", short, lambda r: cpu_cores(r.worker_cpu_s, r)),
+                column("server", short, lambda r: cpu_cores(r.server_cpu_s, r)),
+            ),
+        ),
+        ColumnGroup("", (Column("validity", tuple(_validity(results) for results, _ in rows), words=True),)),
+    )
+
+
+def _reduced(results: Sequence[TrialResult], figure: Figure, reduce: Reduce) -> float | None:
+    values = [value for value in map(figure, results) if value is not None]
+    return float(reduce(values)) if values else None
+
+
+def _validity(results: Sequence[TrialResult]) -> str:
+    """ "valid", or in capitals what is not."""
+    if not results:
+        return "INVALID"
+    worst = max(results, key=lambda result: list(Validity).index(result.validity)).validity
+    return worst.value if worst is Validity.VALID else worst.value.upper()
+
+
+def footnotes(block: Block) -> list[str]:
+    """What a reader of the table must know: missing figures, several subscriptions, repeats."""
+    notes = []
+    table = figure_table(block)
+    cells = [cell for group in table.groups for column in group.columns for cell in column.cells]
+    if MISSING in cells:
+        notes.append(f"'{MISSING}': too few samples (p99.9 needs 10,000, p99 1,000, p95 200, p50 20) or none at all.")
+    if any(len(result.subscriptions) > 1 for result in block.results):
+        notes.append("End-to-end and backlog are those of the slowest subscription; message counts sum over all.")
+    if any(len(block.of(system)) > 1 for system in block.systems):
+        used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
+        notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")
+    if block.closed_loop:
+        notes.append(
+            "Closed loop: the next message waits for an earlier one, so these times hide waiting; "
+            "compare latency at a fixed rate."
+        )
+    return notes

@@ -1,0 +1,171 @@
+"""What a run found, for a terminal: rich renderables, plain words and ASCII. Nothing here prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.report import compare, levels
+from tidegauge.report.layout import Paragraph, bullet
+from tidegauge.report.numbers import count, duration, local_time, plural, size
+from tidegauge.report.tables import Block, blocks, figure_table, footnotes
+from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.workload.model import Workload
+
+WORDS = (
+    "Response time: from the intended send to the acknowledgement. Service: from the actual send to the acknowledgement. "
+    "End-to-end: from the intended send to the receipt. Backlog: acknowledged messages not received when the trial ended. "
+    "MB/s: 10^6 bytes of message values a second."
+)
+"""What the heads of the tables mean, for a reader who meets them for the first time."""
+
+
+def run_report(run: StoredRun) -> RenderableType:
+    """Everything about a run that fits a terminal: state, durability, a table per experiment, ratios, what next."""
+    parts: list[RenderableType] = [*_head(run), Text("")]
+    if not run.results:
+        parts += [Text("No trial has finished, so there are no figures."), Text("")]
+    else:
+        parts += [*_durability(run.results), Text(""), Paragraph(WORDS, "dim"), Text("")]
+        for block in blocks(run.results):
+            parts += [*_experiment(block), Text("")]
+        comparison = list(_comparison(run))
+        parts += [*comparison, Text("")] if comparison else []
+    unfinished = list(_unfinished(run))
+    parts += [*unfinished, Text("")] if unfinished else []
+    return Group(*parts, *_next(run))
+
+
+def heading(text: str) -> Text:
+    """A line that begins a part."""
+    return Text(text, style="bold")
+
+
+def shown_path(path: Path) -> str:
+    """A path from the current directory if that is shorter, as it is otherwise."""
+    whole = str(path)
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):
+        return whole
+    return relative if len(relative) < len(whole) else whole
+
+
+def path_line(before: str, path: Path) -> Text:
+    """A line with a path, which is never wrapped: it is there to be copied."""
+    return Text(f"{before}{shown_path(path)}", no_wrap=True, overflow="ignore")
+
+
+def _head(run: StoredRun) -> list[RenderableType]:
+    trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
+    state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
+    lines: list[RenderableType] = [Paragraph(state, style="bold")]
+    if run.reason:
+        lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
+    return lines
+
+
+def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
+    good = levels.equal(results) and "NOT" not in levels.headline(results)
+    head = Paragraph(levels.headline(results), style="" if good else "bold red")
+    return [head, *[bullet(line) for line in levels.details(results)]]
+
+
+def _experiment(block: Block) -> Iterable[RenderableType]:
+    yield heading(f"{block.experiment}: {load_words(block.results[0])}")
+    yield Paragraph(workload_words(block.results[0].spec.workload))
+    yield Text("")
+    yield figure_table(block)
+    notes = footnotes(block)
+    remarks = [*_remarks(block)]
+    if notes or remarks:
+        yield Text("")
+    for note in notes:
+        yield Paragraph(note, style="dim")
+    yield from remarks
+
+
+def load_words(result: TrialResult) -> str:
+    """The load of a trial: rate, arrival, length."""
+    spec = result.spec
+    if result.offered_msgs_per_s is None:
+        load = "as fast as it goes (closed loop)"
+    else:
+        rule = f" ({spec.rate_rule})" if "%" in spec.rate_rule else ""
+        load = f"at {count(result.offered_msgs_per_s)} msg/s{rule}, open loop, {spec.workload.arrival.value} arrivals"
+    return f"{load}, {duration(spec.measure_s)} measured"
+
+
+def workload_words(workload: Workload) -> str:
+    """What is sent by whom to whom, and how the clients are set."""
+    client = workload.client
+    shape = (
+        f"{size(workload.payload.message_bytes)} messages; {plural(workload.topics, 'topic')} of "
+        f"{plural(workload.partitions, 'partition')}, each topic with {plural(workload.producers, 'producer')} and "
+        f"{plural(workload.subscriptions, 'subscription')} of {plural(workload.consumers, 'consumer')}"
+    )
+    settings = (
+        f"batches to {size(client.batch_bytes_max)} or {client.batch_delay_ms_max:g} ms, compression "
+        f"{client.compression.value}, at most {client.in_flight_messages_max:,} messages in flight for each producer"
+    )
+    return f"{shape}; {settings}."
+
+
+def _remarks(block: Block) -> Iterable[RenderableType]:
+    """Why a trial is not valid, what its readers should know, and errors that clients met."""
+    for result in sorted(block.results, key=lambda one: (one.spec.system, one.spec.trial_id)):
+        who = result.spec.system if len(block.of(result.spec.system)) == 1 else result.spec.trial_id
+        style = "bold red" if result.validity is Validity.INVALID else "yellow"
+        for reason in result.reasons:
+            yield bullet(f"{who} is {result.validity.value.upper()}: {reason}", style)
+        for warning in result.warnings:
+            yield bullet(f"{who}: {warning}")
+        for where, message, times in result.errors:
+            yield bullet(f"{who}: {plural(times, 'error')} in {where}: {message}")
+
+
+def _comparison(run: StoredRun) -> Iterable[RenderableType]:
+    lines = []
+    for block in blocks(run.results):
+        objection = compare.objection(block)
+        lines += [objection] if objection else []
+        lines += [compare.sentence(ratio) for ratio in compare.ratios(block)]
+    if not lines:
+        return
+    yield heading("Compared")
+    yield from (bullet(line) for line in lines)
+    if any(compare.NO_EVIDENCE in line for line in lines):
+        campaign = run.campaign_path or "CAMPAIGN"
+        again = f"tidegauge run {campaign} --repeat 5"
+        yield Paragraph(f"To see whether a difference is more than chance, repeat the trials: {again}")
+
+
+def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
+    left = [trial for trial in run.trials if trial.result is None]
+    if not left:
+        return
+    yield heading("Trials without a result")
+    for trial in left:
+        yield bullet(f"{trial.trial_id}: {trial.status}{_because(trial)}")
+        yield path_line("    logs: ", trial.directory / "logs")
+
+
+def _because(trial: StoredTrial) -> str:
+    why = trial.problem or trial.reason
+    return f": {why}" if why else ""
+
+
+def _next(run: StoredRun) -> list[RenderableType]:
+    lines: list[RenderableType] = [heading("Look next"), path_line("  run directory:  ", run.path)]
+    if run.trials:
+        lines += [
+            Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"),
+            Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"),
+        ]
+    lines.append(Paragraph(f"  again:          tidegauge show {run.path.name}    (--json: every figure)"))
+    return lines
