@@ -22,7 +22,7 @@ OWN_LAG_DOUBTFUL_SHARE = 0.2
 OWN_LAG_FLOOR_MS = 1.0
 RATE_SHORTFALL = 0.02
 NO_OUTCOME_SHARE = 0.001
-CPU_WAIT_SHARE = 0.10
+CPU_WAIT_SHARE = 0.20
 GC_SHARE = 0.05
 
 
@@ -38,7 +38,7 @@ class Evidence:
         unsteady: "" or why the warm-up ended without being steady.
         drain_end: "drained", "idle" (consumers received nothing more although they were behind) or "limit" (they were
             still receiving when the time for it ended).
-        cpu_wait_share: time that load threads were runnable without a CPU, over the time they had.
+        cpu_wait_share: time that load threads were runnable without a CPU, summed over them, over the window's length.
         gc_share: share of the window in garbage-collection pauses of the worker.
         backlog_grew, drift: what the measured window itself showed.
     """

@@ -1,0 +1,136 @@
+"""A whole campaign: plan, fetch, then trial after trial; what fails is recorded and the rest goes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan import Plan, Step, label, make_plan
+from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.fleet.api import Host
+from tidegauge.hosts.page_cache import drop_page_cache
+from tidegauge.store.api import RunStore
+from tidegauge.systems import registry
+from tidegauge.systems.api import System
+from tidegauge.worker.launch import start_worker
+
+_FAILURES_IN_A_ROW_MAX = 2
+
+
+class _Run:
+    """A run's state while it goes: results so far, and which systems have failed how often in a row."""
+
+    def __init__(self, store: RunStore, bench: Bench, subjects: dict[str, Subject]) -> None:
+        self.results: list[TrialResult] = []
+        self.failures: list[str] = []
+        self._store = store
+        self._bench = bench
+        self._subjects = subjects
+        self._in_a_row: Counter[str] = Counter()
+
+    def step(self, step: Step) -> None:
+        """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
+        system = step.trials[0].system
+        begun: list[TrialSpec] = []
+
+        def measure(spec: TrialSpec) -> TrialResult:
+            begun.append(spec)
+            return self._trial(spec, self._subjects[spec.system])
+
+        if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
+            self._skip(step, begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
+            return
+        try:
+            self.results += step.experiment.run(step.options, step.trials, tuple(self.results), measure)
+            self._in_a_row[system] = 0
+        except LevelMismatchError:
+            raise
+        except RunFailedError as error:
+            self._in_a_row[system] += 1
+            self._skip(step, begun, failure_text(error))
+
+    def _trial(self, spec: TrialSpec, subject: Subject) -> TrialResult:
+        store = self._store.trial(spec)
+        try:
+            result = run_trial(spec, subject, self._bench, store)
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception)
+            text = "interrupted" if interrupted else failure_text(error)
+            store.fail(text, interrupted)
+            self.failures.append(f"{spec.trial_id}: {text}")
+            self._bench.observer(TrialEnded(spec, None, text))
+            raise
+        self._bench.observer(TrialEnded(spec, result, ""))
+        return result
+
+    def _skip(self, step: Step, begun: list[TrialSpec], reason: str) -> None:
+        """Record the trials of a step that never began."""
+        names = {spec.trial_id for spec in begun}
+        for spec in step.trials:
+            if spec.trial_id in names:
+                continue
+            store = self._store.trial(spec)
+            store.fail(reason, False)
+            self.failures.append(f"{spec.trial_id}: {reason}")
+            self._bench.observer(TrialEnded(spec, None, reason))
+
+
+def plan_campaign(campaign: Campaign) -> Plan:
+    """The plan with the systems that Tidegauge has. Raises `UserError` if one can't give the durability level."""
+    return make_plan(campaign, registry.get)
+
+
+def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer) -> list[TrialResult]:
+    """Run a campaign with the real systems, worker and host (see `carry_out`)."""
+    bench = Bench(host, start_worker, drop_page_cache, observer)
+    return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
+
+
+def carry_out(
+    campaign: Campaign, plan: Plan, store: RunStore, bench: Bench, find_system: Callable[[str], System]
+) -> list[TrialResult]:
+    """Run a campaign to its end and mark the run finished, failed or interrupted.
+
+    Returns the results of the trials that gave one, in order; the observer was told of the others (`TrialEnded`).
+
+    Raises:
+        UserError: a version of a system doesn't exist.
+        LevelMismatchError: a system is not at the level asked for; the run stops there.
+        RunFailedError: no trial gave a result.
+        BaseException: whatever interrupted it, after everything was ended and marked.
+    """
+    store.plan(plan.trials)
+    bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
+    try:
+        run = _Run(store, bench, _provision(campaign, bench.observer, find_system))
+        for step in plan.steps:
+            run.step(step)
+        if not run.results:
+            raise RunFailedError(f"No trial gave a result. {run.failures[0]}", "", store.path)
+    except BaseException as error:
+        if isinstance(error, Exception):
+            store.finish("failed", failure_text(error))
+        else:
+            store.finish("interrupted", "interrupted by the user")
+        raise
+    if run.failures:
+        store.finish("failed", f"{len(run.failures)} of {len(plan.trials)} trials failed: {'; '.join(run.failures)}")
+    else:
+        store.finish("finished")
+    return run.results
+
+
+def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[str], System]) -> dict[str, Subject]:
+    """The files of every system, fetched before the first trial so that no download runs beside a measurement."""
+    subjects = {}
+    for choice in campaign.systems:
+        system = find_system(choice.name)
+        version = choice.version or system.default_version
+        observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
+        distribution = system.provision(version, lambda text: observer(Note(text)))
+        subjects[label(choice, system)] = Subject(system, distribution, choice)
+    return subjects

@@ -1,0 +1,138 @@
+"""A worker's per-second figures, read by a thread of their own, so that whoever waits can look after the rest too."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegauge.campaign.events import Observer, SecondSeen
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.statistics.histograms import merge
+from tidegauge.statistics.steady import SecondPoint
+from tidegauge.statistics.summary import live_p99_ms
+from tidegauge.store.api import TrialStore
+from tidegauge.worker.api import LoadWorker, SecondFigures
+
+_LOOK_S = 0.25
+_SILENCE_S_MAX = 15.0
+
+
+@dataclass(frozen=True)
+class TimedPoint:
+    """A second for the steady test, with the instant it ended (monotonic ns)."""
+
+    until_mono_ns: int
+    point: SecondPoint
+
+
+class Follower:
+    """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died."""
+
+    def __init__(
+        self,
+        spec: TrialSpec,
+        worker: LoadWorker,
+        store: TrialStore,
+        observer: Observer,
+        check: Callable[[], None],
+    ) -> None:
+        """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full."""
+        self.points: list[TimedPoint] = []
+        self._spec = spec
+        self._store = store
+        self._observer = observer
+        self._check = check
+        self._seen_s = time.monotonic()
+        self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
+        self._ended = False
+        self._thread = threading.Thread(target=self._read, args=(worker,), name="figures", daemon=True)
+        self._thread.start()
+
+    def until(self, mono_ns: int) -> None:
+        """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
+        while True:
+            left_s = (mono_ns - time.monotonic_ns()) / 1e9
+            if left_s <= 0:
+                return
+            self._look(min(left_s, _LOOK_S))
+
+    def until_next_second(self, deadline_mono_ns: int) -> bool:
+        """Follow until one more second is known; False if the deadline came first."""
+        known = len(self.points)
+        while len(self.points) == known:
+            left_s = (deadline_mono_ns - time.monotonic_ns()) / 1e9
+            if left_s <= 0:
+                return False
+            self._look(min(left_s, _LOOK_S))
+        return True
+
+    def until_known(self, mono_ns: int, patience_s: float) -> None:
+        """Follow until the figures reach an instant, or patience ends: the last second may come late."""
+        deadline_mono_ns = time.monotonic_ns() + round(patience_s * 1e9)
+        while not self.points or self.points[-1].until_mono_ns < mono_ns:
+            if self._ended or not self.until_next_second(deadline_mono_ns):
+                return
+
+    def finish(self) -> None:
+        """Take what is left once the worker has finished the trial."""
+        self._thread.join(timeout=3.0)
+        while not self._queue.empty():
+            item = self._queue.get_nowait()
+            if isinstance(item, SecondFigures):
+                self._store.second(item)
+
+    def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
+        """The seconds that ended inside a span."""
+        return [timed.point for timed in self.points if from_mono_ns < timed.until_mono_ns <= until_mono_ns]
+
+    def _read(self, worker: LoadWorker) -> None:
+        try:
+            for figures in worker.watch():
+                self._queue.put(figures)
+            self._queue.put(None)
+        except BaseException as error:  # Handed to whoever follows.
+            self._queue.put(error)
+
+    def _look(self, timeout_s: float) -> None:
+        self._check()
+        try:
+            item = self._queue.get(timeout=max(0.001, timeout_s))
+        except queue.Empty:
+            if not self._ended and time.monotonic() - self._seen_s > _SILENCE_S_MAX:
+                raise RunFailedError(
+                    f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.",
+                    "The machine may be starved of CPU or memory; see the worker's log.",
+                    self._store.log_directory,
+                ) from None
+            return
+        if item is None:
+            self._ended = True
+        elif isinstance(item, BaseException):
+            self._check()
+            raise item
+        else:
+            self._take(item)
+
+    def _take(self, figures: SecondFigures) -> None:
+        self._seen_s = time.monotonic()
+        self._store.second(figures)
+        length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
+        backlog = max((sub.backlog for sub in figures.subscriptions), default=0)
+        p99_ms = live_p99_ms(figures.response)
+        end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
+        rate = figures.acked / length_s
+        self.points.append(TimedPoint(figures.until_mono_ns, SecondPoint(rate, p99_ms, backlog)))
+        self._observer(
+            SecondSeen(
+                trial_id=self._spec.trial_id,
+                msgs_per_s=rate,
+                mb_per_s=figures.acked_bytes / length_s / 1e6,
+                response_p99_ms=p99_ms,
+                end_to_end_p99_ms=end_to_end.percentile_ns(99.0) / 1e6 if end_to_end.count else None,
+                backlog=backlog,
+            )
+        )

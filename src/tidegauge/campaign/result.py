@@ -1,0 +1,118 @@
+"""From what a worker tells and what was seen around it to a `TrialResult`. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.statistics.classify import Evidence, classify
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts
+from tidegauge.statistics.summary import summarise
+from tidegauge.systems.api import LevelFinding
+from tidegauge.worker.api import SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.workload.model import Arrival
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen of a trial beside the worker's own figures.
+
+    Attributes:
+        unsteady: "" or why the warm-up ended without being steady.
+        drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
+        seconds: those of the measured window.
+    """
+
+    started_at: str
+    warmup_s: float
+    unsteady: str
+    seconds: tuple[SecondPoint, ...]
+    server_cpu_s: float
+    drain_end: str
+    level: LevelFinding
+
+
+def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
+    """Rates, summaries and the verdict of one trial."""
+    window = totals.window
+    measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
+    subscriptions = tuple(_subscription(sub) for sub in totals.subscriptions)
+    evidence = _evidence(spec, totals, observed, subscriptions, measured_s)
+    verdict = classify(evidence)
+    return TrialResult(
+        spec=spec,
+        started_at=observed.started_at,
+        status=verdict.status,
+        offered_msgs_per_s=evidence.offered_msgs_per_s,
+        msgs_per_s=evidence.achieved_msgs_per_s,
+        mb_per_s=evidence.achieved_msgs_per_s * _message_bytes(spec, window) / 1e6,
+        sent=totals.sent,
+        acked=totals.acked,
+        failed=totals.failed,
+        unresolved=totals.unresolved,
+        response=evidence.response,
+        service=summarise(window.service),
+        delay=summarise(window.delay),
+        own_lag=evidence.own_lag,
+        subscriptions=subscriptions,
+        validity=verdict.validity,
+        reasons=verdict.reasons,
+        warnings=verdict.warnings,
+        errors=totals.errors,
+        worker_cpu_s=window.worker_cpu_ns / 1e9,
+        server_cpu_s=observed.server_cpu_s,
+        gc_pause_s=window.gc_pause_ns / 1e9,
+        warmup_s=observed.warmup_s,
+        steady=not observed.unsteady,
+        measured_s=measured_s,
+        level=observed.level,
+    )
+
+
+def _evidence(
+    spec: TrialSpec,
+    totals: TotalFigures,
+    observed: Observed,
+    subscriptions: tuple[SubscriptionResult, ...],
+    measured_s: float,
+) -> Evidence:
+    window = totals.window
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    seconds = observed.seconds
+    return Evidence(
+        closed_loop=closed_loop,
+        offered_msgs_per_s=None if closed_loop else spec.msgs_per_s,
+        achieved_msgs_per_s=window.acked_within / measured_s,
+        window_intended=window.intended,
+        failed=window.failed,
+        unresolved=totals.unresolved,
+        own_lag=summarise(window.own_lag),
+        response=summarise(window.response),
+        subscriptions=subscriptions,
+        unsteady=observed.unsteady,
+        drain_end=observed.drain_end,
+        cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
+        gc_share=window.gc_pause_ns / 1e9 / measured_s,
+        backlog_grew=backlog_grows(seconds),
+        drift=drifts(seconds),
+    )
+
+
+def _message_bytes(spec: TrialSpec, window: WindowFigures) -> float:
+    return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
+
+
+def _subscription(sub: SubscriptionTotals) -> SubscriptionResult:
+    return SubscriptionResult(
+        name=sub.name,
+        end_to_end=summarise(sub.end_to_end),
+        received=sub.received,
+        backlog=sub.backlog,
+        lost=sub.lost,
+        duplicated=sub.duplicated,
+        reordered=sub.reordered,
+        corrupt=sub.corrupt,
+        foreign=sub.foreign,
+        negative_latency=sub.negative_latency,
+        lost_examples=sub.lost_examples,
+    )

@@ -1,0 +1,46 @@
+"""Is there room on the disk for what a trial writes?"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialSpec
+
+FREE_BYTES_BEFORE = 2 << 30
+FREE_BYTES_DURING = 256 << 20
+_COPIES = 2.0
+"""Pulsar writes each message to a journal and to a ledger; Kafka once. The larger is reserved for both."""
+
+
+def bytes_needed(spec: TrialSpec) -> int:
+    """What a trial may write at most; for a closed loop, whose rate is not known, only the floor."""
+    seconds = spec.warmup_s_max + spec.measure_s + 5
+    written = (spec.msgs_per_s or 0.0) * seconds * spec.workload.payload.message_bytes * _COPIES * spec.nodes
+    return FREE_BYTES_BEFORE + int(written)
+
+
+def check_before(directory: Path, spec: TrialSpec) -> None:
+    """Raise `RunFailedError` if the disk has not the room that the trial may need."""
+    free = shutil.disk_usage(directory).free
+    needed = bytes_needed(spec)
+    if free < needed:
+        raise RunFailedError(
+            f"Not enough room for {spec.trial_id}: it may need {_gib(needed)}, and {directory} has {_gib(free)} free.",
+            "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
+        )
+
+
+def check_during(directory: Path) -> None:
+    """Raise `RunFailedError` before the disk is full: servers behave in strange ways then, and logs are lost."""
+    free = shutil.disk_usage(directory).free
+    if free < FREE_BYTES_DURING:
+        raise RunFailedError(
+            f"The disk of {directory} is almost full ({_gib(free)} free), so the trial was ended.",
+            "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
+        )
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / (1 << 30):.1f} GiB"

@@ -1,0 +1,288 @@
+"""One trial from an empty data directory to a result, and back to an empty machine.
+
+Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
+of starting, whatever ends the trial: its result, a failure, or an interruption.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from tidegauge.campaign import space
+from tidegauge.campaign.events import Observer, PhaseStarted
+from tidegauge.campaign.figures import Follower
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.result import Observed, make_result
+from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.fleet.api import Host
+from tidegauge.statistics.steady import unsteady_because
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelFinding, Setting, System
+from tidegauge.worker.api import LoadOrder, LoadWorker, TotalFigures
+from tidegauge.workload.model import Arrival
+
+WORKER_NAME = "worker"
+OWN_LAG_TOLERANCE_MS = 1.0
+READY_S_MAX = 120.0
+_PROBE_S = 5.0
+_GRACE_S = 10.0
+_IDLE_S = 5.0
+_LEAD_S = 0.4
+_SECOND_NS = 1_000_000_000
+
+
+class LevelMismatchError(RunFailedError):
+    """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every trial of a run is made with. `start_worker` takes host, driver and log directory."""
+
+    host: Host
+    start_worker: Callable[[Host, str, Path], LoadWorker]
+    drop_page_cache: Callable[[], object]
+    observer: Observer
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a trial is about: the system, its files, and how the campaign wants it."""
+
+    system: System
+    distribution: Distribution
+    choice: SystemChoice
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A trial with everything running."""
+
+    spec: TrialSpec
+    bench: Bench
+    store: TrialStore
+    subject: Subject
+    deployment: Deployment
+    worker: LoadWorker
+
+    def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
+        self.bench.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
+
+    def check(self) -> None:
+        """Raise what must end the trial."""
+        self.deployment.check_alive()
+        space.check_during(self.store.data_directory)
+
+    def server_cpu_s(self) -> float:
+        """CPU seconds of all server processes since they started."""
+        return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
+
+
+def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore) -> TrialResult:
+    """Carry out one trial and store its result.
+
+    Raises:
+        StartFailedError: server or worker did not start, or a server ended.
+        LevelMismatchError: the system is not at the level asked for.
+        RunFailedError: the worker ended, the disk is full, the agent is gone.
+    """
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with ExitStack() as cleanup:
+        space.check_before(store.data_directory, spec)
+        bench.host.track_directory(store.data_directory)
+        cleanup.callback(shutil.rmtree, store.data_directory, ignore_errors=True)
+        bench.drop_page_cache()
+        session = _start(spec, subject, bench, store, cleanup)
+        session.phase("ready", f"until {spec.system} takes and delivers a message", READY_S_MAX)
+        _await_ready(session)
+        session.phase("prepare", "topics, producers, consumers")
+        level = _prepare(session)
+        result, totals = _measure(session, level, started_at)
+        store.finish(result, totals)
+        session.phase("stop")
+    return result
+
+
+def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> _Session:
+    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    store.distribution(subject.distribution)
+    request = DeployRequest(
+        distribution=subject.distribution,
+        nodes=spec.nodes,
+        choice=spec.choice,
+        data_directory=store.data_directory,
+        log_directory=store.log_directory,
+        heap_mb=subject.choice.heap_mb,
+        direct_memory_mb=subject.choice.direct_memory_mb,
+        settings=subject.choice.settings,
+    )
+    deployment = subject.system.deploy(request, bench.host)
+    cleanup.callback(deployment.stop)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
+    cleanup.callback(worker.close)
+    return _Session(spec, bench, store, subject, deployment, worker)
+
+
+def _await_ready(session: _Session) -> None:
+    """Until a message goes there and back. Raises `StartFailedError` with the cause if it never does."""
+    deadline_s = time.monotonic() + READY_S_MAX
+    driver, connection = session.subject.system.driver, session.deployment.connection
+    while True:
+        session.check()
+        try:
+            session.worker.probe(driver, connection, _PROBE_S)
+            return
+        except RunFailedError as error:
+            session.check()
+            if not session.bench.host.status(WORKER_NAME).running:
+                raise
+            if time.monotonic() > deadline_s:
+                raise StartFailedError(
+                    f"{session.spec.system} was not ready within {READY_S_MAX:.0f} s: {error.message}",
+                    "See the server's log; a slow machine may need fewer things running beside.",
+                    session.store.log_directory,
+                ) from error
+        time.sleep(0.1)
+
+
+def _prepare(session: _Session) -> LevelFinding:
+    """Topics and clients, then the level read back. Raises `LevelMismatchError`."""
+    spec, system, worker = session.spec, session.subject.system, session.worker
+    topics = topic_names(spec)
+    client_settings = worker.prepare(_order(session, topics))
+    describe = partial(worker.describe, system.driver, session.deployment.connection)
+    server_settings = session.deployment.read_back(describe, list(topics))
+    session.store.settings(server_settings, client_settings, session.deployment.jvm_flags)
+    return _checked_level(spec, system, server_settings)
+
+
+def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> LevelFinding:
+    finding = system.derive_level(settings, spec.choice, spec.nodes)
+    if finding.level == spec.choice.level and not finding.problems:
+        return finding
+    found = f"level {finding.level}" if finding.level else "no level that is known"
+    problems = "; ".join(finding.problems) or "; ".join(finding.reasoning)
+    raise LevelMismatchError(
+        f"{spec.system} was asked for durability level {spec.choice.level}, but its settings in force give {found}: "
+        f"{problems}.",
+        "Remove the setting that changes it from the campaign, or ask for the level that it gives.",
+    )
+
+
+def topic_names(spec: TrialSpec) -> tuple[str, ...]:
+    """The trial's topics."""
+    return tuple(f"tidegauge-{index}" for index in range(spec.workload.topics))
+
+
+def _order(session: _Session, topics: Sequence[str]) -> LoadOrder:
+    spec, system = session.spec, session.subject.system
+    digest = hashlib.blake2b(str(session.store.directory).encode(), digest_size=8).digest()
+    return LoadOrder(
+        connection=session.deployment.connection,
+        driver=system.driver,
+        system=system.name,
+        topic_names=tuple(topics),
+        replication_factor=min(3, spec.nodes),
+        topic_settings=system.topic_settings(spec.choice),
+        acks=system.client_acks(spec.choice, spec.nodes),
+        workload=spec.workload,
+        msgs_per_s=spec.msgs_per_s or 0.0,
+        trial_id=int.from_bytes(digest, "big"),
+        seed=spec.seed,
+        own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
+    )
+
+
+def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[TrialResult, TotalFigures]:
+    """Warm up, measure, drain."""
+    spec, worker = session.spec, session.worker
+    session.phase("warm-up", _offer(spec), spec.warmup_s_max)
+    begin_ns = worker.start()
+    follower = Follower(spec, worker, session.store, session.bench.observer, session.check)
+    unsteady = _warm_up(session, follower, begin_ns)
+    from_ns, until_ns = _window(follower, spec.measure_s)
+    worker.set_window(from_ns, until_ns)
+    follower.until(from_ns)
+    session.phase("measure", unsteady and f"warm-up not steady: {unsteady}", spec.measure_s)
+    cpu_before_s = session.server_cpu_s()
+    follower.until(until_ns)
+    cpu_after_s = session.server_cpu_s()
+    # The load goes on until the window's last second is known: the window's end is not the end of the load.
+    follower.until_known(until_ns, patience_s=3.0)
+    session.phase("drain", "until consumers have everything", spec.drain_s_max)
+    worker.stop_producers(_GRACE_S)
+    drain_end, totals = _drain(session, follower)
+    worker.finish(delete_topics=False)
+    follower.finish()
+    observed = Observed(
+        started_at=started_at,
+        warmup_s=(from_ns - begin_ns) / 1e9,
+        unsteady=unsteady,
+        seconds=tuple(follower.between(from_ns, until_ns)),
+        server_cpu_s=cpu_after_s - cpu_before_s,
+        drain_end=drain_end,
+        level=level,
+    )
+    return make_result(spec, totals, observed), totals
+
+
+def _offer(spec: TrialSpec) -> str:
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    return "as fast as it goes" if closed_loop else f"at {spec.msgs_per_s:,.0f} msg/s"
+
+
+def _warm_up(session: _Session, follower: Follower, begin_ns: int) -> str:
+    """Until figures are steady, within the bounds. "" or why they were not."""
+    spec = session.spec
+    earliest_ns = begin_ns + round(spec.warmup_s_min * _SECOND_NS)
+    latest_ns = begin_ns + round(spec.warmup_s_max * _SECOND_NS)
+    follower.until(earliest_ns)
+    while True:
+        unsteady = unsteady_because([timed.point for timed in follower.points])
+        if not unsteady or not follower.until_next_second(latest_ns):
+            return unsteady
+
+
+def _window(follower: Follower, measure_s: float) -> tuple[int, int]:
+    """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
+    from_ns = time.monotonic_ns() + round(_LEAD_S * _SECOND_NS)
+    if follower.points:
+        edge_ns = follower.points[-1].until_mono_ns
+        from_ns = edge_ns + -(-(from_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
+    return from_ns, from_ns + round(measure_s * _SECOND_NS)
+
+
+def _drain(session: _Session, follower: Follower) -> tuple[str, TotalFigures]:
+    """Until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit")."""
+    deadline_s = time.monotonic() + session.spec.drain_s_max
+    received, progress_s = -1, time.monotonic()
+    while True:
+        totals = session.worker.totals()
+        now_s = time.monotonic()
+        if all(sub.backlog == 0 for sub in totals.subscriptions):
+            return "drained", totals
+        total = sum(sub.received for sub in totals.subscriptions)
+        if total > received:
+            received, progress_s = total, now_s
+        elif now_s - progress_s > _IDLE_S:
+            return "idle", totals
+        if now_s > deadline_s:
+            return "limit", totals
+        follower.until(time.monotonic_ns() + _SECOND_NS // 4)
+
+
+def failure_text(error: BaseException) -> str:
+    """An error as one line for the trial's record."""
+    if isinstance(error, TidegaugeError):
+        where = f" (log: {error.log_path})" if error.log_path else ""
+        return f"{error.message}{where}"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
