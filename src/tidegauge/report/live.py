@@ -89,7 +89,8 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             return [f"Run directory: {event.run_path}", f"{len(event.trials)} trials, {expected} once all is fetched."]
         case PhaseStarted():
             limit = f", at most {duration(event.seconds_max)}" if event.seconds_max else ""
-            return [f"{event.trial_id}: {_phase_words(event.phase, event.detail)}{limit}"]
+            name = f"{event.trial_id}: " if event.trial_id else ""
+            return [f"{name}{_phase_words(event.phase, event.detail)}{limit}"]
         case SecondSeen():
             return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
         case TrialEnded():
@@ -107,8 +108,7 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
     for ended in state.ended[-ENDED_SHOWN_MAX:]:
         parts.append(Paragraph(outcome(ended), "red" if ended.result is None else "", "", "  "))
     if state.phase:
-        number = min(len(state.ended) + 1, max(1, len(state.trials)))
-        parts.append(Text(f"Trial {number} of {len(state.trials)}: {_named(state)}", style="bold"))
+        parts.append(Text(_named(state), style="bold"))
         parts.append(
             Paragraph(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}", "", "  ", "    ")
         )
@@ -120,7 +120,8 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
 def figures(second: SecondSeen) -> str:
     """One second's figures in words."""
     return (
-        f"{count(second.msgs_per_s)} msg/s, {short(second.mb_per_s)} MB/s, response p99 {ms(second.response_p99_ms)} ms, "
+        f"{count(second.msgs_per_s)} msg/s, {short(second.mb_per_s)} MB/s, "
+        f"response p99 {ms(second.response_p99_ms)} ms, "
         f"end-to-end p99 {ms(second.end_to_end_p99_ms)} ms, backlog {count(second.backlog)}"
     )
 
@@ -148,8 +149,12 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
 
 
 def _named(state: LiveState) -> str:
+    if not state.trial_id:
+        return f"Before the first of {len(state.trials)} trials"
+    number = min(len(state.ended) + 1, max(1, len(state.trials)))
     spec = next((trial for trial in state.trials if trial.trial_id == state.trial_id), None)
-    return f"{spec.experiment} on {spec.system}" if spec else state.trial_id
+    name = f"{spec.experiment} on {spec.system}" if spec else state.trial_id
+    return f"Trial {number} of {len(state.trials)}: {name}"
 
 
 def _phase_words(phase: str, detail: str) -> str:
