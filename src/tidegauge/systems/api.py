@@ -97,6 +97,10 @@ class Deployment(Protocol):
         """All effective settings that decide durability and the comparison, from the servers themselves."""
         ...
 
+    def last_words(self) -> str:
+        """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
+        ...
+
     def stop(self) -> None:
         """End all processes and wait for them. Never raises."""
         ...
