@@ -85,9 +85,20 @@ Describe = Callable[[list[str]], list[Setting]]
 class Deployment(Protocol):
     """A running system that we started. `processes` are names on the host; the first is the one to show."""
 
-    connection: Mapping[str, str]
-    processes: tuple[str, ...]
-    jvm_flags: tuple[str, ...]
+    @property
+    def connection(self) -> Mapping[str, str]:
+        """How to reach it, in its driver's words."""
+        ...
+
+    @property
+    def processes(self) -> tuple[str, ...]:
+        """Names on the host."""
+        ...
+
+    @property
+    def jvm_flags(self) -> tuple[str, ...]:
+        """Memory, collector and other flags of the servers; empty where there is no JVM."""
+        ...
 
     def check_alive(self) -> None:
         """Raise `StartFailedError` with the cause from the log if a process has ended."""
