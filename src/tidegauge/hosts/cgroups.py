@@ -1,0 +1,128 @@
+"""The cgroup limits in force on this process, whichever version of cgroups sets them.
+
+A limit set anywhere above a process holds it, so every level is read and the tightest one told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_V1_UNLIMITED_BYTES = 1 << 60
+"""cgroup v1 says "no limit" with a number near 2^63, rounded to pages."""
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """One mounted cgroup hierarchy and the process's place in it, leaf first."""
+
+    version: int
+    controllers: frozenset[str]
+    levels: tuple[Path, ...]
+
+
+def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
+    """Limits by what they limit, with where each is set; only those that are set. Raises `OSError`.
+
+    Keys: "version"; where limited "memory_bytes", "memory_high_bytes", "swap_bytes", "cpus", "cpuset", "pids", "io".
+    """
+    found: dict[str, str] = {}
+    hierarchies = list(_hierarchies(root))
+    for hierarchy in hierarchies:
+        found.update(_limits_v2(hierarchy) if hierarchy.version == 2 else _limits_v1(hierarchy))
+    versions = sorted({hierarchy.version for hierarchy in hierarchies})
+    return {"version": " and ".join(f"v{version}" for version in versions) or "none", **found}
+
+
+def _hierarchies(root: Path) -> Iterator[Hierarchy]:
+    places: dict[str, str] = {}
+    for line in (root / "proc/self/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        for controller in names.split(","):
+            places[controller] = path
+    for line in (root / "proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _source, options = right.split(" ", 2)
+        mount_root, mount_point = left.split()[3:5]
+        if kind == "cgroup2" and "" in places:
+            yield Hierarchy(2, frozenset(), _levels(root, mount_point, mount_root, places[""]))
+        elif kind == "cgroup":
+            controllers = frozenset(options.split(",")) & places.keys()
+            if controllers:
+                place = places[min(controllers)]
+                yield Hierarchy(1, controllers, _levels(root, mount_point, mount_root, place))
+
+
+def _levels(root: Path, mount_point: str, mount_root: str, place: str) -> tuple[Path, ...]:
+    """Directories from the process's cgroup up to the mount point. A container may see a part of the tree only."""
+    top = root / mount_point.lstrip("/")
+    below = place if mount_root == "/" else place.removeprefix(mount_root) if place.startswith(mount_root) else "/"
+    leaf = top / below.lstrip("/")
+    if not leaf.is_dir():
+        leaf = top
+    return (leaf, *(parent for parent in leaf.parents if parent.is_relative_to(top)))
+
+
+def _values(hierarchy: Hierarchy, file: str) -> Iterator[tuple[Path, str]]:
+    for level in hierarchy.levels:
+        try:
+            yield level, (level / file).read_text().strip()
+        except OSError:
+            continue
+
+
+def _tightest(hierarchy: Hierarchy, file: str) -> str:
+    """The lowest number that `file` sets at any level, "" if none does."""
+    numbers = [int(text) for _, text in _values(hierarchy, file) if text.lstrip("-").isdigit() and int(text) >= 0]
+    set_ones = [number for number in numbers if number < _V1_UNLIMITED_BYTES]
+    return str(min(set_ones)) if set_ones else ""
+
+
+def _limits_v2(hierarchy: Hierarchy) -> dict[str, str]:
+    shares = []
+    for _, text in _values(hierarchy, "cpu.max"):
+        quota, _, period = text.partition(" ")
+        if quota != "max":
+            shares.append(int(quota) / int(period))
+    io = [text.replace("\n", "; ") for _, text in _values(hierarchy, "io.max") if text]
+    found = {
+        "memory_bytes": _tightest(hierarchy, "memory.max"),
+        "memory_high_bytes": _tightest(hierarchy, "memory.high"),
+        "swap_bytes": _tightest(hierarchy, "memory.swap.max"),
+        "pids": _tightest(hierarchy, "pids.max"),
+        "cpus": f"{min(shares):g}" if shares else "",
+        "cpuset": next((text for _, text in _values(hierarchy, "cpuset.cpus") if text), ""),
+        "io": "; ".join(io),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _limits_v1(hierarchy: Hierarchy) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if "memory" in hierarchy.controllers:
+        found["memory_bytes"] = _tightest(hierarchy, "memory.limit_in_bytes")
+        found["memory_high_bytes"] = _tightest(hierarchy, "memory.soft_limit_in_bytes")
+    if "cpu" in hierarchy.controllers:
+        quotas = dict(_values(hierarchy, "cpu.cfs_quota_us"))
+        periods = dict(_values(hierarchy, "cpu.cfs_period_us"))
+        shares = [
+            int(quota) / int(periods[level]) for level, quota in quotas.items() if int(quota) > 0 and level in periods
+        ]
+        found["cpus"] = f"{min(shares):g}" if shares else ""
+    if "cpuset" in hierarchy.controllers:
+        # The root always names all CPUs; a limit differs from it.
+        named = [text for _, text in _values(hierarchy, "cpuset.cpus") if text]
+        found["cpuset"] = named[0] if named and named[0] != named[-1] else ""
+    if "pids" in hierarchy.controllers:
+        found["pids"] = _tightest(hierarchy, "pids.max")
+    if "blkio" in hierarchy.controllers:
+        kinds = ("read_bps", "write_bps", "read_iops", "write_iops")
+        throttles = [
+            f"{kind} {text.replace(chr(10), ', ')}"
+            for kind in kinds
+            for _, text in _values(hierarchy, f"blkio.throttle.{kind}_device")
+            if text
+        ]
+        found["io"] = "; ".join(throttles)
+    return {key: value for key, value in found.items() if value}

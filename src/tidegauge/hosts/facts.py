@@ -1,0 +1,77 @@
+"""What this host is, for disclosure: everything here can change a result, or explain why one differs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+from tidegauge.fleet.api import HostFacts
+from tidegauge.hosts.cgroups import cgroup_limits
+from tidegauge.hosts.storage import chosen, disk_facts
+
+
+def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
+    """Facts about this host and the disks that hold `paths`. What can't be read is "" or 0; never raises.
+
+    Args:
+        paths: existing or not; where a path does not exist yet, its nearest existing parent counts.
+        root: where /proc, /sys and /etc are (for tests).
+    """
+    memory = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read(root / "proc/meminfo"), re.MULTILINE))
+    return HostFacts(
+        hostname=socket.gethostname(),
+        kernel=f"{platform.system()} {platform.release()} {platform.version()}",
+        distribution=_os_name(_read(root / "etc/os-release")),
+        cpu_model=cpu_model(_read(root / "proc/cpuinfo")) or platform.machine(),
+        cpus=len(os.sched_getaffinity(0)),
+        cpu_governor=_governors(root),
+        memory_bytes=int(memory.get("MemTotal", 0)) * 1024,
+        swap_bytes=int(memory.get("SwapTotal", 0)) * 1024,
+        clock_source=_read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        transparent_huge_pages=chosen(_read(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        cgroup_limits=_limits(root),
+        disks={str(path): _disk(path, root) for path in paths},
+    )
+
+
+def cpu_model(cpuinfo: str) -> str:
+    """The CPU's name from /proc/cpuinfo; "" where it has none (as on some ARM)."""
+    match = re.search(r"^(?:model name|Processor|cpu model|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return match.group(1).strip() if match else ""
+
+
+def _os_name(os_release: str) -> str:
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', os_release, re.MULTILINE)
+    return match.group(1) if match else ""
+
+
+def _governors(root: Path) -> str:
+    """Frequency governors in use; "" where the host (a virtual machine, mostly) shows none."""
+    files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    return ", ".join(sorted({_read(file) for file in files}))
+
+
+def _limits(root: Path) -> dict[str, str]:
+    try:
+        return cgroup_limits(root)
+    except (OSError, ValueError):
+        return {}
+
+
+def _disk(path: Path, root: Path) -> dict[str, str]:
+    existing = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+    try:
+        return disk_facts(existing, root)
+    except (OSError, IndexError):
+        return {}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,115 @@
+"""What holds a path: mount, file system and the block devices below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of /proc/self/mountinfo (proc_pid_mountinfo(5))."""
+
+    device_number: str
+    mount_point: str
+    options: str
+    file_system: str
+    source: str
+    super_options: str
+
+
+def parse_mountinfo(text: str) -> list[Mount]:
+    """All mounts, in the order they were made: later ones hide earlier ones at the same place."""
+    mounts = []
+    for line in text.splitlines():
+        left, _, right = line.partition(" - ")
+        fields, kind = left.split(), right.split(" ")
+        mounts.append(
+            Mount(
+                device_number=fields[2],
+                mount_point=_unescape(fields[4]),
+                options=fields[5],
+                file_system=kind[0],
+                source=_unescape(kind[1]),
+                super_options=kind[2] if len(kind) > 2 else "",
+            )
+        )
+    return mounts
+
+
+def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
+    """The mount that holds an absolute path without links; None if no mount does."""
+    holding = [mount for mount in mounts if path.is_relative_to(mount.mount_point)]
+    depth = max((len(Path(mount.mount_point).parts) for mount in holding), default=0)
+    return next((m for m in reversed(holding) if len(Path(m.mount_point).parts) == depth), None)
+
+
+def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
+    """Mount, file system, and for each block device below it: write cache, scheduler, model. Raises `OSError`.
+
+    Keys without a value are left out; several devices (LVM, RAID, encryption, a loop device's file) are told in turn.
+    """
+    mount = mount_of(path.resolve(), parse_mountinfo((root / "proc/self/mountinfo").read_text()))
+    if mount is None:
+        return {}
+    devices = list(_devices(root, mount))
+    facts = {
+        "mount_point": mount.mount_point,
+        "file_system": mount.file_system,
+        "mount_options": mount.options,
+        "file_system_options": mount.super_options,
+        "source": mount.source,
+        "devices": " on ".join(device.name for device in devices),
+        "write_cache": _each(devices, "queue/write_cache"),
+        "scheduler": _each(devices, "queue/scheduler"),
+        "rotational": _each(devices, "queue/rotational"),
+        "model": _each(devices, "device/model"),
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def _devices(root: Path, mount: Mount) -> Iterator[Path]:
+    """Directories in /sys of the whole disks below a mount, from the top down."""
+    start = root / "sys/dev/block" / mount.device_number
+    if not start.exists():  # btrfs and ZFS number their mounts themselves.
+        start = root / "sys/class/block" / Path(mount.source).name
+    waiting = [start] if mount.source and start.exists() else []
+    seen = set()
+    while waiting:
+        device = waiting.pop(0).resolve()
+        if (device / "partition").exists():
+            device = device.parent
+        if device not in seen:
+            seen.add(device)
+            yield device
+            waiting += sorted((device / "slaves").glob("*"))
+
+
+def _each(devices: list[Path], file: str) -> str:
+    """One value if all devices agree or only one tells, else "name: value" for each."""
+    values = {device.name: chosen(_read(device / file)) for device in devices}
+    told = {name: value for name, value in values.items() if value}
+    if len(told) <= 1:
+        return next(iter(told.values()), "")
+    return "; ".join(f"{name}: {value}" for name, value in told.items())
+
+
+def chosen(text: str) -> str:
+    """The choice in force in a file like "none [mq-deadline] kyber"; the text itself if nothing is in brackets."""
+    match = re.search(r"\[([^\]]+)\]", text)
+    return match.group(1) if match else text
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), text)
