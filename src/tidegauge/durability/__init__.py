@@ -1,0 +1,1 @@
+"""Durability levels: what an acknowledgement promises. Pure."""

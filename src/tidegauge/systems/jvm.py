@@ -1,0 +1,65 @@
+"""What every server on a Java virtual machine is started with: the same collector and rules for all systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.api import ProcessSpec
+
+NATIVE_ACCESS_SINCE = 22
+UNSAFE_WARNINGS_SINCE = 23
+
+
+def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_directory: Path) -> tuple[str, ...]:
+    """Memory and collector. The heap has one size from the start, so that growing it is no part of a measurement."""
+    major = java_major(java_version)
+    flags = [
+        f"-Xms{heap_mb}m",
+        f"-Xmx{heap_mb}m",
+        f"-XX:MaxDirectMemorySize={direct_memory_mb}m",
+        "-XX:+UseG1GC",
+        "-XX:MaxGCPauseMillis=20",
+        "-XX:+ExplicitGCInvokesConcurrent",
+        # Figures of the JVM are not mapped to a file: writing that file can stall the collector.
+        "-XX:+PerfDisableSharedMem",
+        # A server that ran out of memory must end, not limp on and be measured.
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-XX:ErrorFile={data_directory}/jvm-crash.log",
+        f"-Djava.io.tmpdir={data_directory}/tmp",
+        "-Djava.awt.headless=true",
+        "-Djava.net.preferIPv4Stack=true",
+    ]
+    if major >= NATIVE_ACCESS_SINCE:
+        flags.append("--enable-native-access=ALL-UNNAMED")
+    if major >= UNSAFE_WARNINGS_SINCE:
+        flags.append("--sun-misc-unsafe-memory-access=allow")
+    return tuple(flags)
+
+
+def java_major(java_version: str) -> int:
+    """17 of "17.0.15"."""
+    return int(java_version.partition(".")[0].partition("-")[0].partition("+")[0])
+
+
+def java_process(
+    name: str,
+    java_home: Path | None,
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    log_path: Path,
+    stop_grace_s: float = 20.0,
+) -> ProcessSpec:
+    """A Java process with nothing inherited from our environment, so that a stray JAVA_TOOL_OPTIONS changes nothing."""
+    if java_home is None:
+        raise StartFailedError(f"{name} needs a Java runtime and none was chosen for it.")
+    return ProcessSpec(
+        name=name,
+        argv=(str(java_home / "bin" / "java"), *arguments),
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(cwd), "JAVA_HOME": str(java_home)},
+        cwd=str(cwd),
+        log_path=str(log_path),
+        stop_grace_s=stop_grace_s,
+    )

@@ -1,0 +1,115 @@
+"""Starts Kafka nodes: format their directories, then run them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.systems.api import DeployRequest, Describe, Setting
+from tidegauge.systems.files import make_directories, properties_text, write_text
+from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.kafka.config import (
+    LOG4J1_TEXT,
+    LOOPBACK,
+    Node,
+    cluster_id,
+    logging_flags,
+    server_properties,
+)
+from tidegauge.systems.log4j2 import log4j2_text
+from tidegauge.systems.logs import find_cause
+from tidegauge.systems.servers import Servers, ended_error, tail_of
+
+FORMAT_S_MAX = 120.0
+FORMAT_FLAGS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+@dataclass(frozen=True)
+class KafkaDeployment(Servers):
+    """A running Kafka."""
+
+    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
+        """Broker and topic settings through the admin client: what the brokers say, defaults included."""
+        return describe(topics)
+
+
+def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
+    """Write the configuration, format the directories and start all nodes."""
+    nodes = _nodes(request, host)
+    flags = jvm_flags(
+        request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
+    )
+    make_directories(request.data_directory / "tmp", request.log_directory)
+    logging = _write_logging(request.log_directory)
+    files = {node.number: _write_properties(node, nodes, request) for node in nodes}
+    identity = cluster_id(uuid4())
+    for node in nodes:
+        _format(request, host, node, identity, files[node.number])
+    names = tuple(f"kafka-{node.number}" for node in nodes)
+    deployment = KafkaDeployment(
+        title=f"Kafka {request.distribution.version}",
+        host=host,
+        connection={"bootstrap.servers": ",".join(f"{LOOPBACK}:{node.client_port}" for node in nodes)},
+        processes=names,
+        log_paths={name: request.log_directory / f"{name}.log" for name in names},
+        jvm_flags=(*flags, *logging),
+    )
+    try:
+        for name, node in zip(names, nodes, strict=True):
+            arguments = (*deployment.jvm_flags, "-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
+            host.start(_process(request, name, arguments, deployment.log_paths[name]))
+    except BaseException:
+        deployment.stop()
+        raise
+    return deployment
+
+
+def _nodes(request: DeployRequest, host: Host) -> list[Node]:
+    ports = host.free_ports(2 * request.nodes)
+    folder = request.data_directory
+    return [
+        Node(number, ports[2 * number - 2], ports[2 * number - 1], folder / f"kafka-{number}")
+        for number in range(1, request.nodes + 1)
+    ]
+
+
+def _write_properties(node: Node, nodes: Sequence[Node], request: DeployRequest) -> Path:
+    text = properties_text(server_properties(node, nodes, request.settings))
+    return write_text(request.log_directory / f"kafka-{node.number}.properties", text)
+
+
+def _write_logging(directory: Path) -> tuple[str, ...]:
+    log4j1 = write_text(directory / "kafka-log4j.properties", LOG4J1_TEXT)
+    log4j2 = write_text(directory / "kafka-log4j2.xml", log4j2_text({}))
+    return logging_flags(log4j1, log4j2)
+
+
+def _format(request: DeployRequest, host: Host, node: Node, identity: str, properties: Path) -> None:
+    """Run Kafka's own tool: it also records the features that a new cluster of this version has, which differ."""
+    make_directories(node.data_directory)
+    name = f"kafka-{node.number}-format"
+    log_path = request.log_directory / f"{name}.log"
+    tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(properties))
+    host.start(_process(request, name, (*FORMAT_FLAGS, "-cp", _class_path(request), *tool), log_path))
+    deadline_s = time.monotonic() + FORMAT_S_MAX
+    while (status := host.status(name)).running:
+        if time.monotonic() > deadline_s:
+            host.stop(name)
+            raise StartFailedError(f"Formatting Kafka's directory took over {FORMAT_S_MAX:.0f} s.", log_path=log_path)
+        time.sleep(0.02)
+    if status.exit_code != 0:
+        what = f"Kafka {request.distribution.version}'s storage tool"
+        raise ended_error(what, status.exit_code, find_cause(tail_of(log_path)), log_path)
+
+
+def _class_path(request: DeployRequest) -> str:
+    return f"{request.distribution.directory}/*"
+
+
+def _process(request: DeployRequest, name: str, arguments: tuple[str, ...], log_path: Path) -> ProcessSpec:
+    return java_process(name, request.distribution.java_home, arguments, cwd=request.data_directory, log_path=log_path)

@@ -1,0 +1,71 @@
+"""Kafka's settings for each durability level, and the level that settings in force really give. Pure.
+
+Source: Kafka's broker and topic configuration. A broker acknowledges a produce request after its leader has appended
+the batch and, with acks=all, every in-sync replica has it. `flush.messages=1` makes each append fsync the segment
+before that; by default nothing is fsynced before an acknowledgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidegauge.durability.levels import finding_of, level_of
+from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+
+SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
+REPLICAS_FOR_MAJORITY = 2
+
+
+def topic_settings(choice: LevelChoice) -> Mapping[str, str]:
+    """Local sync is a topic's own setting in Kafka; local async is the default."""
+    return SYNC_TOPIC_SETTINGS if choice.level in (1, 3) else {}
+
+
+def client_acks(choice: LevelChoice, nodes: int) -> str:
+    """ "all" for replication sync. On one node "all" waits for nothing more than "one", and keeps idempotence."""
+    return "all" if choice.level in (1, 2) or nodes == 1 else "one"
+
+
+def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+    """What level these effective settings give."""
+    topics = sorted({s.scope for s in settings if s.scope.startswith("topic ")})
+    if not topics:
+        return LevelFinding(None, (), ("no settings of any topic were read back, so the level is unknown",))
+    synced, reasons, unsynced = _local_sync(settings, topics)
+    replicated, replication_reason = _replication(settings, topics, choice, nodes)
+    acks_none = [s for s in settings if s.name == "acks" and s.value == "0"]
+    if acks_none:
+        return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
+    level = level_of(replication_sync=replicated, local_sync=synced)
+    culprits = unsynced if choice.level in (1, 3) else ("flush.messages=1 on every topic",)
+    return finding_of(level, choice, (*reasons, replication_reason), culprits)
+
+
+def _local_sync(settings: Sequence[Setting], topics: Sequence[str]) -> tuple[bool, list[str], list[str]]:
+    """Whether every topic is fsynced before the acknowledgement, the reasoning, and the settings that prevent it."""
+    reasons, culprits = [], []
+    for topic in topics:
+        value = next((s.value for s in settings if s.scope == topic and s.name == "flush.messages"), None)
+        if value == "1":
+            reasons.append(f"{topic}: flush.messages=1, so each append is fsynced before it is acknowledged")
+        else:
+            reasons.append(f"{topic}: flush.messages={value}, so an acknowledged message may be in memory only")
+            culprits.append(f"{topic}: flush.messages={value}")
+    return not culprits, reasons, culprits
+
+
+def _replication(
+    settings: Sequence[Setting], topics: Sequence[str], choice: LevelChoice, nodes: int
+) -> tuple[bool, str]:
+    if nodes < REPLICAS_FOR_MAJORITY:
+        return False, "one node: there is no second copy"
+    values = [
+        next((s.value for s in settings if s.scope == topic and s.name == "min.insync.replicas"), "1")
+        for topic in topics
+    ]
+    acks = client_acks(choice, nodes)
+    majority = all(value.isdigit() and int(value) >= REPLICAS_FOR_MAJORITY for value in values)
+    return (
+        acks == "all" and majority,
+        f"acks={acks}, min.insync.replicas={'/'.join(sorted(set(values)))} over {nodes} nodes",
+    )

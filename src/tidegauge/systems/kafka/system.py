@@ -1,0 +1,51 @@
+"""Kafka as a `System`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tidegauge.distribution.local import provision_directory
+from tidegauge.distribution.resolve import provision
+from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
+from tidegauge.fleet.api import Host
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.kafka import level
+from tidegauge.systems.kafka.deployment import deploy
+from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
+
+
+class KafkaSystem:
+    """Apache Kafka, KRaft mode, each node broker and controller."""
+
+    name = "kafka"
+    title = "Apache Kafka"
+    driver = "kafka"
+    default_version = DEFAULT_VERSION
+
+    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
+        """See `System.provision`."""
+        if "/" in version:
+            return provision_directory(self.name, Path(version).expanduser(), JAR_PATTERN, JAVA_MIN)
+        return provision(recipe(version), report)
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """See `System.possible_levels`."""
+        return [LevelChoice(number) for number in levels_for_nodes(nodes)]
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        """See `System.topic_settings`."""
+        return level.topic_settings(choice)
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        """See `System.client_acks`."""
+        return level.client_acks(choice, nodes)
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
+        refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
+        return deploy(request, host)
+
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        """See `System.derive_level`."""
+        return level.derive_level(settings, choice, nodes)

@@ -1,0 +1,111 @@
+"""The cause of a failure, found in a server's log. Pure; tested on logs of real failures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LINE_LENGTH_MAX = 300
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What happened in words, the line of the log that says so, and what to do."""
+
+    summary: str
+    line: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.summary} {self.line}".strip()
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A known cause. Earlier ones win: the root comes before its consequences."""
+
+    expression: re.Pattern[str]
+    summary: str
+    hint: str
+
+
+def _pattern(expression: str, summary: str, hint: str) -> Pattern:
+    return Pattern(re.compile(expression), summary, hint)
+
+
+KNOWN = (
+    _pattern(
+        r"No space left on device|NoWritableLedgerDirException|DiskOutOfSpaceException",
+        "the disk is full.",
+        "Free space, or put the data on another disk.",
+    ),
+    _pattern(
+        r"OutOfMemoryError|insufficient memory for the Java Runtime|Cannot allocate memory|"
+        r"Could not reserve enough space",
+        "it ran out of memory.",
+        "Give it more heap or direct memory, or free memory on this machine.",
+    ),
+    _pattern(
+        r"UnsupportedClassVersionError|has been compiled by a more recent version",
+        "this Java is too old for it.",
+        "Install a newer Java, or name its home in TIDEGAUGE_JAVA_HOME.",
+    ),
+    _pattern(
+        r"Unrecognized (?:VM )?option|Could not create the Java Virtual Machine|Invalid maximum heap size|"
+        r"Initial heap size set to a larger value|Too small (?:initial|maximum) heap",
+        "Java refused its options.",
+        "Correct the memory sizes or options given for this system.",
+    ),
+    _pattern(
+        r"Address already in use|BindException|Failed to bind",
+        "a port that it needs is taken.",
+        "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
+    ),
+    _pattern(
+        r"ConfigException|Invalid value .* for configuration|IllegalArgumentException: requirement failed|"
+        r"NumberFormatException|ConversionException|Cannot convert|cannot be parsed|invalid config",
+        "a setting is not valid.",
+        "Correct the setting given for this system in the campaign.",
+    ),
+    _pattern(
+        r"NoClassDefFoundError|ClassNotFoundException|Could not find or load main class|NoSuchMethodError",
+        "a class is missing from its files.",
+        "Give the whole distribution, or remove this version from the cache so that it is fetched again.",
+    ),
+    _pattern(
+        r"Permission denied|AccessDeniedException", "it may not use a file.", "Check the owner of the data directory."
+    ),
+    _pattern(r"Too many open files", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
+)
+LAST_RESORT = re.compile(r"\b(?:FATAL|ERROR|Exception|Error)\b|Exception:|Error:")
+STACK_FRAME = re.compile(r"^\s+at |^\s*\.\.\. \d+ more")
+STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*|^\[[\w\-]+\]\s+(?=(?:ERROR|FATAL|WARN|INFO)\b)")
+
+
+def find_cause(log: str) -> Cause | None:
+    """The likeliest cause of a failure, None if no line looks like one."""
+    lines = [line for line in log.splitlines() if line.strip() and not STACK_FRAME.match(line)]
+    suspicious = [line for line in lines if not _harmless(line)]
+    for known in KNOWN:
+        matching = [line for line in suspicious if known.expression.search(line)]
+        if matching:
+            return Cause(known.summary, _shorten(_deepest(matching)), known.hint)
+    errors = [line for line in suspicious if LAST_RESORT.search(line)]
+    return Cause("", _shorten(_deepest(errors)), "Look at the log.") if errors else None
+
+
+def _deepest(lines: list[str]) -> str:
+    """The last "Caused by" of the first failure, else its first line: later failures are consequences."""
+    causes = [line for line in lines if line.lstrip().startswith("Caused by:")]
+    return causes[0] if causes else lines[0]
+
+
+def _harmless(line: str) -> bool:
+    """Lines that mention errors without being one: settings printed at start-up, and plain information."""
+    return bool(re.match(r"^\s*[\w.]+ = ", line)) or bool(re.search(r"\b(?:INFO|DEBUG)\b", line[:60]))
+
+
+def _shorten(line: str) -> str:
+    text = STAMP.sub("", STAMP.sub("", line.strip())).strip()
+    text = text.removeprefix("Caused by: ")
+    return text if len(text) <= LINE_LENGTH_MAX else f"{text[: LINE_LENGTH_MAX - 3]}..."

@@ -1,0 +1,86 @@
+"""The null system: no server, no files, no durability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.durability.levels import refuse_impossible
+from tidegauge.fleet.api import Host
+from tidegauge.systems.api import (
+    Deployment,
+    DeployRequest,
+    Describe,
+    Distribution,
+    LevelChoice,
+    LevelFinding,
+    Setting,
+)
+
+VERSION = "1"
+
+
+@dataclass(frozen=True)
+class NullDeployment:
+    """Nothing runs; `connection` carries the driver's settings (delay, stalls, faults to inject)."""
+
+    connection: Mapping[str, str]
+    processes: tuple[str, ...] = ()
+    jvm_flags: tuple[str, ...] = ()
+
+    def check_alive(self) -> None:
+        """Always alive."""
+
+    def last_words(self) -> str:
+        """Has no log."""
+        return ""
+
+    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
+        """What the driver says of itself."""
+        return describe(topics)
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+
+class NullSystem:
+    """The null driver as a system."""
+
+    name = "null"
+    title = "Null (no system)"
+    driver = "null"
+    default_version = VERSION
+
+    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
+        """No files."""
+        return Distribution(
+            system=self.name,
+            version=version,
+            directory=Path("/"),
+            java_home=None,
+            java_version="",
+            digest="",
+            source="none: built into the worker",
+        )
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """Level 4 only: a message in memory is all there is."""
+        return [LevelChoice(4)]
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        """One copy, one acknowledgement."""
+        return "one"
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """Starts nothing. Raises `UserError` for any level but 4."""
+        refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
+        return NullDeployment(dict(request.settings))
+
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        """Always level 4."""
+        return LevelFinding(4, ("messages are kept in the worker's memory only",))

@@ -1,0 +1,77 @@
+"""Starts Pulsar standalone and reads it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegauge.fleet.api import Host
+from tidegauge.systems.api import DeployRequest, Describe, Setting
+from tidegauge.systems.files import make_directories, properties_text, write_text
+from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.log4j2 import log4j2_text
+from tidegauge.systems.pulsar.bookie import read_bookie
+from tidegauge.systems.pulsar.config import (
+    LOOPBACK,
+    QUIET_LOGGERS,
+    Ports,
+    pulsar_flags,
+    standalone_arguments,
+    standalone_conf,
+)
+from tidegauge.systems.servers import Servers
+
+PROCESS = "pulsar-1"
+# It closes ledgers and threads one by one, which can take over 15 s under load.
+STOP_GRACE_S = 30.0
+
+
+@dataclass(frozen=True)
+class PulsarDeployment(Servers):
+    """A running Pulsar."""
+
+    bookie_http_ports: tuple[int, ...]
+
+    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
+        """Broker and namespace settings through the admin API, the bookies' from the bookies themselves."""
+        settings = describe(topics)
+        for number, port in enumerate(self.bookie_http_ports, 1):
+            settings = settings + read_bookie(number, port)
+        return settings
+
+
+def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
+    """Write the configuration and start the one process."""
+    ports = Ports(*host.free_ports(4))
+    make_directories(request.data_directory / "tmp", request.data_directory / "bookkeeper", request.log_directory)
+    logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
+    settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
+    configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
+    memory = jvm_flags(
+        request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
+    )
+    flags = (*memory, *pulsar_flags(logging))
+    log_path = request.log_directory / f"{PROCESS}.log"
+    arguments = (
+        *flags,
+        "-cp",
+        f"{request.distribution.directory}/*",
+        *standalone_arguments(configuration, request.data_directory, ports),
+    )
+    java_home = request.distribution.java_home
+    host.start(
+        java_process(
+            PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path, stop_grace_s=STOP_GRACE_S
+        )
+    )
+    return PulsarDeployment(
+        title=f"Pulsar {request.distribution.version}",
+        host=host,
+        connection={
+            "serviceUrl": f"pulsar://{LOOPBACK}:{ports.client}",
+            "adminUrl": f"http://{LOOPBACK}:{ports.admin}",
+        },
+        processes=(PROCESS,),
+        log_paths={PROCESS: log_path},
+        jvm_flags=flags,
+        bookie_http_ports=(ports.bookie_http,),
+    )

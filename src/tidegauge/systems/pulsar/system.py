@@ -1,0 +1,61 @@
+"""Pulsar as a `System`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tidegauge.distribution.local import provision_directory
+from tidegauge.distribution.resolve import provision
+from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
+from tidegauge.errors import UserError
+from tidegauge.fleet.api import Host
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.pulsar import level
+from tidegauge.systems.pulsar.deployment import deploy
+from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
+
+
+class PulsarSystem:
+    """Apache Pulsar standalone."""
+
+    name = "pulsar"
+    title = "Apache Pulsar"
+    driver = "pulsar"
+    default_version = DEFAULT_VERSION
+
+    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
+        """See `System.provision`."""
+        if "/" in version:
+            return provision_directory(self.name, Path(version).expanduser(), JAR_PATTERN, JAVA_MIN)
+        return provision(recipe(version), report)
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """See `System.possible_levels`. Local async has two forms."""
+        choices: list[LevelChoice] = []
+        for number in levels_for_nodes(nodes):
+            forms = ("",) if number in (1, 3) else (level.JOURNAL, level.BYPASS)
+            choices.extend(LevelChoice(number, form) for form in forms)
+        return choices
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        """See `System.topic_settings`. In Pulsar the level is the bookies' and the namespace's matter."""
+        return {}
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        """See `System.client_acks`. A Pulsar producer can't choose: the ack quorum decides."""
+        return "all"
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """See `System.deploy`. Raises `UserError` if the level or the shape is impossible."""
+        refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
+        if request.nodes != 1:
+            raise UserError(
+                f"Pulsar can't be started on {request.nodes} nodes: its standalone form is one node.",
+                "Ask for one node, or attach to a cluster that runs already.",
+            )
+        return deploy(request, host)
+
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        """See `System.derive_level`."""
+        return level.derive_level(settings, choice, nodes)
