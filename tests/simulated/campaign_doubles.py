@@ -1,0 +1,340 @@
+"""A worker, a deployment, a host and a store in memory: for the order of things only, never for what systems do.
+
+The simulated worker lives on the real monotonic clock but its seconds are short (`SECOND_S`).
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.worker.api import (
+    LoadOrder,
+    SecondFigures,
+    SubscriptionSecond,
+    SubscriptionTotals,
+    TotalFigures,
+    WindowFigures,
+)
+
+SECOND_S = 0.02
+
+
+def histogram(values_ms: Sequence[float], count_each: int = 1) -> bytes:
+    recorded = HdrHistogram(1, 3600 * 10**9, 3)
+    for value in values_ms:
+        recorded.record_value(int(value * 1e6), count_each)
+    return base64.b64decode(recorded.encode())
+
+
+def window(from_ns: int, until_ns: int, rate: float, **changes: Any) -> WindowFigures:
+    count = int(rate * (until_ns - from_ns) / 1e9)
+    figures: dict[str, Any] = {
+        "from_mono_ns": from_ns,
+        "until_mono_ns": until_ns,
+        "intended": count,
+        "acked": count,
+        "failed": 0,
+        "acked_bytes": count * 1000,
+        "acked_within": count,
+        "response": histogram([4.0], 20_000),
+        "service": histogram([3.0], 20_000),
+        "delay": histogram([1.0], 20_000),
+        "own_lag": histogram([0.01], 20_000),
+        "own_lag_over_tolerance": 0,
+        "blocked_ns": 0,
+        "worker_cpu_ns": 10**9,
+        "gc_pause_ns": 0,
+        "cpu_wait_ns": 0,
+    }
+    return WindowFigures(**{**figures, **changes})
+
+
+def subscription(**changes: Any) -> SubscriptionTotals:
+    figures: dict[str, Any] = {
+        "name": "sub-0",
+        "received": 1000,
+        "unique": 1000,
+        "backlog": 0,
+        "lost": 0,
+        "duplicated": 0,
+        "reordered": 0,
+        "corrupt": 0,
+        "corrupt_unattributed": 0,
+        "foreign": 0,
+        "negative_latency": 0,
+        "end_to_end": histogram([5.0], 20_000),
+        "window_received": 1000,
+        "lost_examples": (),
+    }
+    return SubscriptionTotals(**{**figures, **changes})
+
+
+def totals_of(figures: WindowFigures, *subscriptions: SubscriptionTotals) -> TotalFigures:
+    return TotalFigures(
+        sent=figures.acked,
+        acked=figures.acked,
+        failed=figures.failed,
+        unresolved=0,
+        window=figures,
+        subscriptions=subscriptions or (subscription(),),
+        errors=(),
+        worker_cpu_ns=10**9,
+        gc_pause_ns=0,
+        resident_bytes=10**8,
+    )
+
+
+@dataclass
+class Journal:
+    """What happened, in order."""
+
+    entries: list[str] = field(default_factory=list)
+
+    def note(self, entry: str) -> None:
+        self.entries.append(entry)
+
+    def index(self, entry: str) -> int:
+        return self.entries.index(entry)
+
+
+@dataclass
+class FakeWorker:
+    journal: Journal
+    rate: float = 1000.0
+    dies_after_seconds: int | None = None
+    totals_script: list[TotalFigures] = field(default_factory=list)
+    facts: Any = None
+
+    def __post_init__(self) -> None:
+        self.window = (0, 0)
+        self.window_set_at = 0
+        self.order: LoadOrder | None = None
+        self.finished = threading.Event()
+
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
+        self.journal.note("probe")
+        return 0.001
+
+    def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
+        return [Setting("topic", "flush.messages", "1")]
+
+    def prepare(self, order: LoadOrder) -> list[Setting]:
+        self.journal.note("prepare")
+        self.order = order
+        return [Setting("producer", "acks", order.acks)]
+
+    def start(self, in_s: float = 0.1) -> int:
+        self.journal.note("load")
+        return time.monotonic_ns()
+
+    def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
+        raise AssertionError("not used by a trial")
+
+    def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
+        self.journal.note("window")
+        self.window_set_at = time.monotonic_ns()
+        self.window = (from_mono_ns, until_mono_ns)
+
+    def pause_consumers(self, subscriptions: list[str]) -> None:
+        raise AssertionError("not used by a trial")
+
+    resume_consumers = pause_consumers
+
+    def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
+        second = from_second
+        while not self.finished.wait(SECOND_S):
+            if self.dies_after_seconds is not None and second >= self.dies_after_seconds:
+                raise RunFailedError("The worker was killed by signal 9.")
+            yield self._second(second)
+            second += 1
+
+    def _second(self, second: int) -> SecondFigures:
+        now = time.monotonic_ns()
+        acked = int(self.rate * SECOND_S)
+        return SecondFigures(
+            second=second,
+            from_mono_ns=now - round(SECOND_S * 1e9),
+            until_mono_ns=now,
+            scheduled_msgs_per_s=self.rate,
+            sent=acked,
+            acked=acked,
+            failed=0,
+            acked_bytes=acked * 1000,
+            in_flight=1,
+            blocked_ns=0,
+            own_lag_ns_max=0,
+            response=histogram([4.0]),
+            service=histogram([3.0]),
+            delay=b"",
+            subscriptions=(SubscriptionSecond("sub-0", acked, acked * 1000, 0, 0, 0, 0, histogram([5.0])),),
+            worker_cpu_ns=10**6,
+            gc_pause_ns=0,
+            heap_used_bytes=10**7,
+        )
+
+    def stop_producers(self, grace_s: float) -> int:
+        self.journal.note("stop producers")
+        return 0
+
+    def totals(self) -> TotalFigures:
+        self.journal.note("totals")
+        if self.totals_script:
+            return self.totals_script.pop(0) if len(self.totals_script) > 1 else self.totals_script[0]
+        return totals_of(window(*self.window, self.rate))
+
+    def finish(self, delete_topics: bool) -> None:
+        self.journal.note("finish")
+        self.finished.set()
+
+    def close(self) -> None:
+        self.journal.note("worker closed")
+        self.finished.set()
+
+
+@dataclass
+class FakeDeployment:
+    journal: Journal
+    dies_at: str = ""
+    connection: Mapping[str, str] = field(default_factory=lambda: {"bootstrap.servers": "127.0.0.1:1"})
+    processes: tuple[str, ...] = ("kafka-1",)
+    jvm_flags: tuple[str, ...] = ("-Xmx1g",)
+
+    def check_alive(self) -> None:
+        if self.dies_at and self.dies_at in self.journal.entries:
+            raise StartFailedError("kafka-1 was killed by signal 9.")
+
+    def read_back(self, describe: Any, topics: list[str]) -> list[Setting]:
+        self.journal.note("read back")
+        return list(describe(topics))
+
+    def stop(self) -> None:
+        self.journal.note("deployment stopped")
+
+
+@dataclass
+class FakeSystem:
+    journal: Journal
+    name: str = "kafka"
+    title: str = "Apache Kafka"
+    driver: str = "kafka"
+    default_version: str = "4.3.1"
+    finding: LevelFinding = field(default_factory=lambda: LevelFinding(3, ("fsync on each message",)))
+    levels: tuple[LevelChoice, ...] = (LevelChoice(3), LevelChoice(4))
+    dies_at: str = ""
+    deploy_fails: bool = False
+
+    def provision(self, version: str, report: Any) -> Distribution:
+        self.journal.note(f"provision {self.name} {version}")
+        return Distribution(self.name, version, Path("/nowhere"), None, "", "0" * 64, "test")
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        return list(self.levels)
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        return {"flush.messages": "1"}
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        return "all"
+
+    def deploy(self, request: DeployRequest, host: Any) -> FakeDeployment:
+        self.journal.note("deploy")
+        assert request.data_directory.is_dir()
+        assert not list(request.data_directory.iterdir())
+        (request.data_directory / "segment").write_text("data")
+        if self.deploy_fails:
+            raise StartFailedError("kafka-1 can't be started: port taken.")
+        return FakeDeployment(self.journal, self.dies_at)
+
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        return self.finding
+
+
+@dataclass
+class FakeHost:
+    journal: Journal
+    name: str = "local"
+    cpu_s: float = 0.0
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        raise AssertionError("not used")
+
+    def status(self, name: str) -> ProcessStatus:
+        self.cpu_s += 1.5
+        return ProcessStatus(name, 1, True, None, self.cpu_s, 0)
+
+    def stop(self, name: str) -> ProcessStatus:
+        raise AssertionError("not used")
+
+    def signal(self, name: str, signal_number: int) -> None:
+        raise AssertionError("not used")
+
+    def free_ports(self, count: int) -> list[int]:
+        return []
+
+    def track_directory(self, path: Path) -> None:
+        self.journal.note("tracked")
+
+
+@dataclass
+class FakeTrialStore:
+    directory: Path
+    journal: Journal
+    seconds: int = 0
+    result: TrialResult | None = None
+    failure: tuple[str, bool] | None = None
+
+    def __post_init__(self) -> None:
+        self.log_directory = self.directory / "logs"
+        self.data_directory = self.directory / "data"
+        self.log_directory.mkdir(parents=True)
+        self.data_directory.mkdir()
+
+    def second(self, figures: SecondFigures) -> None:
+        self.seconds += 1
+
+    def settings(self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str]) -> None:
+        self.journal.note("settings stored")
+
+    def distribution(self, distribution: Distribution) -> None:
+        pass
+
+    def finish(self, result: TrialResult, totals: TotalFigures) -> None:
+        self.journal.note("result stored")
+        self.result = result
+
+    def fail(self, reason: str, interrupted: bool) -> None:
+        self.failure = (reason, interrupted)
+
+
+@dataclass
+class FakeRunStore:
+    path: Path
+    journal: Journal
+    trials: dict[str, FakeTrialStore] = field(default_factory=dict)
+    planned: tuple[TrialSpec, ...] = ()
+    ended: tuple[str, str] | None = None
+
+    def plan(self, trials: Sequence[TrialSpec]) -> None:
+        self.planned = tuple(trials)
+
+    def environment(self, facts: Mapping[str, object]) -> None:
+        pass
+
+    def trial(self, spec: TrialSpec) -> FakeTrialStore:
+        self.trials[spec.trial_id] = FakeTrialStore(self.path / spec.trial_id, self.journal)
+        return self.trials[spec.trial_id]
+
+    def finish(self, status: str, reason: str = "") -> None:
+        self.ended = (status, reason)

@@ -1,0 +1,257 @@
+"""The order of one trial, and that it is undone in reverse whatever ends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_doubles import (
+    FakeHost,
+    FakeSystem,
+    FakeTrialStore,
+    FakeWorker,
+    Journal,
+    subscription,
+    totals_of,
+    window,
+)
+
+from tidegauge.campaign import space, trial
+from tidegauge.campaign.events import Event, PhaseStarted, SecondSeen
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, run_trial
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.workload.model import Arrival, Workload
+
+SPEC = TrialSpec(
+    trial_id="0001-latency-kafka",
+    experiment="latency",
+    system="kafka@4.3.1",
+    choice=LevelChoice(3),
+    nodes=1,
+    block=0,
+    seed=7,
+    workload=Workload(),
+    msgs_per_s=1000.0,
+    warmup_s_min=0.2,
+    warmup_s_max=0.6,
+    measure_s=0.2,
+    drain_s_max=2.0,
+)
+
+
+@dataclass
+class Scene:
+    """One trial with everything simulated."""
+
+    path: Path
+    journal: Journal = field(default_factory=Journal)
+    events: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.worker = FakeWorker(self.journal)
+        self.system = FakeSystem(self.journal)
+        self.host = FakeHost(self.journal)
+        self.store = FakeTrialStore(self.path / "trial", self.journal)
+
+    def start_worker(self, host: Any, driver: str, log_directory: Path) -> FakeWorker:
+        self.journal.note("worker started")
+        return self.worker
+
+    def run(self, spec: TrialSpec = SPEC) -> TrialResult:
+        bench = Bench(
+            host=self.host,
+            start_worker=self.start_worker,
+            drop_page_cache=lambda: self.journal.note("page cache dropped"),
+            observer=self.events.append,
+        )
+        distribution = self.system.provision("4.3.1", None)
+        return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), bench, self.store)
+
+    def undone(self) -> bool:
+        closed = self.journal.index("worker closed")
+        return closed < self.journal.index("deployment stopped") and not self.store.data_directory.exists()
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    monkeypatch.setattr(trial, "_IDLE_S", 0.2)
+    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    return Scene(tmp_path)
+
+
+def test_the_steps_come_in_order_and_are_undone_in_reverse(scene: Scene) -> None:
+    scene.run()
+    seen = [entry for entry in scene.journal.entries if not entry.startswith(("provision", "totals"))]
+    assert seen == [
+        "tracked",
+        "page cache dropped",
+        "deploy",
+        "worker started",
+        "probe",
+        "prepare",
+        "read back",
+        "settings stored",
+        "load",
+        "window",
+        "stop producers",
+        "finish",
+        "result stored",
+        "worker closed",
+        "deployment stopped",
+    ]
+    assert scene.undone()
+
+
+def test_every_phase_and_every_second_is_told(scene: Scene) -> None:
+    scene.run()
+    phases = [event.phase for event in scene.events if isinstance(event, PhaseStarted)]
+    assert phases == ["start", "ready", "prepare", "warm-up", "measure", "drain", "stop"]
+    seconds = [event for event in scene.events if isinstance(event, SecondSeen)]
+    assert seconds
+    assert seconds[-1].response_p99_ms == pytest.approx(4.0, rel=0.01)
+    assert seconds[-1].end_to_end_p99_ms == pytest.approx(5.0, rel=0.01)
+    assert scene.store.seconds >= len(seconds)
+
+
+def test_the_window_lies_ahead_and_is_as_long_as_asked(scene: Scene) -> None:
+    scene.run()
+    from_ns, until_ns = scene.worker.window
+    assert from_ns > scene.worker.window_set_at
+    assert until_ns - from_ns == round(SPEC.measure_s * 1e9)
+
+
+def test_the_result_holds_what_the_worker_and_the_host_said(scene: Scene) -> None:
+    result = scene.run()
+    assert scene.store.result is result
+    assert result.validity is Validity.VALID
+    assert result.msgs_per_s == pytest.approx(1000, rel=0.01)
+    assert result.mb_per_s == pytest.approx(1.0, rel=0.01)
+    assert result.response.p99_ms == pytest.approx(4.0, rel=0.01)
+    assert result.server_cpu_s == pytest.approx(1.5)
+    assert result.worker_cpu_s == pytest.approx(1.0)
+    assert result.level.level == 3
+
+
+def test_the_load_is_ordered_as_the_spec_says(scene: Scene) -> None:
+    scene.run(replace(SPEC, workload=replace(SPEC.workload, topics=3)))
+    order = scene.worker.order
+    assert order is not None
+    assert order.topic_names == ("tidegauge-0", "tidegauge-1", "tidegauge-2")
+    assert (order.acks, order.msgs_per_s, order.seed) == ("all", 1000.0, 7)
+    assert order.topic_settings == {"flush.messages": "1"}
+
+
+def test_another_level_than_asked_for_ends_the_trial_before_any_load(scene: Scene) -> None:
+    scene.system.finding = LevelFinding(4, ("no fsync",), ("flush.messages is 100, must be 1",))
+    with pytest.raises(LevelMismatchError, match=r"flush\.messages is 100, must be 1"):
+        scene.run()
+    assert "load" not in scene.journal.entries
+    assert "settings stored" in scene.journal.entries
+    assert scene.undone()
+
+
+def test_an_unknown_level_ends_the_trial_too(scene: Scene) -> None:
+    scene.system.finding = LevelFinding(None, ("the server does not say",))
+    with pytest.raises(LevelMismatchError, match="the server does not say"):
+        scene.run()
+
+
+@pytest.mark.parametrize("moment", ["deploy", "prepare", "load", "window", "stop producers"])
+def test_a_server_that_dies_ends_the_trial_with_its_cause(scene: Scene, moment: str) -> None:
+    scene.system.dies_at = moment
+    if moment == "stop producers":
+        scene.worker.totals_script = [totals_of(window(0, 10**9, 1000), subscription(backlog=5))]
+    with pytest.raises(StartFailedError, match="killed by signal 9"):
+        scene.run()
+    assert scene.store.result is None
+    assert scene.undone()
+
+
+def test_a_worker_that_dies_ends_the_trial_and_keeps_its_seconds(scene: Scene) -> None:
+    scene.worker.dies_after_seconds = 3
+    with pytest.raises(RunFailedError, match="worker was killed"):
+        scene.run()
+    assert scene.store.seconds == 3
+    assert scene.undone()
+
+
+def test_an_interruption_unwinds_everything(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scene.worker, "set_window", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        scene.run()
+    assert scene.undone()
+
+
+def test_a_server_that_does_not_start_leaves_no_data(scene: Scene) -> None:
+    scene.system.deploy_fails = True
+    with pytest.raises(StartFailedError, match="port taken"):
+        scene.run()
+    assert not scene.store.data_directory.exists()
+
+
+def test_a_server_that_never_answers_is_given_up_with_the_cause(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: Any) -> float:
+        raise RunFailedError("connection refused")
+
+    monkeypatch.setattr(trial, "READY_S_MAX", 0.3)
+    monkeypatch.setattr(scene.worker, "probe", refuse)
+    with pytest.raises(StartFailedError, match=r"not ready within .*connection refused"):
+        scene.run()
+    assert scene.undone()
+
+
+def test_a_disk_without_room_is_refused_before_anything_starts(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 1 << 60)
+    with pytest.raises(RunFailedError, match="Not enough room"):
+        scene.run()
+    assert "deploy" not in scene.journal.entries
+
+
+def test_a_disk_that_fills_up_ends_the_trial(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 0)
+    monkeypatch.setattr(space, "FREE_BYTES_DURING", 1 << 60)
+    with pytest.raises(RunFailedError, match="almost full"):
+        scene.run()
+    assert scene.undone()
+
+
+def test_draining_waits_while_consumers_catch_up(scene: Scene) -> None:
+    figures = window(0, 10**9, 1000)
+    behind = [totals_of(figures, subscription(received=500 + n, backlog=500 - n)) for n in range(2)]
+    scene.worker.totals_script = [*behind, totals_of(figures, subscription())]
+    result = scene.run()
+    assert result.validity is Validity.VALID
+    assert scene.journal.entries.count("totals") == 3
+
+
+def test_what_never_arrives_is_lost(scene: Scene) -> None:
+    figures = window(0, 10**9, 1000)
+    scene.worker.totals_script = [totals_of(figures, subscription(backlog=3, lost=3))]
+    result = scene.run()
+    assert result.status == "failed check"
+    assert result.validity is Validity.DOUBTFUL
+    assert result.reasons == ("3 acknowledged messages were lost (sub-0)",)
+
+
+def test_consumers_still_receiving_at_the_end_of_the_drain_have_lost_nothing_yet(scene: Scene) -> None:
+    figures = window(0, 10**9, 1000)
+    scene.worker.totals_script = [
+        totals_of(figures, subscription(received=n, backlog=90 - n, lost=90 - n)) for n in range(40)
+    ]
+    result = scene.run(replace(SPEC, drain_s_max=0.3))
+    assert result.status == "ok"
+    assert "loss can't be judged" in result.reasons[0]
+
+
+def test_a_closed_loop_has_no_offered_rate(scene: Scene) -> None:
+    closed = replace(SPEC, msgs_per_s=None, workload=replace(SPEC.workload, arrival=Arrival.CLOSED_LOOP))
+    result = scene.run(closed)
+    assert result.offered_msgs_per_s is None
