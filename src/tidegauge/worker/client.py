@@ -30,6 +30,11 @@ _CALL_S = 30.0
 _PREPARE_S = 180.0
 _MESSAGE_BYTES_MAX = 256 << 20
 _DEATH_WAIT_S = 5.0
+_LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+"""What gRPC says when a connection breaks, among other things."""
+_DOUBT_S = 1.0
+_PROBE_DOUBT_S = 0.05
+"""A probe fails with UNAVAILABLE again and again while a system starts."""
 _CHANNEL_OPTIONS = (
     # A proxy from the environment has no business between two processes of one host.
     ("grpc.enable_http_proxy", 0),
@@ -184,7 +189,7 @@ class GrpcWorker:
         status: Any = error  # Every error that a call raises is a grpc.Call too.
         code, details = status.code(), _one_line(status.details())
         log = self._process.log_path
-        if not self._listens():
+        if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
             return self._death(call)
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
             return RunFailedError(
@@ -198,11 +203,19 @@ class GrpcWorker:
             )
         return RunFailedError(details or f"The worker refused {call} ({code.name}).", "", log)
 
-    def _listens(self) -> bool:
-        """Whether the worker is still there. The kernel closes its socket the moment it dies."""
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._process.port), timeout=2.0):
-            return True
-        return False
+    def _is_gone(self, doubt_s: float) -> bool:
+        """Whether the worker has died. Its connection may break a moment before its port does: look for `doubt_s`."""
+        deadline_s = time.monotonic() + doubt_s
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self._process.port), timeout=2.0).close()
+            except TimeoutError:
+                return False  # Stopped or starved, but there.
+            except OSError:
+                return True
+            if time.monotonic() >= deadline_s:
+                return False
+            time.sleep(0.02)
 
     def _death(self, call: str) -> RunFailedError:
         """The error that says how the worker ended."""

@@ -18,7 +18,7 @@ from tidegauge.worker.log import cause_from_log
 
 MAIN_CLASS = "io.tidegauge.worker.app.Main"
 JAVA_MAJOR_MIN = 17
-_POLL_S = 0.02
+_POLL_S = 0.05
 _OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/jdk.internal.misc", "java.base/java.lang")
 
 

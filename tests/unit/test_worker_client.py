@@ -1,0 +1,143 @@
+"""The gRPC client against a worker that misbehaves on purpose; the real worker has integration tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fleet_samples import read_number, wait_until
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.local import LocalHost
+from tidegauge.worker import client as client_module
+from tidegauge.worker.client import GrpcWorker, WorkerProcess
+
+Connect = Callable[[str], GrpcWorker]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    with LocalHost.open() as host:
+        yield host
+
+
+@pytest.fixture
+def connect(host: LocalHost, tmp_path: Path) -> Iterator[Connect]:
+    opened: list[GrpcWorker] = []
+
+    def connect(mode: str, secret: str = "s3cret") -> GrpcWorker:
+        scratch = tmp_path / "scratch"
+        scratch.mkdir()
+        fake = Path(__file__).with_name("fake_worker.py")
+        host.start(
+            ProcessSpec(
+                name="worker",
+                argv=(sys.executable, str(fake), str(scratch / "port"), mode),
+                env={"PATH": os.defpath},
+                cwd=str(tmp_path),
+                log_path=str(tmp_path / "worker.log"),
+                stdin_text="s3cret\n",
+                stop_grace_s=5.0,
+            )
+        )
+        port = read_number(scratch / "port")
+        worker = GrpcWorker(WorkerProcess(host, "worker", port, secret, tmp_path / "worker.log", scratch))
+        opened.append(worker)
+        return worker
+
+    yield connect
+    for worker in opened:
+        worker.close()
+
+
+def test_handshake_and_close(host: LocalHost, connect: Connect, tmp_path: Path) -> None:
+    worker = connect("good")
+    assert worker.facts.pid == host.status("worker").pid
+    assert worker.facts.drivers == {"null": "1"}
+    assert worker.facts.jvm_flags == ("-Xmx1m",)
+    wait_until((tmp_path / "holds").exists, "the lease is held")
+    worker.close()
+    worker.close()
+    assert (tmp_path / "shutdown").exists()
+    assert not host.status("worker").running
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_a_proxy_in_the_environment_is_ignored(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert connect("good").facts.pid > 0
+
+
+@pytest.mark.parametrize("mode", ["other version", "refuses version"])
+def test_another_protocol_version_is_refused(connect: Connect, mode: str) -> None:
+    with pytest.raises(StartFailedError, match=r"version.* 9") as caught:
+        connect(mode)
+    assert "make build" in caught.value.hint
+
+
+def test_a_wrong_secret_is_refused(host: LocalHost, connect: Connect, tmp_path: Path) -> None:
+    connect("good")
+    port = read_number(tmp_path / "scratch" / "port")
+    with pytest.raises(RunFailedError, match="the secret is wrong"):
+        GrpcWorker(WorkerProcess(host, "worker", port, "guess", tmp_path / "worker.log", tmp_path / "scratch"))
+
+
+def test_probe_in_seconds_and_its_failure_in_one_line(connect: Connect) -> None:
+    worker = connect("good")
+    assert worker.probe("null", {}, 1.0) == 1.5
+    with pytest.raises(RunFailedError, match=r"^no leader for the partition$"):
+        worker.probe("null", {"fail": "1"}, 1.0)
+
+
+def test_watch_begins_where_asked_and_ends(connect: Connect) -> None:
+    worker = connect("good")
+    assert [(f.second, f.acked) for f in worker.watch(2)] == [(2, 20), (3, 30), (4, 40)]
+
+
+def test_large_messages_pass(connect: Connect) -> None:
+    assert len(connect("big").totals().window.response) == 20 << 20
+
+
+def test_a_worker_that_dies_is_named_with_its_last_words(connect: Connect, tmp_path: Path) -> None:
+    with pytest.raises(RunFailedError) as caught:
+        connect("dies").totals()
+    assert "ended with exit code 3 (seen during Totals)" in caught.value.message
+    assert "java.lang.IllegalStateException: out of ideas" in caught.value.message
+    assert caught.value.log_path == tmp_path / "worker.log"
+
+
+def test_a_worker_that_dies_ends_watch_with_the_cause(connect: Connect) -> None:
+    seen = []
+    with pytest.raises(RunFailedError, match="ended with exit code 3"):
+        for figures in connect("dies").watch():
+            seen.append(figures.second)
+    assert seen == list(range(len(seen))), "what was sent just before the death may be lost, nothing else"
+
+
+def test_a_killed_worker_is_named(host: LocalHost, connect: Connect) -> None:
+    worker = connect("good")
+    host.signal("worker", signal.SIGKILL)
+    with pytest.raises(RunFailedError, match=r"was killed by signal 9 \(seen during SetRate\)"):
+        worker.set_rate(1.0)
+
+
+def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = connect("silent")
+    monkeypatch.setattr(client_module, "_CALL_S", 0.3)
+    monkeypatch.setattr(GrpcWorker._ask, "__defaults__", (0.3,))
+    with pytest.raises(RunFailedError, match="did not answer Totals within"):
+        worker.totals()
+
+
+def test_a_closed_worker_says_so(connect: Connect) -> None:
+    worker = connect("good")
+    worker.close()
+    with pytest.raises(RunFailedError, match="was closed"):
+        worker.totals()

@@ -1,0 +1,183 @@
+"""The worker package's parts: generated code, class path, log reading, JVM flags, conversion of messages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from tidegauge.distribution.java import JavaRuntime
+from tidegauge.errors import UserError
+from tidegauge.systems.api import Setting
+from tidegauge.worker import messages
+from tidegauge.worker.api import LoadOrder, SecondFigures, SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.worker.classpath import worker_class_path
+from tidegauge.worker.generated import worker_pb2 as pb
+from tidegauge.worker.launch import WorkerOptions, jvm_flags
+from tidegauge.worker.log import cause_from_log
+from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys, Payload, Workload
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_generated_code_is_current(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "scripts" / "generate_proto.py", tmp_path], check=True)
+    checked_in = ROOT / "src" / "tidegauge" / "worker" / "generated"
+    fresh = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert {path.name: path.read_text() for path in checked_in.glob("*.py*")} == fresh, "run `make proto`"
+
+
+def make_jars(directory: Path, *names: str) -> list[Path]:
+    directory.mkdir(parents=True)
+    for name in names:
+        (directory / name).touch()
+    return [directory / name for name in sorted(names)]
+
+
+def test_class_path_in_a_checkout(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "tidegauge"
+    core = make_jars(tmp_path / "worker" / "app" / "target" / "dist" / "core", "b.jar", "a.jar", "notes.txt")[:2]
+    null = make_jars(tmp_path / "worker" / "nulldriver" / "target" / "dist", "n.jar")
+    kafka = make_jars(tmp_path / "worker" / "kafka" / "target" / "dist", "k.jar")
+    assert worker_class_path("null", package) == core + null
+    assert worker_class_path("kafka", package) == core + kafka
+    with pytest.raises(UserError, match=r"no driver 'kafak' \(did you mean 'kafka'\?\)") as caught:
+        worker_class_path("kafak", package)
+    assert "Drivers built: kafka, null." in caught.value.hint
+
+
+def test_class_path_in_a_wheel(tmp_path: Path) -> None:
+    core = make_jars(tmp_path / "_worker" / "core", "a.jar")
+    null = make_jars(tmp_path / "_worker" / "null", "n.jar")
+    assert worker_class_path("null", tmp_path) == core + null
+
+
+def test_class_path_not_built(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not built") as caught:
+        worker_class_path("null", tmp_path / "src" / "tidegauge")
+    assert "make build" in caught.value.hint
+
+
+def test_cause_from_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert cause_from_log(log) == ""
+    log.write_text("starting\n\nbye\n")
+    assert cause_from_log(log) == "bye"
+    log.write_text(
+        "a\njava.lang.RuntimeException: x\n\tat A.b(A.java:1)\nCaused by: java.io.IOException: disk\n\tat C\nend\n"
+    )
+    assert cause_from_log(log) == "Caused by: java.io.IOException: disk"
+
+
+def test_flags_by_java_version_and_own_flags_win() -> None:
+    options = WorkerOptions(heap_mb=64, jvm_flags=("-XX:+UseZGC",))
+    old = jvm_flags(JavaRuntime(Path("/j"), "17.0.1", 17), options, Path("/tmp/s"))
+    new = jvm_flags(JavaRuntime(Path("/j"), "25", 25), options, Path("/tmp/s"))
+    assert "-Xmx64m" in old
+    assert old[-1] == "-XX:+UseZGC"
+    assert set(new) - set(old) == {"--sun-misc-unsafe-memory-access=allow"}
+
+
+def order() -> LoadOrder:
+    workload = Workload(
+        topics=2,
+        partitions=3,
+        producers=4,
+        subscriptions=5,
+        consumers=6,
+        payload=Payload(100, 0.5, "/f", 7),
+        keys=Keys.ROUND_ROBIN,
+        distinct_keys=8,
+        arrival=Arrival.POISSON,
+        client=ClientSettings(9, 1.5, Compression.ZSTD, 10, 11, 12),
+        producer_overrides={"kafka": {"a": "1"}, "pulsar": {"b": "2"}},
+        consumer_overrides={"kafka": {"c": "3"}},
+    )
+    return LoadOrder(
+        connection={"bootstrap.servers": "h:1"},
+        driver="kafka",
+        system="kafka@4.3.1",
+        topic_names=("t1", "t2"),
+        replication_factor=3,
+        topic_settings={"flush.messages": "1"},
+        acks="all",
+        workload=workload,
+        msgs_per_s=1000.5,
+        trial_id=13,
+        seed=14,
+        own_lag_tolerance_ms=2.5,
+        consumers_start_paused=True,
+    )
+
+
+def test_prepare_request_carries_everything() -> None:
+    request = messages.prepare_request(order())
+    assert [(t.name, t.partitions, t.replication_factor, dict(t.settings)) for t in request.topics] == [
+        ("t1", 3, 3, {"flush.messages": "1"}),
+        ("t2", 3, 3, {"flush.messages": "1"}),
+    ]
+    assert (request.producers_per_topic, request.subscriptions_per_topic, request.consumers_per_subscription) == (
+        4,
+        5,
+        6,
+    )
+    assert (request.keys, request.arrival, request.distinct_keys) == (pb.ROUND_ROBIN, pb.POISSON, 8)
+    assert request.own_lag_tolerance_ns == 2_500_000
+    client = request.client
+    assert (client.batch_bytes_max, client.batch_delay_us_max, client.compression) == (9, 1500, pb.ZSTD)
+    assert (client.in_flight_messages_max, client.receive_queue_messages, client.connections_per_broker) == (10, 11, 12)
+    assert (dict(client.producer_overrides), dict(client.consumer_overrides)) == ({"a": "1"}, {"c": "3"})
+    assert {f.name for f, _ in request.ListFields()} == set(pb.PrepareRequest.DESCRIPTOR.fields_by_name)
+    assert {f.name for f, _ in client.ListFields()} == set(pb.ClientOptions.DESCRIPTOR.fields_by_name)
+
+
+def test_every_choice_has_a_message() -> None:
+    base = order()
+    for arrival in Arrival:
+        assert messages.prepare_request(replace(base, workload=replace(base.workload, arrival=arrival))).arrival != 0
+    for keys in Keys:
+        assert messages.prepare_request(replace(base, workload=replace(base.workload, keys=keys))).keys != 0
+    for compression in Compression:
+        client = replace(base.workload.client, compression=compression)
+        request = messages.prepare_request(replace(base, workload=replace(base.workload, client=client)))
+        assert request.client.compression != 0
+
+
+def test_settings_keep_whether_a_default_is_known() -> None:
+    reply = pb.DescribeReply(
+        settings=[
+            pb.EffectiveSetting(scope="broker 1", name="a", value="1", is_default=False),
+            pb.EffectiveSetting(scope="broker 1", name="b", value="2"),
+        ]
+    )
+    assert messages.settings_of(reply) == [Setting("broker 1", "a", "1", False), Setting("broker 1", "b", "2", None)]
+
+
+@pytest.mark.parametrize(
+    ("convert", "message", "plain", "absent"),
+    [
+        (messages.second_of, pb.SecondFigures, SecondFigures, set()),
+        (messages.totals_of, pb.TotalFigures, TotalFigures, {"seconds"}),
+        (lambda m: messages.totals_of(pb.TotalFigures(window=m)).window, pb.WindowFigures, WindowFigures, set()),
+        (
+            lambda m: messages.totals_of(pb.TotalFigures(subscriptions=[m])).subscriptions[0],
+            pb.SubscriptionTotals,
+            SubscriptionTotals,
+            set(),
+        ),
+    ],
+)
+def test_no_figure_is_lost_or_swapped(convert, message, plain, absent) -> None:  # type: ignore[no-untyped-def]
+    assert {field.name for field in fields(plain)} == set(message.DESCRIPTOR.fields_by_name) - absent
+    filled = message()
+    scalars = [f for f in message.DESCRIPTOR.fields if f.message_type is None and not f.is_repeated]
+    for number, field in enumerate(scalars, 1):
+        value = {field.TYPE_BYTES: b"%d" % number, field.TYPE_STRING: str(number)}.get(field.type, number)
+        setattr(filled, field.name, value)
+    converted = convert(filled)
+    for field in scalars:
+        if field.name not in absent:
+            assert getattr(converted, field.name) == getattr(filled, field.name), field.name
