@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tidegauge.experiments.api import TrialSpec
 from tidegauge.report import compare, levels
 from tidegauge.report.tables import blocks
 from tidegauge.store.plain import plain
@@ -11,6 +13,7 @@ from tidegauge.store.read import StoredRun
 
 REPORT_SCHEMA = "tidegauge.report/1"
 RUNS_SCHEMA = "tidegauge.runs/1"
+PLAN_SCHEMA = "tidegauge.plan/1"
 
 
 def run_summary(run: StoredRun) -> dict[str, Any]:
@@ -73,3 +76,8 @@ def head(run: StoredRun) -> dict[str, Any]:
 def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     """All runs, oldest first."""
     return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}
+
+
+def plan_summary(trials: Sequence[TrialSpec], seconds_expected: float) -> dict[str, Any]:
+    """The trials of a plan, in order."""
+    return {"schema": PLAN_SCHEMA, "seconds_expected": plain(seconds_expected), "trials": plain(tuple(trials))}

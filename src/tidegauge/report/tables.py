@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from tidegauge.experiments.api import Latency, TrialResult, Validity
@@ -46,7 +46,9 @@ def blocks(results: Sequence[TrialResult]) -> list[Block]:
     found: dict[tuple[object, ...], list[TrialResult]] = {}
     for result in results:
         spec = result.spec
-        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, repr(spec.workload), spec.nodes)
+        # A system's own client settings differ between systems by their nature: they don't part what is compared.
+        common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
+        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, repr(common), spec.nodes)
         found.setdefault(key, []).append(result)
     return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
 
@@ -155,9 +157,22 @@ def footnotes(block: Block) -> list[str]:
     if any(len(block.of(system)) > 1 for system in block.systems):
         used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
         notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")
+    notes += _own_settings(block)
     if block.closed_loop:
         notes.append(
             "Closed loop: the next message waits for an earlier one, so these times hide waiting; "
             "compare latency at a fixed rate."
         )
+    return notes
+
+
+def _own_settings(block: Block) -> list[str]:
+    """Client settings of single systems, which make the clients differ."""
+    notes = []
+    for system in block.systems:
+        workload = block.of(system)[0].spec.workload
+        for kind, overrides in (("producer", workload.producer_overrides), ("consumer", workload.consumer_overrides)):
+            settings = [f"{name}={value}" for own in overrides.values() for name, value in own.items()]
+            if settings:
+                notes.append(f"{system} has its own {kind} settings: {', '.join(settings)}.")
     return notes

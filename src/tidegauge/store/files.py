@@ -61,6 +61,13 @@ def write_json(path: Path, schema: str, content: Mapping[str, object], durable: 
     write_bytes(path, text.encode(), durable)
 
 
+def write_crash_report(run_path: Path, text: str) -> Path:
+    """Keep the trace of a defect of Tidegauge itself in the run's directory. Raises `RunFailedError`."""
+    path = run_path / "crash.txt"
+    write_bytes(path, text.encode(errors="replace"))
+    return path
+
+
 def with_reserve(reserve: Path, write: Callable[[], None]) -> None:
     """Do `write`; if the disk is full, remove the file `reserve` and do it once more. Raises `RunFailedError`."""
     try:

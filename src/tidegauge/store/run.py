@@ -40,7 +40,7 @@ class DirectoryRun:
         self._name = name
         self._campaign_path = campaign_path
         self._started_at = started_at
-        self._data = data
+        self.data_directory = data
         self._reserve = path / RESERVE
         self._trials: list[DirectoryTrial] = []
 
@@ -55,7 +55,7 @@ class DirectoryRun:
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
-        trial = DirectoryTrial(directory, self._data / spec.trial_id, self._reserve, spec)
+        trial = DirectoryTrial(directory, self.data_directory / spec.trial_id, self._reserve, spec)
         self._trials.append(trial)
         return trial
 
@@ -66,7 +66,7 @@ class DirectoryRun:
         """
         if self.ended:
             return
-        shutil.rmtree(self._data, ignore_errors=True)
+        shutil.rmtree(self.data_directory, ignore_errors=True)
         why = reason or "the run ended before this trial did"
         for trial in self._trials:
             if not trial.ended:
@@ -84,7 +84,7 @@ class DirectoryRun:
             "ended_at": ended_at,
             "tidegauge_version": __version__,
             "campaign_path": self._campaign_path,
-            "data_directory": str(self._data),
+            "data_directory": self.data_directory,
             "writer": this_writer(),
         }
         write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=True)

@@ -1,0 +1,5 @@
+"""`python -m tidegauge.cli`."""
+
+from tidegauge.cli.main import main
+
+main()

@@ -1,0 +1,189 @@
+"""The command `tidegauge`: its verbs, and one place where every error becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from tidegauge import __version__, store
+from tidegauge.cli.campaigns import campaign_path, ready_campaign
+from tidegauge.cli.crash import crashed
+from tidegauge.cli.output import Output
+from tidegauge.cli.running import EXIT_GOOD, EXIT_INTERRUPTED, RunRequest, run_campaign
+from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.report.layout import Paragraph
+from tidegauge.report.lists import runs_list
+from tidegauge.report.summary import run_summary, runs_summary
+from tidegauge.report.terminal import run_report
+
+CLEAN_SCHEMA = "tidegauge.clean/1"
+VERSION_SCHEMA = "tidegauge.version/1"
+
+app = typer.Typer(
+    name="tidegauge",
+    help="Measure messaging systems side by side on equal terms.",
+    epilog="Example: tidegauge quick",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
+RunsDir = Annotated[
+    Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", show_default=True)
+]
+Level = Annotated[
+    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the campaign's.")
+]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option("--systems", help="Systems instead of the campaign's: kafka,pulsar@4.2.4,kafka@/opt/kafka"),
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Disk for the servers' data (default: in the run directory).")
+]
+Repeat = Annotated[
+    int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
+
+DEFAULT_RUNS = Path("runs")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out = Output("--json" in sys.argv)
+        out.show(f"tidegauge {__version__}", {"schema": VERSION_SCHEMA, "version": __version__})
+        raise typer.Exit(EXIT_GOOD)
+
+
+@app.callback()
+def top(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
+) -> None:
+    """Measure messaging systems side by side on equal terms: same load, same durability, every message checked."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(UserError.exit_code)
+
+
+@app.command(epilog="Example: tidegauge quick --level 4 --systems kafka,pulsar")
+def quick(
+    *,
+    level: Level = None,
+    systems: Systems = None,
+    repeat: Repeat = None,
+    data_dir: DataDir = None,
+    dry_run: DryRun = False,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Measure Kafka and Pulsar, one node each, at equal durability, in a few minutes."""
+    overrides = _overrides(level, systems, repeat, data_dir)
+    return run_campaign(RunRequest(ready_campaign("quick"), overrides, runs_dir, dry_run), Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
+def run(
+    campaign: Annotated[str, typer.Argument(help="A campaign file, or the name of a ready campaign.")],
+    *,
+    level: Level = None,
+    systems: Systems = None,
+    repeat: Repeat = None,
+    data_dir: DataDir = None,
+    dry_run: DryRun = False,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Run everything that a campaign file says."""
+    overrides = _overrides(level, systems, repeat, data_dir)
+    return run_campaign(RunRequest(campaign_path(campaign), overrides, runs_dir, dry_run), Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge runs --json")
+def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
+    """List the runs there are, the newest last."""
+    found = store.list_runs(runs_dir)
+    nothing = Paragraph(f"There are no runs in {runs_dir} yet; start one with: tidegauge quick")
+    Output(as_json).show(runs_list(found) if found else nothing, runs_summary(found))
+    return EXIT_GOOD
+
+
+@app.command(epilog="Example: tidegauge show last")
+def show(
+    run: Annotated[str, typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.")] = "last",
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Show what a run found; also while it goes and after it was killed."""
+    stored = store.load_run(store.find_run(runs_dir, run))
+    Output(as_json).show(run_report(stored), run_summary(stored))
+    return EXIT_GOOD
+
+
+@app.command(epilog="Example: tidegauge clean")
+def clean(as_json: Json = False) -> int:
+    """End processes and remove server data that killed runs left behind. Results stay."""
+    notes = clean_leftovers()
+    text = "\n".join(notes) if notes else "Nothing was left behind."
+    Output(as_json).show(text, {"schema": CLEAN_SCHEMA, "notes": notes})
+    return EXIT_GOOD
+
+
+def _overrides(
+    level: int | None, systems: list[str] | None, repeat: int | None, data_dir: Path | None
+) -> dict[str, Any]:
+    """Options as values of the campaign file, by its keys."""
+    wanted: dict[str, Any] = {}
+    if level is not None:
+        wanted["durability"] = level
+    names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
+    if systems is not None:
+        wanted["systems"] = names
+    if repeat is not None:
+        wanted["repeat"] = repeat
+    if data_dir is not None:
+        wanted["data-directory"] = str(data_dir)
+    return wanted
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Carry out one command line and return its exit code; every error is shown here and nowhere else."""
+    out = Output("--json" in arguments)
+    try:
+        code = app(args=list(arguments), prog_name="tidegauge", standalone_mode=False)
+        return code if isinstance(code, int) else EXIT_GOOD
+    except TidegaugeError as error:
+        return _shown(error, out)
+    except TyperException as error:
+        return _shown(UserError(error.format_message(), "`tidegauge --help` lists the verbs and options."), out)
+    except (KeyboardInterrupt, Abort):
+        out.say("Interrupted.")
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        return _shown(crashed(error), out)
+
+
+def _shown(error: TidegaugeError, out: Output) -> int:
+    if os.environ.get("TIDEGAUGE_DEBUG"):
+        traceback.print_exception(error)
+    out.error(error)
+    return error.exit_code
+
+
+def main() -> None:
+    """Entry point of the command `tidegauge`."""
+    sys.exit(run_command(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""Where words go: results to standard output, errors to standard error; with --json one object and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from tidegauge.errors import TidegaugeError
+from tidegauge.report.layout import Paragraph
+
+WIDTH_WITHOUT_TERMINAL = 100
+ERROR_SCHEMA = "tidegauge.error/1"
+
+
+class Output:
+    """One command's output. `as_json`: standard output gets one JSON object, progress goes to standard error."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.results = _console(sys.stdout)
+        self.errors = _console(sys.stderr)
+        self.progress = self.errors if as_json else self.results
+
+    def show(self, renderable: RenderableType, content: Mapping[str, Any]) -> None:
+        """The result: `content` as JSON if that was asked for, else the renderable. A closed pipe is no error."""
+        try:
+            if self.as_json:
+                sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+            else:
+                self.results.print(renderable)
+            sys.stdout.flush()
+        except OSError:
+            _give_up(sys.stdout)
+
+    def say(self, text: str) -> None:
+        """A line of progress. Never raises: who measures must not fail because nobody reads."""
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            self.progress.print(Paragraph(text, "", "", "  "))
+
+    def error(self, error: TidegaugeError, with_json: bool = True) -> None:
+        """One message on standard error: what happened, what to do, where the log is."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in error_lines(error):
+                self.errors.print(line, markup=False, highlight=False, soft_wrap=True)
+        if self.as_json and with_json:
+            self.show("", error_content(error))
+
+
+class _Console(Console):
+    """A console whose reader may go away (`| head`, a closed terminal) without that being an error."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more."""
+        self.quiet = True
+        _give_up(self.file)
+
+
+def _console(stream: Any) -> Console:
+    width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
+    return _Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+
+
+def error_lines(error: TidegaugeError) -> list[str]:
+    """An error's message, hint and log as lines."""
+    lines = [f"Error: {error.message}"]
+    if error.hint:
+        lines.append(f"  {error.hint}")
+    if error.log_path is not None:
+        lines.append(f"  Log: {error.log_path}")
+    return lines
+
+
+def error_content(error: TidegaugeError) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "schema": ERROR_SCHEMA,
+        "message": error.message,
+        "hint": error.hint,
+        "log_path": None if error.log_path is None else str(error.log_path),
+        "exit_code": error.exit_code,
+    }
+
+
+def _give_up(stream: Any) -> None:
+    """Let nothing that is still buffered for a closed pipe raise once more when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,122 @@
+"""Running a campaign from the command line: what to run it with, what to do when it ends in any way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tidegauge import store
+from tidegauge.campaign.events import Note
+from tidegauge.campaign.execute import execute, plan_campaign
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.cli.crash import crashed
+from tidegauge.cli.environment import environment_facts
+from tidegauge.cli.interruption import announced_interruption
+from tidegauge.cli.output import Output
+from tidegauge.cli.progress import Progress
+from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.report.lists import plan_list
+from tidegauge.report.summary import plan_summary, run_summary
+from tidegauge.report.terminal import run_report
+from tidegauge.systems import registry
+
+EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_INTERRUPTED = 0, 1, 3, 130
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the user asked for. `overrides` replace the campaign's values, by its keys."""
+
+    campaign_path: Path
+    overrides: Mapping[str, Any]
+    runs_directory: Path
+    dry_run: bool
+
+
+def run_campaign(request: RunRequest, out: Output) -> int:
+    """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
+    campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
+    plan = plan_campaign(campaign)
+    if request.dry_run:
+        out.show(plan_list(plan.trials, plan.seconds_expected), plan_summary(plan.trials, plan.seconds_expected))
+        return EXIT_GOOD
+    run = _create(request, campaign)
+    failure = _carry_out(campaign, run, out)
+    stored = store.load_run(run.path)
+    if isinstance(failure, TidegaugeError) and not stored.results:
+        out.say(f"Run directory: {run.path}")
+        raise failure
+    out.show(run_report(stored), run_summary(stored))
+    if isinstance(failure, TidegaugeError):
+        out.error(failure, with_json=False)
+        return failure.exit_code
+    return EXIT_INTERRUPTED if failure is not None else exit_code(stored)
+
+
+def exit_code(run: store.StoredRun) -> int:
+    """0 good; 1 a trial failed or lost or damaged messages; 3 a trial is INVALID; 130 interrupted."""
+    if run.status == "interrupted":
+        return EXIT_INTERRUPTED
+    if run.status != "finished" or any(_broken(result) for result in run.results):
+        return EXIT_FAILED
+    if any(result.validity is Validity.INVALID for result in run.results):
+        return EXIT_INVALID
+    return EXIT_GOOD
+
+
+def _broken(result: TrialResult) -> bool:
+    return any(one.lost or one.corrupt for one in result.subscriptions)
+
+
+def _create(request: RunRequest, campaign: Campaign) -> store.DirectoryRun:
+    try:
+        text = request.campaign_path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{request.campaign_path} can't be read: {error.strerror}.") from error
+    data_root = Path(campaign.data_directory).expanduser() if campaign.data_directory else None
+    shown_path = str(request.campaign_path)
+    return store.create_run(request.runs_directory, campaign.name, text, shown_path, data_root)
+
+
+def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> TidegaugeError | KeyboardInterrupt | None:
+    """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen."""
+    progress = Progress(out)
+    agents: list[int] = []
+    try:
+        with announced_interruption(lambda: out.say(_stopping(agents))), progress.shown():
+            for note in clean_leftovers():
+                progress(Note(note))
+            run.environment(environment_facts(campaign, run.path, run.data_directory))
+            with LocalHost.open() as host:
+                agents.append(host.agent_pid)
+                execute(campaign, run, host, progress)
+    except TidegaugeError as error:
+        run.finish("failed", error.message)
+        return error
+    except KeyboardInterrupt as error:
+        run.finish("interrupted", "interrupted by the user")
+        return error
+    except Exception as error:
+        run.finish("failed", f"{type(error).__name__}: {error}")
+        return crashed(error, run.path)
+    return None
+
+
+def _stopping(agents: list[int]) -> str:
+    """What an interruption does now, with the number of processes below the agents."""
+    count = 0
+    for pid in agents:
+        try:
+            count += len(psutil.Process(pid).children(recursive=True))
+        except psutil.Error:
+            continue
+    what = "1 process" if count == 1 else f"{count} processes"
+    return f"Interrupted: stopping {what}; what was measured is kept. A second Ctrl-C ends them at once."
