@@ -86,8 +86,22 @@ def plan_campaign(campaign: Campaign) -> Plan:
 
 def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer) -> list[TrialResult]:
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""
-    bench = Bench(host, start_worker, drop_page_cache, observer)
+    bench = Bench(host, start_worker, _dropper(observer), observer)
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
+
+
+def _dropper(observer: Observer) -> Callable[[], None]:
+    """Drops the page cache before a trial; says once where that can't be done."""
+    told = False
+
+    def drop() -> None:
+        nonlocal told
+        outcome = drop_page_cache()
+        if not outcome.done and not told:
+            told = True
+            observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
+
+    return drop
 
 
 def carry_out(

@@ -1,0 +1,159 @@
+"""The warm-up rule on simulated warm-ups with known answers."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tidegauge.statistics.steady import (
+    SECONDS_MIN,
+    SecondPoint,
+    backlog_grows,
+    drifts,
+    trend,
+    unsteady_because,
+)
+
+LIMIT = 120
+
+
+def points(
+    seconds: int,
+    *,
+    rate: Callable[[int], float] = lambda _s: 1000.0,
+    p99: Callable[[int], float | None] = lambda _s: 5.0,
+    backlog: Callable[[int], float] = lambda _s: 10.0,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> list[SecondPoint]:
+    draw = random.Random(seed)
+
+    def noisy(value: float) -> float:
+        return max(0.0, value * (1 + noise * draw.gauss(0, 1)))
+
+    made = []
+    for second in range(seconds):
+        latency = p99(second)
+        made.append(
+            SecondPoint(
+                msgs_per_s=noisy(rate(second)),
+                p99_ms=None if latency is None else noisy(latency),
+                backlog=int(noisy(backlog(second))),
+            )
+        )
+    return made
+
+
+def steady_after(all_points: list[SecondPoint]) -> int | None:
+    """The first second at which the rule would end the warm-up."""
+    return next((n for n in range(1, len(all_points) + 1) if not unsteady_because(all_points[:n])), None)
+
+
+def test_constant_figures_are_steady_as_soon_as_there_are_enough() -> None:
+    assert steady_after(points(LIMIT)) == SECONDS_MIN + 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("noise", [0.05, 0.2])
+def test_noise_without_trend_becomes_steady_soon(seed: int, noise: float) -> None:
+    ended = steady_after(points(LIMIT, noise=noise, seed=seed))
+    assert ended is not None
+    assert ended <= 25
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_ramp_is_not_steady_until_it_ends(seed: int) -> None:
+    ended = steady_after(points(LIMIT, rate=lambda s: 100.0 * min(s + 1, 20), noise=0.02, seed=seed))
+    assert ended is not None
+    assert 18 <= ended <= 45
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_exponential_warm_up_of_latency_is_waited_for(seed: int) -> None:
+    ended = steady_after(points(LIMIT, p99=lambda s: 5 + 200 * math.exp(-s / 4), noise=0.05, seed=seed))
+    assert ended is not None
+    assert 14 <= ended <= 45
+
+
+def test_a_step_is_noticed_while_it_is_in_sight() -> None:
+    stepped = points(9, rate=lambda s: 500.0 if s < 5 else 1000.0)
+    assert "the rate is rising" in unsteady_because(stepped)
+    assert unsteady_because(points(20, rate=lambda s: 500.0 if s < 5 else 1000.0)) == ""
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_backlog_that_grows_is_never_steady(seed: int) -> None:
+    growing = points(LIMIT, backlog=lambda s: 100.0 * s, noise=0.02, seed=seed)
+    assert steady_after(growing) is None
+    assert "the backlog is rising" in unsteady_because(growing)
+
+
+def test_a_backlog_that_is_worked_off_is_not_steady_either() -> None:
+    assert "the backlog is falling" in unsteady_because(points(10, backlog=lambda s: 5000.0 - 500 * s))
+
+
+def test_a_system_that_ever_slows_down_is_never_steady() -> None:
+    slowing = points(LIMIT, rate=lambda s: 10_000 * 0.95**s)
+    assert steady_after(slowing) is None
+
+
+def test_a_single_pause_does_not_decide() -> None:
+    paused = points(20, p99=lambda s: 900.0 if s == 15 else 5.0)
+    assert unsteady_because(paused) == ""
+
+
+def test_a_significant_but_meaningless_drift_is_steady() -> None:
+    drifting = points(40, rate=lambda s: 1000 + 0.1 * s)
+    assert trend([p.msgs_per_s for p in drifting]).is_real
+    assert unsteady_because(drifting) == ""
+
+
+def test_nothing_acknowledged_is_not_steady() -> None:
+    assert unsteady_because(points(30, rate=lambda _s: 0.0, p99=lambda _s: None)) == "nothing was acknowledged"
+
+
+def test_too_few_seconds_are_not_steady() -> None:
+    assert "fewer than" in unsteady_because(points(SECONDS_MIN))
+
+
+def test_trend_of_a_line_is_its_slope() -> None:
+    found = trend([3.0 * n for n in range(10)])
+    assert found.slope_per_s == pytest.approx(3.0)
+    assert found.p_value < 0.001
+    assert trend([1.0, 2.0]).p_value == 1.0
+    assert trend([4.0] * 10).p_value == 1.0
+
+
+def test_trend_agrees_with_kendalls_tau() -> None:
+    from scipy.stats import kendalltau, theilslopes
+
+    draw = random.Random(3)
+    for _ in range(20):
+        values = [n * 0.3 + draw.gauss(0, 1) for n in range(25)]
+        found = trend(values)
+        assert found.slope_per_s == pytest.approx(float(theilslopes(values).slope))
+        reference = float(kendalltau(range(25), values, method="asymptotic").pvalue)
+        assert found.p_value == pytest.approx(reference, rel=0.35, abs=0.02)
+
+
+def test_the_false_alarm_rate_is_about_what_it_claims() -> None:
+    draw = random.Random(5)
+    alarms = sum(trend([draw.gauss(0, 1) for _ in range(12)]).is_real for _ in range(2000))
+    assert 0.05 < alarms / 2000 < 0.20
+
+
+def test_growth_of_the_backlog_over_the_window() -> None:
+    assert backlog_grows(points(20, backlog=lambda s: 50.0 * s))
+    assert not backlog_grows(points(20, backlog=lambda s: 5000 - 50.0 * s))
+    assert not backlog_grows(points(20, noise=0.3))
+    assert not backlog_grows(points(3, backlog=lambda s: 50.0 * s))
+
+
+def test_drift_over_the_window_is_put_in_words() -> None:
+    assert drifts(points(20, rate=lambda s: 1000.0 + 20 * s)).startswith("the rate was rising, by 3")
+    assert drifts(points(20, p99=lambda s: 40.0 - s)).startswith("the p99 was falling")
+    assert drifts(points(20, noise=0.05)) == ""
+    assert drifts(points(3, rate=lambda s: 1000.0 * s)) == ""

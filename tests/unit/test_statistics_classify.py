@@ -1,0 +1,155 @@
+"""Each validity rule: a trial that it lets pass, and one that it doesn't."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
+from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, Verdict, classify
+
+
+def latency(p50: float = 4.0, p99: float = 20.0, count: int = 100_000) -> Latency:
+    return Latency(count, p50, p50, p99 / 2, p99, p99 * 2, p99 * 3)
+
+
+def subscription(**changes: Any) -> SubscriptionResult:
+    clean = SubscriptionResult("sub-0", latency(), 1000, 0, 0, 0, 0, 0, 0, 0)
+    return replace(clean, **changes)
+
+
+GOOD = Evidence(
+    closed_loop=False,
+    offered_msgs_per_s=1000.0,
+    achieved_msgs_per_s=1000.0,
+    window_intended=100_000,
+    failed=0,
+    unresolved=0,
+    own_lag=latency(0.005, 0.5),
+    response=latency(),
+    subscriptions=(subscription(),),
+    unsteady="",
+    drain_end="drained",
+    cpu_wait_share=0.01,
+    gc_share=0.001,
+    backlog_grew=False,
+    drift="",
+)
+
+
+def judged(**changes: Any) -> Verdict:
+    return classify(replace(GOOD, **changes))
+
+
+def test_a_clean_trial_is_valid_and_says_nothing() -> None:
+    assert judged() == Verdict(OK, Validity.VALID, (), ())
+
+
+@pytest.mark.parametrize(
+    ("own_lag", "validity"),
+    [
+        (latency(0.005, 0.9), Validity.VALID),  # below the floor
+        (latency(0.005, 3.0), Validity.VALID),  # 15 % of p99
+        (latency(0.005, 5.0), Validity.DOUBTFUL),  # 25 %
+        (latency(0.005, 12.0), Validity.INVALID),  # 60 %
+        (latency(3.0, 3.0), Validity.INVALID),  # 75 % of p50
+        (latency(1.2, 3.0), Validity.DOUBTFUL),  # 30 % of p50
+    ],
+)
+def test_own_lag_is_held_against_the_response(own_lag: Latency, validity: Validity) -> None:
+    verdict = judged(own_lag=own_lag)
+    assert verdict.validity is validity
+    assert verdict.status == OK
+    assert (len(verdict.reasons) == 1) == (validity is not Validity.VALID)
+
+
+def test_the_reason_names_the_percentile_and_both_times() -> None:
+    assert "its own lag at p99 is 12 ms of a response of 20 ms" in judged(own_lag=latency(0.005, 12.0)).reasons[0]
+    assert "its own lag at p50 is 3 ms of a response of 4 ms" in judged(own_lag=latency(3.0, 3.0)).reasons[0]
+
+
+def test_the_same_lag_spoils_a_fast_system_and_not_a_slow_one() -> None:
+    lag = latency(0.005, 2.0)
+    assert judged(own_lag=lag, response=latency(1.0, 3.0)).validity is Validity.INVALID
+    assert judged(own_lag=lag, response=latency(10.0, 50.0)).validity is Validity.VALID
+
+
+def test_a_closed_loop_has_no_own_lag() -> None:
+    assert judged(closed_loop=True, offered_msgs_per_s=None, own_lag=latency(50, 50)).validity is Validity.VALID
+
+
+def test_without_enough_samples_own_lag_is_not_judged() -> None:
+    few = Latency(5, 1.0, None, None, None, None, 2.0)
+    assert judged(own_lag=few, response=few).validity is Validity.VALID
+
+
+def test_nothing_acknowledged_is_invalid() -> None:
+    verdict = judged(response=Latency(0, 0.0, None, None, None, None, 0.0))
+    assert verdict.validity is Validity.INVALID
+    assert verdict.reasons == ("no message of the measured window was acknowledged",)
+
+
+@pytest.mark.parametrize("changes", [{"lost": 1}, {"corrupt": 2}])
+def test_loss_and_damage_fail_the_check(changes: dict[str, int]) -> None:
+    verdict = judged(subscriptions=(subscription(), subscription(name="sub-1", **changes)))
+    assert verdict.status == FAILED_CHECK
+    assert verdict.validity is Validity.DOUBTFUL
+    assert "sub-1" in verdict.reasons[0]
+
+
+def test_loss_fails_the_check_of_a_closed_loop_too() -> None:
+    verdict = judged(closed_loop=True, offered_msgs_per_s=None, subscriptions=(subscription(lost=1),))
+    assert verdict.status == FAILED_CHECK
+
+
+def test_loss_known_when_consumers_went_idle_but_not_when_time_ran_out() -> None:
+    missing = (subscription(lost=9, backlog=9),)
+    assert judged(subscriptions=missing, drain_end="idle").status == FAILED_CHECK
+    cut_off = judged(subscriptions=missing, drain_end="limit")
+    assert cut_off.status == OK
+    assert cut_off.validity is Validity.DOUBTFUL
+    assert "9 messages behind" in cut_off.reasons[0]
+
+
+def test_messages_without_an_outcome() -> None:
+    assert judged(failed=99).validity is Validity.VALID
+    assert judged(failed=99).warnings == ("99 messages failed and 0 never had an outcome",)
+    many = judged(failed=60, unresolved=40)
+    assert many.validity is Validity.DOUBTFUL
+    assert many.warnings == ()
+
+
+def test_invalid_and_doubtful_reasons_are_all_kept() -> None:
+    verdict = judged(own_lag=latency(0.005, 15.0), subscriptions=(subscription(lost=1),))
+    assert verdict.validity is Validity.INVALID
+    assert verdict.status == FAILED_CHECK
+    assert len(verdict.reasons) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"achieved_msgs_per_s": 970.0}, "the system did not keep up: 970 of 1,000 msg/s (97%)"),
+        ({"unsteady": "the rate is rising"}, "the warm-up never became steady: the rate is rising"),
+        ({"backlog_grew": True}, "consumers fell ever further behind"),
+        ({"drift": "the p99 was rising, by 40%"}, "not steady while measured: the p99 was rising"),
+        ({"cpu_wait_share": 0.5}, "waited for a CPU"),
+        ({"gc_share": 0.08}, "8% of the window in garbage collection"),
+        ({"subscriptions": (subscription(duplicated=3),)}, "3 messages arrived more than once (sub-0)"),
+        ({"subscriptions": (subscription(reordered=3),)}, "3 messages arrived out of order (sub-0)"),
+        ({"subscriptions": (subscription(foreign=3),)}, "3 messages were not of this trial (sub-0)"),
+        ({"subscriptions": (subscription(negative_latency=3),)}, "the clock is in doubt"),
+    ],
+)
+def test_a_valid_trial_may_carry_warnings(changes: dict[str, Any], says: str) -> None:
+    verdict = judged(**changes)
+    assert verdict.validity is Validity.VALID
+    assert verdict.status == OK
+    assert len(verdict.warnings) == 1
+    assert says in verdict.warnings[0]
+
+
+def test_a_rate_within_two_percent_counts_as_achieved() -> None:
+    assert judged(achieved_msgs_per_s=985.0).warnings == ()
