@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -67,6 +68,53 @@ def test_controller_ended_by_a_signal(state: Path, tmp_path: Path, number: int) 
     running.send_signal(number)
     running.wait()
     assert_all_gone(agent, pids, tmp_path)
+
+
+TERMINAL_CONTROLLER = """
+import fcntl, sys, termios, time
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal on standard input is now ours: its Ctrl-C and its end reach us
+from pathlib import Path
+from fleet_samples import spec
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.signals import Interrupted, interruptible
+tmp = Path(sys.argv[1])
+(tmp / "data").mkdir()
+script = "trap 'echo INT >> signals' INT; trap 'echo HUP >> signals' HUP; trap 'echo TERM >> signals; exit' TERM"
+try:
+    with LocalHost.open() as host, interruptible():
+        host.track_directory(tmp / "data")
+        host.start(spec(tmp, script + "; echo $$ > main; while :; do sleep 0.05; done"))
+        while not (tmp / "main").exists():
+            time.sleep(0.02)
+        (tmp / "agent").write_text(str(host.agent_pid))
+        time.sleep(1000)
+except Interrupted as interruption:
+    (tmp / "how").write_text(str(interruption))
+"""
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGHUP"])
+def test_terminal(state: Path, tmp_path: Path, how: str) -> None:
+    """Ctrl-C typed, or the terminal closed: only the controller hears of it; its processes are asked to end once."""
+    master, slave = os.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-c", TERMINAL_CONTROLLER, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    agent, main = read_number(tmp_path / "agent"), read_number(tmp_path / "main")
+    if how == "SIGINT":
+        os.write(master, b"\x03")
+        running.wait(60)
+    os.close(master)
+    running.wait(60)
+    assert (tmp_path / "how").read_text() == how
+    assert (tmp_path / "signals").read_text() == "TERM\n"
+    assert_all_gone(agent, [main], tmp_path)
 
 
 def test_controller_that_hangs_loses_its_lease(state: Path, tmp_path: Path) -> None:
