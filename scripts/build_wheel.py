@@ -1,4 +1,4 @@
-"""Builds dist/tidegauge-*.whl with the worker's jars and the ready campaigns inside.
+"""Builds a wheel, dist/tidegauge-*.whl, with the worker's jars and the ready campaigns inside.
 
 The jars are staged below src/tidegauge/_worker only while the wheel is made, so that a checkout never runs stale ones.
 """
@@ -33,7 +33,8 @@ def unstage() -> None:
 
 
 def main() -> int:
-    """Build; returns the builder's exit code."""
+    """Build into the directory named (default: dist); returns the builder's exit code."""
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist"
     uv = shutil.which("uv", path=f"{ROOT / '.tools/uv/bin'}:{Path(sys.prefix) / 'bin'}") or shutil.which("uv")
     if uv is None:
         print("uv is missing: run `make build` first.", file=sys.stderr)
@@ -41,13 +42,11 @@ def main() -> int:
     unstage()
     try:
         stage()
-        code = subprocess.run(
-            [uv, "build", "--quiet", "--wheel", "--out-dir", ROOT / "dist", ROOT], check=False
-        ).returncode
+        code = subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", out, ROOT], check=False).returncode
     finally:
         unstage()
-    for wheel in sorted((ROOT / "dist").glob("*.whl")):
-        print(f"{wheel.relative_to(ROOT)}  {wheel.stat().st_size / 1e6:.0f} MB")
+    for wheel in sorted(out.glob("*.whl")):
+        print(f"{wheel}  {wheel.stat().st_size / 1e6:.0f} MB")
     return code
 
 

@@ -1,0 +1,98 @@
+"""Real servers and workers for tests: started for one test, ended with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.local import LocalHost
+from tidegauge.systems import registry
+from tidegauge.systems.api import Deployment, DeployRequest, LevelChoice
+from tidegauge.worker.api import LoadOrder, LoadWorker, TotalFigures
+from tidegauge.worker.launch import start_worker
+from tidegauge.workload.model import Workload
+
+SECOND_NS = 1_000_000_000
+
+
+@dataclass
+class Live:
+    """A running system with a worker in front of it."""
+
+    host: LocalHost
+    deployment: Deployment
+    worker: LoadWorker
+    order: LoadOrder
+
+
+@contextmanager
+def live_system(name: str, directory: Path, level: int, workload: Workload, msgs_per_s: float) -> Iterator[Live]:
+    """Start one node at its default version and a worker; nothing is prepared yet."""
+    system = registry.get(name)
+    choice = LevelChoice(level, "journal" if (name, level) == ("pulsar", 4) else "")
+    distribution = system.provision(system.default_version, lambda text: None)
+    logs = directory / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    with LocalHost.open() as host:
+        request = DeployRequest(distribution, 1, choice, directory / "data", logs, 512, 512)
+        deployment = system.deploy(request, host)
+        try:
+            worker = start_worker(host, system.driver, logs)
+            await_ready(deployment, worker, system.driver)
+            order = LoadOrder(
+                connection=deployment.connection,
+                driver=system.driver,
+                system=name,
+                topic_names=("known-answers",),
+                replication_factor=1,
+                topic_settings=system.topic_settings(choice),
+                acks=system.client_acks(choice, 1),
+                workload=workload,
+                msgs_per_s=msgs_per_s,
+                trial_id=4711,
+                seed=1,
+                own_lag_tolerance_ms=1.0,
+            )
+            yield Live(host, deployment, worker, order)
+            worker.close()
+        finally:
+            deployment.stop()
+
+
+def await_ready(deployment: Deployment, worker: LoadWorker, driver: str) -> None:
+    """Until a message goes there and back."""
+    deadline_s = time.monotonic() + 120
+    while True:
+        deployment.check_alive()
+        try:
+            worker.probe(driver, deployment.connection, 5.0)
+            return
+        except RunFailedError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.2)
+
+
+def sleep_until(mono_ns: int) -> None:
+    """Wait for an instant of the monotonic clock."""
+    time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
+
+
+def drained(worker: LoadWorker, seconds_max: float = 20.0) -> TotalFigures:
+    """Stop producing and wait until every subscription has everything."""
+    worker.stop_producers(10.0)
+    deadline_s = time.monotonic() + seconds_max
+    while True:
+        totals = worker.totals()
+        if all(sub.backlog == 0 for sub in totals.subscriptions) or time.monotonic() > deadline_s:
+            return totals
+        time.sleep(0.1)
+
+
+def with_trial_id(order: LoadOrder, trial_id: int) -> LoadOrder:
+    """The same order for another trial on another topic."""
+    return replace(order, trial_id=trial_id, topic_names=(f"known-answers-{trial_id}",))

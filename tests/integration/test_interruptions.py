@@ -1,0 +1,199 @@
+"""Whatever ends a run: nothing is left behind, what was measured stays, and the message says what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from command import KAFKA_CAMPAIGN, NULL_CAMPAIGN, Place, measuring, wait_for
+
+from tidegauge.distribution.cache import cache_directory
+
+pytestmark = pytest.mark.integration
+
+SECONDS_MAX = 90
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    for line in place.strays():
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+
+
+def worker_is_up(place: Place) -> bool:
+    return "worker" in place.held()
+
+
+def nothing_left(place: Place) -> None:
+    wait_for(lambda: not place.left_behind(), 60, f"removing {place.left_behind()}")
+
+
+def trial_record(place: Place) -> dict[str, object]:
+    (record,) = place.only_run().glob("trials/*/trial.json")
+    found: dict[str, object] = json.loads(record.read_text())
+    return found
+
+
+class TestSignals:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
+    @pytest.mark.parametrize("moment", [worker_is_up, measuring], ids=["while starting", "while measuring"])
+    def test_a_signal_stops_everything_and_keeps_what_was_measured(
+        self, place: Place, number: signal.Signals, moment: Callable[[Place], bool]
+    ) -> None:
+        process = place.start("run", str(place.write(NULL_CAMPAIGN)))
+        wait_for(lambda: moment(place), SECONDS_MAX, "the moment")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=SECONDS_MAX)
+        assert process.returncode == 130
+        assert "Interrupted" in err
+        assert "Traceback" not in err
+        nothing_left(place)
+        assert json.loads((place.only_run() / "run.json").read_text())["status"] == "interrupted"
+        shown = place.run("show", "last")
+        assert shown.returncode == 0
+        assert "interrupted" in shown.stdout
+
+    def test_ctrl_c_ends_a_real_server(self, place: Place) -> None:
+        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)), start_new_session=True)
+        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        assert any(name.startswith("kafka") for name in place.held())
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=SECONDS_MAX)
+        assert process.returncode == 130
+        nothing_left(place)
+
+    def test_a_second_ctrl_c_ends_at_once(self, place: Place) -> None:
+        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
+        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS_MAX)
+        assert process.returncode == 130
+        nothing_left(place)
+
+
+class TestKilled:
+    def test_kill_9_of_the_command_leaves_nothing_running_and_the_run_readable(self, place: Place) -> None:
+        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
+        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process.kill()
+        process.communicate()
+        nothing_left(place)
+        shown = place.run("show", "last")
+        assert shown.returncode == 0
+        assert "unfinished" in shown.stdout
+
+    def test_kill_9_of_command_and_agent_is_mended_by_the_next_start(self, place: Place) -> None:
+        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
+        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        (agent,) = place.agents()
+        process.send_signal(signal.SIGSTOP)
+        os.kill(agent["agent"]["pid"], signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        cleaned = place.run("clean")
+        assert cleaned.returncode == 0
+        nothing_left(place)
+        assert "Nothing was left behind" in place.run("clean").stdout
+
+    @pytest.mark.parametrize("victim", ["worker", "kafka"])
+    def test_kill_9_of_a_process_fails_the_trial_with_its_name_and_log(self, place: Place, victim: str) -> None:
+        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
+        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        (pid,) = [pid for name, pid in place.held().items() if name.startswith(victim)]
+        os.kill(pid, signal.SIGKILL)
+        out, err = process.communicate(timeout=SECONDS_MAX)
+        assert process.returncode == 1
+        text = (out + err).lower()
+        assert victim in text
+        assert "sigkill" in text or "killed" in text or "signal 9" in text
+        assert ".log" in text
+        assert "traceback" not in text
+        nothing_left(place)
+        assert trial_record(place)["status"] == "failed"
+        assert list(place.only_run().glob("trials/*/seconds.*")), "figures of the seconds before are kept"
+
+
+class TestSurroundings:
+    def test_a_port_that_is_taken_is_named(self, place: Place) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            listener = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0"
+            campaign = KAFKA_CAMPAIGN.replace("[kafka]", f'[{{name: kafka, settings: {{listeners: "{listener}"}}}}]')
+            done = place.run("run", str(place.write(campaign)))
+        assert done.returncode == 1
+        text = " ".join((done.stdout + done.stderr).split())
+        assert str(port) in text
+        assert "in use" in text.lower()
+        assert "Traceback" not in done.stderr
+        nothing_left(place)
+
+    def test_a_damaged_cache_is_noticed_and_fetched_again(self, place: Place) -> None:
+        place.run("run", str(place.write(NULL_CAMPAIGN.replace("[null]", "[kafka]"))), "--dry-run")
+        source = next((cache_directory() / "distributions").glob("kafka-*"))
+        place.cache = place.root / "cache"
+        copy = place.cache / "distributions" / source.name
+        shutil.copytree(source, copy)
+        jar = max(copy.rglob("*.jar"), key=lambda path: path.stat().st_size)
+        content = bytearray(jar.read_bytes())
+        content[len(content) // 2] ^= 1
+        jar.chmod(0o644)
+        jar.write_bytes(content)
+        done = place.run("run", str(place.write(KAFKA_CAMPAIGN)))
+        text = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode == 0, text
+        assert jar.name in text
+        assert "again" in text
+        assert (copy / jar.relative_to(copy)).read_bytes() != bytes(content)
+        nothing_left(place)
+
+    @pytest.mark.root
+    @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+    def test_a_full_disk_ends_the_run_with_a_message_and_keeps_what_there_is(self, place: Place) -> None:
+        place.runs.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", place.runs], check=True)
+        try:
+            campaign = KAFKA_CAMPAIGN.replace("200B", "64KiB").replace("rate: 1000", "rate: 500")
+            done = place.run("run", str(place.write(campaign)))
+            text = " ".join((done.stdout + done.stderr).split()).lower()
+            assert done.returncode in (1, 2)
+            assert "space" in text or "full" in text
+            assert "traceback" not in text
+            assert not place.strays()
+        finally:
+            subprocess.run(["umount", place.runs], check=True)
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"\xff\xfe\x00binary", "utf-8"),
+            (b"systems: [kafka\n", "campaign.yaml:"),
+            (b"name: x\nsystems: [kafak]\n", "kafka"),
+            (b"", "empty"),
+        ],
+        ids=["binary", "not yaml", "misspelt", "empty"],
+    )
+    def test_an_unreadable_campaign_is_a_user_error(self, place: Place, content: bytes, said: str) -> None:
+        path = place.root / "campaign.yaml"
+        path.write_bytes(content)
+        done = place.run("run", str(path))
+        assert done.returncode == 2
+        assert said in done.stderr.lower()
+        assert "Traceback" not in done.stderr
+        assert not place.runs.exists() or not list(place.runs.iterdir())
+
+    def test_a_campaign_that_is_not_there(self, place: Place) -> None:
+        done = place.run("run", "nowhere.yaml")
+        assert done.returncode == 2
+        assert "nowhere.yaml" in done.stderr
