@@ -1,0 +1,83 @@
+package io.tidegauge.worker.engine;
+
+import io.tidegauge.worker.engine.check.Subscription;
+import io.tidegauge.worker.engine.figures.SecondsLog;
+import io.tidegauge.worker.engine.load.LoadThreads;
+import java.util.concurrent.locks.LockSupport;
+
+/** Writes the log of seconds, reads the process's use at the window's edges, frees the memory of complete sequences. */
+final class Sampler implements Runnable {
+  private static final long SECOND_NS = 1_000_000_000L;
+  private static final long TICK_NS = 100_000_000L;
+
+  /** A last second shorter than this tells nothing. */
+  private static final long LAST_NS_MIN = 1_000_000L;
+
+  private final Setup setup;
+  private final LoadThreads threads;
+  private final SecondsLog log;
+  private final WindowUse use;
+  private final Thread thread = new Thread(this, "tg-sampler");
+  private volatile boolean stopping;
+
+  Sampler(Setup setup, LoadThreads threads, SecondsLog log, WindowUse use) {
+    this.setup = setup;
+    this.threads = threads;
+    this.log = log;
+    this.use = use;
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Writes what is left of the last second and ends. */
+  void stop() throws InterruptedException {
+    stopping = true;
+    LockSupport.unpark(thread);
+    thread.join(10_000);
+  }
+
+  void wake() {
+    LockSupport.unpark(thread);
+  }
+
+  @Override
+  public void run() {
+    try {
+      long from = setup.live.profile.startNs();
+      SecondReader reader = new SecondReader(setup, threads);
+      long second = 0;
+      while (!stopping) {
+        long end = from + SECOND_NS;
+        long now = awaitUntil(end);
+        if (now >= end) {
+          log.append(reader.read(second++, from, now));
+          from = end <= now - SECOND_NS ? now : end;
+          setup.subscriptions.forEach(Subscription::collapse);
+        }
+      }
+      long now = System.nanoTime();
+      if (now - from > LAST_NS_MIN) {
+        log.append(reader.read(second, from, now));
+      }
+    } catch (RuntimeException | Error e) {
+      setup.errors.add("engine", e);
+    } finally {
+      log.close();
+    }
+  }
+
+  private long awaitUntil(long end) {
+    long now = System.nanoTime();
+    while (now < end && !stopping) {
+      long wake = Math.min(Math.min(end, use.nextEdgeNs()), now + TICK_NS);
+      LockSupport.parkNanos(Math.max(1, wake - now));
+      now = System.nanoTime();
+      use.pass(now);
+      threads.tick();
+    }
+    return now;
+  }
+}

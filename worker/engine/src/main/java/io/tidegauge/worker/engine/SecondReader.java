@@ -1,0 +1,127 @@
+package io.tidegauge.worker.engine;
+
+import io.tidegauge.worker.engine.check.ReceiveRecorder;
+import io.tidegauge.worker.engine.check.Subscription;
+import io.tidegauge.worker.engine.figures.SecondFigures;
+import io.tidegauge.worker.engine.figures.SubscriptionSecond;
+import io.tidegauge.worker.engine.histogram.HistogramEncoder;
+import io.tidegauge.worker.engine.histogram.LatencyHistogram;
+import io.tidegauge.worker.engine.load.AckRecorder;
+import io.tidegauge.worker.engine.load.LoadRecorder;
+import io.tidegauge.worker.engine.load.LoadThreads;
+import io.tidegauge.worker.engine.load.Producer;
+import io.tidegauge.worker.engine.os.ProcessUse;
+import io.tidegauge.worker.engine.schedule.RateProfile;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Makes the figures of one second after the other as differences of what only grows. Used by the sampler's thread only. */
+final class SecondReader {
+  private final Setup setup;
+  private final LoadThreads threads;
+  private final HistogramEncoder encoder = new HistogramEncoder();
+  private final Map<String, Long> past = new HashMap<>();
+  private final Map<String, HistogramEncoder.PastCounts> pastCounts = new HashMap<>();
+
+  SecondReader(Setup setup, LoadThreads threads) {
+    this.setup = setup;
+    this.threads = threads;
+    sinceLast("cpu", ProcessUse.cpuNs());
+    sinceLast("gc", ProcessUse.gcPauseNs());
+  }
+
+  SecondFigures read(long second, long fromNs, long untilNs) {
+    List<SubscriptionSecond> subscriptions = subscriptions();
+    long failed = setup.acks.sum(AckRecorder.FAILED);
+    long acked = setup.acks.sum(AckRecorder.ACKED);
+    long sent = threads.sum(LoadRecorder.SENT);
+    List<LatencyHistogram> response = new ArrayList<>();
+    List<LatencyHistogram> service = new ArrayList<>();
+    for (AckRecorder r : setup.acks.all()) {
+      r.response().addAll(response);
+      r.service().addAll(service);
+    }
+    List<LatencyHistogram> delay = new ArrayList<>();
+    long ownLagNsMax = 0;
+    for (LoadRecorder r : threads.recorders()) {
+      r.delay().addAll(delay);
+      ownLagNsMax = Math.max(ownLagNsMax, r.ownLagNsMax(second));
+    }
+    return new SecondFigures(
+        second,
+        fromNs,
+        untilNs,
+        scheduledMsgsPerS(fromNs, untilNs),
+        sinceLast("sent", sent),
+        sinceLast("acked", acked),
+        sinceLast("failed", failed),
+        sinceLast("bytes", setup.acks.sum(AckRecorder.ACKED_BYTES)),
+        Math.max(0, sent - acked - failed),
+        sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)),
+        ownLagNsMax,
+        encodeSinceLast("response", response),
+        encodeSinceLast("service", service),
+        encodeSinceLast("delay", delay),
+        subscriptions,
+        sinceLast("cpu", ProcessUse.cpuNs()),
+        sinceLast("gc", ProcessUse.gcPauseNs()),
+        ProcessUse.heapUsedBytes());
+  }
+
+  private double scheduledMsgsPerS(long fromNs, long untilNs) {
+    RateProfile profile = setup.live.profile;
+    if (setup.plan.arrival() == Arrival.CLOSED_LOOP || untilNs <= fromNs) {
+      return 0;
+    }
+    long end = Math.min(untilNs, Math.max(fromNs, setup.live.stopAtNs));
+    return (profile.unitsAt(end) - profile.unitsAt(fromNs)) * 1e9 / (untilNs - fromNs);
+  }
+
+  private List<SubscriptionSecond> subscriptions() {
+    List<SubscriptionSecond> all = new ArrayList<>();
+    for (Subscription s : setup.subscriptions) {
+      String n = s.name();
+      List<LatencyHistogram> endToEnd = new ArrayList<>();
+      for (ReceiveRecorder r : s.recorders()) {
+        r.endToEnd().addAll(endToEnd);
+      }
+      long unique = s.sum(ReceiveRecorder.UNIQUE);
+      all.add(
+          new SubscriptionSecond(
+              n,
+              sinceLast(n + " received", s.sum(ReceiveRecorder.RECEIVED)),
+              sinceLast(n + " bytes", s.sum(ReceiveRecorder.RECEIVED_BYTES)),
+              backlog(s, unique),
+              sinceLast(n + " duplicated", s.sum(ReceiveRecorder.DUPLICATED)),
+              sinceLast(n + " reordered", s.sum(ReceiveRecorder.REORDERED)),
+              sinceLast(n + " corrupt", s.sum(ReceiveRecorder.CORRUPT)),
+              encodeSinceLast(n, endToEnd)));
+    }
+    return all;
+  }
+
+  /** Acknowledged and not received. What was received without an acknowledgement must not hide what is still to come. */
+  private long backlog(Subscription s, long unique) {
+    long receivedAlthoughFailed = 0;
+    for (Producer p : setup.producers) {
+      if (p.hasFailed()) {
+        receivedAlthoughFailed += p.failed().countCommon(s.received(p.index()));
+      }
+    }
+    long unattributed = s.sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
+    long acked = setup.acks.sum(AckRecorder.ACKED);
+    return Math.max(0, acked - (unique - receivedAlthoughFailed) - unattributed);
+  }
+
+  private long sinceLast(String counter, long value) {
+    Long before = past.put(counter, value);
+    return before == null ? value : Math.max(0, value - before);
+  }
+
+  private byte[] encodeSinceLast(String name, List<LatencyHistogram> sources) {
+    return encoder.encodeSince(
+        sources, pastCounts.computeIfAbsent(name, n -> new HistogramEncoder.PastCounts()));
+  }
+}

@@ -1,0 +1,139 @@
+package io.tidegauge.worker.engine;
+
+import io.tidegauge.worker.engine.check.Losses;
+import io.tidegauge.worker.engine.check.ReceiveRecorder;
+import io.tidegauge.worker.engine.check.SequenceSet;
+import io.tidegauge.worker.engine.check.Subscription;
+import io.tidegauge.worker.engine.figures.SubscriptionTotals;
+import io.tidegauge.worker.engine.figures.TotalFigures;
+import io.tidegauge.worker.engine.figures.Window;
+import io.tidegauge.worker.engine.figures.WindowFigures;
+import io.tidegauge.worker.engine.histogram.HistogramEncoder;
+import io.tidegauge.worker.engine.histogram.LatencyHistogram;
+import io.tidegauge.worker.engine.load.AckRecorder;
+import io.tidegauge.worker.engine.load.LoadRecorder;
+import io.tidegauge.worker.engine.load.LoadThreads;
+import io.tidegauge.worker.engine.load.Producer;
+import io.tidegauge.worker.engine.os.ProcessUse;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Adds up everything known about a trial. Only reads: any number of them may be used at any time. */
+final class TotalsReader {
+  private static final int EXAMPLES_MAX = 10;
+
+  private final Setup setup;
+  private final LoadThreads threads;
+  private final WindowUse use;
+  private final HistogramEncoder encoder = new HistogramEncoder();
+
+  TotalsReader(Setup setup, LoadThreads threads, WindowUse use) {
+    this.setup = setup;
+    this.threads = threads;
+    this.use = use;
+  }
+
+  TotalFigures read(long seconds, long cpuNsBefore, long gcPauseNsBefore) {
+    Window window = setup.live.window;
+    long failed = setup.acks.sum(AckRecorder.FAILED);
+    long acked = setup.acks.sum(AckRecorder.ACKED);
+    long sent = threads.sum(LoadRecorder.SENT);
+    return new TotalFigures(
+        sent,
+        acked,
+        failed,
+        Math.max(0, sent - acked - failed),
+        window(window),
+        subscriptions(window),
+        setup.errors.all(),
+        ProcessUse.cpuNs() - cpuNsBefore,
+        ProcessUse.gcPauseNs() - gcPauseNsBefore,
+        ProcessUse.residentBytes(),
+        seconds);
+  }
+
+  private WindowFigures window(Window window) {
+    int epoch = window.epoch();
+    List<LatencyHistogram> response = new ArrayList<>();
+    List<LatencyHistogram> service = new ArrayList<>();
+    for (AckRecorder r : setup.acks.all()) {
+      r.response().addInside(epoch, response);
+      r.service().addInside(epoch, service);
+    }
+    List<LatencyHistogram> delay = new ArrayList<>();
+    List<LatencyHistogram> ownLag = new ArrayList<>();
+    for (LoadRecorder r : threads.recorders()) {
+      r.delay().addInside(epoch, delay);
+      r.ownLag().addInside(epoch, ownLag);
+    }
+    WindowUse.Reading used = use.used();
+    return new WindowFigures(
+        window.isSet() ? window.fromNs() : 0,
+        window.isSet() && window.untilNs() != Long.MAX_VALUE ? window.untilNs() : 0,
+        threads.sum(LoadRecorder.WINDOW_INTENDED, epoch),
+        setup.acks.sum(AckRecorder.WINDOW_ACKED, epoch),
+        setup.acks.sum(AckRecorder.WINDOW_FAILED, epoch),
+        setup.acks.sum(AckRecorder.WINDOW_ACKED_BYTES, epoch),
+        encoder.encode(response),
+        encoder.encode(service),
+        encoder.encode(delay),
+        encoder.encode(ownLag),
+        threads.sum(LoadRecorder.WINDOW_OWN_LAG_OVER, epoch),
+        threads.sum(LoadRecorder.WINDOW_BLOCKED_NS, epoch),
+        setup.acks.sum(AckRecorder.WINDOW_ACKED_WITHIN, epoch),
+        used.cpuNs(),
+        used.gcPauseNs(),
+        used.cpuWaitNs());
+  }
+
+  private List<SubscriptionTotals> subscriptions(Window window) {
+    List<SequenceSet> unknown = new ArrayList<>();
+    long[] sent = new long[setup.producers.size()];
+    for (Producer p : setup.producers) {
+      // First how many, then which of them have no outcome: one sent in between must not look acknowledged.
+      sent[p.index()] = p.sentCount();
+      unknown.add(p.unknown());
+    }
+    List<SubscriptionTotals> all = new ArrayList<>();
+    for (Subscription s : setup.subscriptions) {
+      all.add(subscription(s, window, sent, unknown));
+    }
+    return all;
+  }
+
+  private SubscriptionTotals subscription(
+      Subscription s, Window window, long[] sent, List<SequenceSet> unknown) {
+    long missing = 0;
+    List<String> examples = new ArrayList<>();
+    for (int p = 0; p < sent.length; p++) {
+      Losses losses =
+          Losses.find(sent[p], s.received(p), unknown.get(p), EXAMPLES_MAX - examples.size());
+      missing += losses.count();
+      for (long sequence : losses.examples()) {
+        examples.add("producer " + p + " sequence " + sequence);
+      }
+    }
+    long unattributed = s.sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
+    // A message with a damaged header arrived, we only can't say which one it was.
+    long lost = Math.max(0, missing - unattributed);
+    List<LatencyHistogram> endToEnd = new ArrayList<>();
+    for (ReceiveRecorder r : s.recorders()) {
+      r.endToEnd().addInside(window.epoch(), endToEnd);
+    }
+    return new SubscriptionTotals(
+        s.name(),
+        s.sum(ReceiveRecorder.RECEIVED),
+        s.sum(ReceiveRecorder.UNIQUE),
+        lost,
+        lost,
+        s.sum(ReceiveRecorder.DUPLICATED),
+        s.sum(ReceiveRecorder.REORDERED),
+        s.sum(ReceiveRecorder.CORRUPT),
+        unattributed,
+        s.sum(ReceiveRecorder.FOREIGN),
+        s.sum(ReceiveRecorder.NEGATIVE_LATENCY),
+        encoder.encode(endToEnd),
+        s.windowReceived(window.epoch()),
+        lost == 0 ? List.of() : examples);
+  }
+}

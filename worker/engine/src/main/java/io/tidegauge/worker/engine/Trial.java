@@ -1,0 +1,227 @@
+package io.tidegauge.worker.engine;
+
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.figures.SecondsLog;
+import io.tidegauge.worker.engine.figures.TotalFigures;
+import io.tidegauge.worker.engine.figures.Window;
+import io.tidegauge.worker.engine.load.AckRecorder;
+import io.tidegauge.worker.engine.load.LoadRecorder;
+import io.tidegauge.worker.engine.load.LoadThreads;
+import io.tidegauge.worker.engine.load.Producer;
+import io.tidegauge.worker.engine.os.ProcessUse;
+import io.tidegauge.worker.engine.schedule.Arrivals;
+import io.tidegauge.worker.engine.schedule.PoissonArrivals;
+import io.tidegauge.worker.engine.schedule.RateProfile;
+import io.tidegauge.worker.engine.schedule.Schedule;
+import io.tidegauge.worker.engine.schedule.UniformArrivals;
+import java.util.List;
+
+/**
+ * One measurement on one system: from its topics and clients to its final figures. Every method may be called from any thread;
+ * {@link #totals} and {@link #seconds} change nothing.
+ *
+ * <p>Methods throw {@link IllegalStateException} with the reason when they come at the wrong time.
+ */
+public final class Trial {
+  private static final long END_MS_MAX = 2_000;
+
+  private final Setup setup;
+  private final LoadThreads threads;
+  private final SecondsLog log = new SecondsLog(SecondsLog.BYTES_MAX);
+  private final WindowUse use;
+  private final Sampler sampler;
+  private final long cpuNsBefore = ProcessUse.cpuNs();
+  private final long gcPauseNsBefore = ProcessUse.gcPauseNs();
+  private double msgsPerS;
+  private boolean stopped;
+  private volatile boolean finished;
+  private TotalFigures finalTotals;
+
+  private Trial(Setup setup) {
+    this.setup = setup;
+    this.msgsPerS = setup.plan.arrival() == Arrival.CLOSED_LOOP ? 0 : setup.plan.msgsPerS();
+    Producer.Context context =
+        new Producer.Context(
+            setup.plan.trialId(), setup.pool, setup.live, setup.acks, setup.errors);
+    this.threads =
+        new LoadThreads(
+            setup.producers, context, setup.ownValues(), setup.plan.ownLagToleranceNs());
+    this.use = new WindowUse(threads::cpuWaitNs);
+    this.sampler = new Sampler(setup, threads, log, use);
+  }
+
+  /**
+   * Creates topics, consumers and producers. Consumers begin to read; nothing is sent yet.
+   *
+   * @param driver stays open after the trial; the caller closes it
+   */
+  public static Trial prepare(TrialPlan plan, Driver driver) throws DriverException {
+    return new Trial(Setup.create(plan, driver));
+  }
+
+  /** What the clients were really given. */
+  public List<EffectiveSetting> clientSettings() {
+    return setup.settings(loadThreads());
+  }
+
+  public int loadThreads() {
+    return LoadThreads.countFor(setup.producers.size());
+  }
+
+  /** Schedules begin at the given instant, or now if it has passed. Returns the first instant. */
+  public synchronized long start(long atMonoNs) {
+    require(!finished, "the trial is finished");
+    require(setup.live.profile == null, "the trial has been started before");
+    long at = Math.max(atMonoNs, System.nanoTime());
+    RateProfile profile = RateProfile.startingAt(at, msgsPerS);
+    int count = setup.producers.size();
+    for (Producer p : setup.producers) {
+      if (setup.plan.arrival() != Arrival.CLOSED_LOOP) {
+        p.follow(new Schedule(arrivals(p.index(), count), profile));
+      }
+    }
+    setup.live.profile = profile;
+    threads.start();
+    sampler.start();
+    return at;
+  }
+
+  private Arrivals arrivals(int producer, int count) {
+    return setup.plan.arrival() == Arrival.POISSON
+        ? new PoissonArrivals(setup.plan.seed(), producer, count)
+        : new UniformArrivals(producer, count);
+  }
+
+  /** A new total rate from an instant on, or from now if it has passed. */
+  public synchronized void setRate(double newMsgsPerS, long atMonoNs) {
+    require(!finished, "the trial is finished");
+    require(setup.plan.arrival() != Arrival.CLOSED_LOOP, "a closed loop has no rate");
+    RateProfile profile = setup.live.profile;
+    if (profile == null) {
+      msgsPerS = newMsgsPerS;
+      return;
+    }
+    setup.live.profile = profile.withRate(Math.max(atMonoNs, System.nanoTime()), newMsgsPerS);
+    threads.wake();
+  }
+
+  /**
+   * Sets the measured window by intended time; {@code until} 0 = open. Messages are put inside or outside when they are sent
+   * and answered, so a window can't begin, nor its end be moved back, before what has happened already.
+   */
+  public synchronized void setWindow(long fromMonoNs, long untilMonoNs) {
+    Window window = setup.live.window.next(fromMonoNs, untilMonoNs);
+    use.set(window, System.nanoTime());
+    setup.live.window = window;
+    sampler.wake();
+  }
+
+  /** Stops delivery to the named subscriptions; none named = all. */
+  public synchronized void pauseConsumers(List<String> subscriptions) {
+    consumersOf(subscriptions).forEach(MessageConsumer::pause);
+  }
+
+  public synchronized void resumeConsumers(List<String> subscriptions) {
+    consumersOf(subscriptions).forEach(MessageConsumer::resume);
+  }
+
+  private List<MessageConsumer> consumersOf(List<String> names) {
+    require(!finished, "the trial is finished");
+    List<String> known = setup.subscriptions.stream().map(s -> s.name()).toList();
+    for (String name : names) {
+      require(known.contains(name), "no such subscription: " + name + " (there is " + known + ")");
+    }
+    return java.util.stream.IntStream.range(0, known.size())
+        .filter(i -> names.isEmpty() || names.contains(known.get(i)))
+        .mapToObj(setup.consumers::get)
+        .flatMap(List::stream)
+        .toList();
+  }
+
+  /** The figures of each second, the same for every observer. */
+  public SecondsLog seconds() {
+    return log;
+  }
+
+  /**
+   * No message is intended from now on. What is owed may still be sent, and what is in flight may still be answered, until the
+   * grace period ends. Returns how many messages then have no outcome.
+   */
+  public synchronized long stopProducers(long graceMs) throws InterruptedException {
+    if (!stopped && setup.live.profile != null) {
+      stopped = true;
+      long now = System.nanoTime();
+      setup.live.stopAtNs = now;
+      long deadline = now + graceMs * 1_000_000;
+      threads.wake();
+      while (!threads.haveEnded() && System.nanoTime() < deadline) {
+        Thread.sleep(1);
+      }
+      abortLoad();
+      setup.clients.forEach(MessageProducer::flush);
+      while (unresolved() > 0 && System.nanoTime() < deadline) {
+        Thread.sleep(1);
+      }
+    }
+    return unresolved();
+  }
+
+  private void abortLoad() throws InterruptedException {
+    setup.live.aborted = true;
+    threads.wake();
+    threads.join(END_MS_MAX);
+  }
+
+  private long unresolved() {
+    long done = setup.acks.sum(AckRecorder.FAILED) + setup.acks.sum(AckRecorder.ACKED);
+    return Math.max(0, threads.sum(LoadRecorder.SENT) - done);
+  }
+
+  /** Totals so far; those at the end once the trial is finished. */
+  public TotalFigures totals() {
+    synchronized (log) {
+      if (finalTotals != null) {
+        return finalTotals;
+      }
+    }
+    return readTotals();
+  }
+
+  private TotalFigures readTotals() {
+    return new TotalsReader(setup, threads, use).read(log.count(), cpuNsBefore, gcPauseNsBefore);
+  }
+
+  /** Ends the load, closes the clients and, if asked, deletes the topics. The figures stay readable. */
+  public synchronized void finish(boolean deleteTopics)
+      throws DriverException, InterruptedException {
+    if (finished) {
+      return;
+    }
+    finished = true;
+    if (setup.live.profile != null) {
+      setup.live.stopAtNs = Math.min(setup.live.stopAtNs, System.nanoTime());
+      abortLoad();
+      sampler.stop();
+    }
+    log.close();
+    TotalFigures totals = readTotals();
+    synchronized (log) {
+      finalTotals = totals;
+    }
+    setup.close();
+    if (deleteTopics) {
+      setup.driver.deleteTopics(setup.plan.topics().stream().map(TopicSpec::name).toList());
+    }
+  }
+
+  private static void require(boolean good, String message) {
+    if (!good) {
+      throw new IllegalStateException(message);
+    }
+  }
+}

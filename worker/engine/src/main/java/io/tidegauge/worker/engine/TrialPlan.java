@@ -1,0 +1,74 @@
+package io.tidegauge.worker.engine;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.load.Keys;
+import io.tidegauge.worker.engine.message.MessageHeader;
+import java.util.List;
+
+/**
+ * What a trial is to do. Producers and consumers are counted per topic and per subscription of a topic.
+ *
+ * @param msgsPerS total over all producers; ignored by a closed loop
+ * @param ownLagToleranceNs own lag above this is counted
+ */
+public record TrialPlan(
+    long trialId,
+    long seed,
+    List<TopicSpec> topics,
+    int producersPerTopic,
+    int subscriptionsPerTopic,
+    int consumersPerSubscription,
+    Payload payload,
+    Keys.Choice keys,
+    int distinctKeys,
+    Arrival arrival,
+    double msgsPerS,
+    ClientOptions client,
+    long ownLagToleranceNs,
+    boolean consumersStartPaused) {
+
+  /** Largest message, header included. */
+  public static final int MESSAGE_BYTES_MAX = 1 << 20;
+
+  /**
+   * Message values.
+   *
+   * @param messageBytes whole value with header
+   * @param randomShare share of random bytes in the body, 0 to 1
+   * @param file cut the bodies from this file instead, if not empty
+   * @param poolBodies different bodies
+   */
+  public record Payload(int messageBytes, double randomShare, String file, int poolBodies) {}
+
+  /** Throws {@link IllegalArgumentException} with the reason if the plan makes no sense. */
+  public TrialPlan {
+    topics = List.copyOf(topics);
+    require(!topics.isEmpty(), "a trial needs at least one topic");
+    require(
+        topics.stream().allMatch(t -> t.partitions() > 0), "a topic needs at least one partition");
+    require(producersPerTopic >= 0, "producers_per_topic must be 0 or more");
+    require(subscriptionsPerTopic >= 0, "subscriptions_per_topic must be 0 or more");
+    require(
+        consumersPerSubscription >= (subscriptionsPerTopic > 0 ? 1 : 0),
+        "a subscription needs at least one consumer");
+    int bytes = payload.messageBytes();
+    require(
+        bytes >= MessageHeader.BYTES && bytes <= MESSAGE_BYTES_MAX,
+        "message_bytes must be " + MessageHeader.BYTES + " to " + MESSAGE_BYTES_MAX + ": " + bytes);
+    require(client.inFlightMessagesMax() > 0, "in_flight_messages_max must be at least 1");
+    require(
+        arrival == Arrival.CLOSED_LOOP || (msgsPerS >= 0 && !Double.isInfinite(msgsPerS)),
+        "msgs_per_s must be 0 or more");
+  }
+
+  public int producers() {
+    return topics.size() * producersPerTopic;
+  }
+
+  private static void require(boolean good, String message) {
+    if (!good) {
+      throw new IllegalArgumentException(message);
+    }
+  }
+}

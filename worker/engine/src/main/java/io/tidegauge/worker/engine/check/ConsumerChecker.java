@@ -1,0 +1,152 @@
+package io.tidegauge.worker.engine.check;
+
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.figures.Window;
+import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.message.PayloadPool;
+import java.util.function.Supplier;
+import java.util.zip.CRC32C;
+
+/**
+ * Checks every message that one consumer receives: that it is ours and intact, that it is new, that it is in order. One thread
+ * at a time.
+ *
+ * <p>A damaged body counts as corrupt and its sequence as received. A damaged header counts as corrupt and unattributed, since
+ * producer and sequence can't be trusted. A message is reordered if it is new and a later one of the same producer was
+ * received from the same partition before it.
+ */
+public final class ConsumerChecker implements MessageSink {
+  private static final long SEQUENCE_MAX = 1L << 46;
+
+  private final Subscription subscription;
+  private final ReceiveRecorder recorder = new ReceiveRecorder();
+  private final Supplier<Window> window;
+  private final ErrorLog errors;
+  private final PayloadPool pool;
+  private final long trialId;
+  private final int producersFrom;
+  private final int partitions;
+  private final SequenceSet.Cursor[] cursors;
+  private final long[][] highest;
+  private final CRC32C crc = new CRC32C();
+
+  /**
+   * @param producersFrom number of the first producer of the consumer's topic
+   * @param producers producers of that topic
+   */
+  public ConsumerChecker(
+      Subscription subscription,
+      CheckContext context,
+      int producersFrom,
+      int producers,
+      int partitions) {
+    this.subscription = subscription;
+    this.window = context.window();
+    this.errors = context.errors();
+    this.pool = context.pool();
+    this.trialId = context.trialId();
+    this.producersFrom = producersFrom;
+    this.partitions = partitions;
+    this.cursors = new SequenceSet.Cursor[producers];
+    this.highest = new long[producers][];
+    subscription.add(recorder);
+  }
+
+  @Override
+  public void received(
+      int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs) {
+    recorder.arrived(length);
+    if (!isHeaderGood(array, offset, length)) {
+      return;
+    }
+    int producer = MessageHeader.producer(array, offset) - producersFrom;
+    long sequence = MessageHeader.sequence(array, offset);
+    if (MessageHeader.trialId(array, offset) != trialId
+        || producer < 0
+        || producer >= cursors.length
+        || sequence < 0
+        || sequence >= SEQUENCE_MAX) {
+      recorder.count(ReceiveRecorder.FOREIGN);
+      return;
+    }
+    if (!isBodyGood(array, offset, length)) {
+      recorder.count(ReceiveRecorder.CORRUPT);
+    }
+    if (cursor(producer).add(sequence)) {
+      recorder.unique(window.get(), MessageHeader.intendedNs(array, offset), receivedMonoNs);
+      checkOrder(producer, partition, sequence);
+    } else {
+      recorder.count(ReceiveRecorder.DUPLICATED);
+    }
+  }
+
+  private boolean isHeaderGood(byte[] array, int offset, int length) {
+    boolean whole = length >= MessageHeader.BYTES;
+    boolean ours = length >= 4 && MessageHeader.magic(array, offset) == MessageHeader.MAGIC;
+    boolean intact =
+        whole
+            && MessageHeader.headerCrc(array, offset)
+                == MessageHeader.checksum(array, offset, crc);
+    if (ours && intact) {
+      return true;
+    }
+    if (intact) {
+      // Only the magic number is damaged.
+      recorder.count(ReceiveRecorder.CORRUPT);
+      return true;
+    }
+    if (ours) {
+      recorder.count(ReceiveRecorder.CORRUPT);
+      recorder.count(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
+    } else {
+      recorder.count(ReceiveRecorder.FOREIGN);
+    }
+    return false;
+  }
+
+  private boolean isBodyGood(byte[] array, int offset, int length) {
+    if (MessageHeader.totalLength(array, offset) != length) {
+      return false;
+    }
+    int bodyCrc = MessageHeader.bodyCrc(array, offset);
+    if (pool.matches(MessageHeader.bodyIndex(array, offset), bodyCrc, array, offset, length)) {
+      return true;
+    }
+    crc.reset();
+    crc.update(array, offset + MessageHeader.BYTES, length - MessageHeader.BYTES);
+    return (int) crc.getValue() == bodyCrc;
+  }
+
+  private SequenceSet.Cursor cursor(int producer) {
+    SequenceSet.Cursor cursor = cursors[producer];
+    if (cursor == null) {
+      cursor = subscription.received(producersFrom + producer).cursor();
+      cursors[producer] = cursor;
+    }
+    return cursor;
+  }
+
+  private void checkOrder(int producer, int partition, long sequence) {
+    long[] row = highest[producer];
+    if (row == null) {
+      row = new long[partitions];
+      java.util.Arrays.fill(row, -1);
+      highest[producer] = row;
+    }
+    if (sequence < row[partition]) {
+      recorder.count(ReceiveRecorder.REORDERED);
+    } else {
+      row[partition] = sequence;
+    }
+  }
+
+  @Override
+  public void error(Throwable cause) {
+    errors.add("receive", cause);
+  }
+
+  public ReceiveRecorder recorder() {
+    return recorder;
+  }
+}

@@ -1,0 +1,65 @@
+package io.tidegauge.worker.engine.check;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** One subscription over all topics: what its consumers received, together. */
+public final class Subscription {
+  private final String name;
+  private final SequenceSet[] received;
+  private final List<ReceiveRecorder> recorders = new CopyOnWriteArrayList<>();
+
+  /**
+   * @param producers producers of all topics
+   * @param shared whether several consumers may receive the messages of one producer
+   */
+  public Subscription(String name, int producers, boolean shared) {
+    this.name = name;
+    this.received = new SequenceSet[producers];
+    for (int i = 0; i < producers; i++) {
+      received[i] = new SequenceSet(shared);
+    }
+  }
+
+  public String name() {
+    return name;
+  }
+
+  void add(ReceiveRecorder recorder) {
+    recorders.add(recorder);
+  }
+
+  /** Sequences of this producer that any consumer received. */
+  public SequenceSet received(int producer) {
+    return received[producer];
+  }
+
+  public List<ReceiveRecorder> recorders() {
+    return recorders;
+  }
+
+  /** Sum of a counter over the consumers. */
+  public long sum(int counter) {
+    long n = 0;
+    for (ReceiveRecorder r : recorders) {
+      n += r.get(counter);
+    }
+    return n;
+  }
+
+  /** Sum of {@link ReceiveRecorder#WINDOW_RECEIVED} over the consumers that know the window. */
+  public long windowReceived(int epoch) {
+    long n = 0;
+    for (ReceiveRecorder r : recorders) {
+      n += r.hasEpoch(epoch) ? r.get(ReceiveRecorder.WINDOW_RECEIVED) : 0;
+    }
+    return n;
+  }
+
+  /** Frees the memory of what is complete. */
+  public void collapse() {
+    for (SequenceSet set : received) {
+      set.collapse();
+    }
+  }
+}

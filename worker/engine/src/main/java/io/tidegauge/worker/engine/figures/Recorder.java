@@ -1,0 +1,30 @@
+package io.tidegauge.worker.engine.figures;
+
+/**
+ * Base of what one thread records. The thread looks at the trial's window before each message; when a window with another
+ * beginning has been set, it starts the window's figures anew. Readers use the window's figures only if the epoch agrees.
+ */
+public abstract class Recorder {
+  private Window window = Window.NONE;
+  private volatile int epoch;
+
+  /** By the owner only. */
+  protected final Window adopt(Window latest) {
+    if (latest != window) {
+      if (latest.epoch() != epoch) {
+        beginWindow(latest.epoch());
+        epoch = latest.epoch();
+      }
+      window = latest;
+    }
+    return latest;
+  }
+
+  /** Forget the window's counters and histograms. */
+  protected abstract void beginWindow(int newEpoch);
+
+  /** Whether the figures of the window are those of this epoch. */
+  public final boolean hasEpoch(int wanted) {
+    return epoch == wanted;
+  }
+}

@@ -1,0 +1,20 @@
+package io.tidegauge.worker.engine.figures;
+
+import java.util.List;
+
+/** One subscription over the whole trial; {@code endToEnd} and {@code windowReceived} over the measured window. */
+public record SubscriptionTotals(
+    String name,
+    long received,
+    long unique,
+    long backlog,
+    long lost,
+    long duplicated,
+    long reordered,
+    long corrupt,
+    long corruptUnattributed,
+    long foreign,
+    long negativeLatency,
+    byte[] endToEnd,
+    long windowReceived,
+    List<String> lostExamples) {}

@@ -1,0 +1,41 @@
+package io.tidegauge.worker.engine.load;
+
+import java.util.Collection;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The recorder of each thread that tells outcomes, found without a lock. */
+public final class AckRecorders {
+  private final ConcurrentHashMap<Thread, AckRecorder> byThread = new ConcurrentHashMap<>();
+
+  AckRecorder ofCurrentThread() {
+    Thread thread = Thread.currentThread();
+    AckRecorder recorder = byThread.get(thread);
+    if (recorder == null) {
+      recorder = new AckRecorder();
+      byThread.put(thread, recorder);
+    }
+    return recorder;
+  }
+
+  public Collection<AckRecorder> all() {
+    return byThread.values();
+  }
+
+  /** Sum of a counter over all threads. */
+  public long sum(int counter) {
+    long n = 0;
+    for (AckRecorder r : byThread.values()) {
+      n += r.get(counter);
+    }
+    return n;
+  }
+
+  /** Sum of a counter of the window over the threads that know the window. */
+  public long sum(int counter, int epoch) {
+    long n = 0;
+    for (AckRecorder r : byThread.values()) {
+      n += r.hasEpoch(epoch) ? r.get(counter) : 0;
+    }
+    return n;
+  }
+}

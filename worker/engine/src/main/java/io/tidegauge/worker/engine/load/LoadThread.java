@@ -1,0 +1,259 @@
+package io.tidegauge.worker.engine.load;
+
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.figures.Window;
+import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.os.ProcessUse;
+import io.tidegauge.worker.engine.os.TaskClock;
+import io.tidegauge.worker.engine.schedule.RateProfile;
+import java.util.concurrent.locks.LockSupport;
+import java.util.zip.CRC32C;
+
+/**
+ * Sends the messages of one or several producers when they are due. Allocates nothing and takes no lock per message; when it is
+ * behind it does not wait and reads the clock once per message.
+ */
+public final class LoadThread implements Runnable {
+  private static final long LONG_SEND_NS = 1_000_000;
+  private static final long SLOT_PARK_NS = 200_000;
+  private static final int SLOT_SPINS = 50;
+  private static final long NEVER = Long.MAX_VALUE;
+
+  private final Producer[] producers;
+  private final Live live;
+  private final Values values;
+  private final ErrorLog errors;
+  private final LoadRecorder recorder;
+  private final Waiter waiter = new Waiter();
+  private final CRC32C crc = new CRC32C();
+  private final Thread thread;
+
+  private volatile TaskClock clock;
+  private volatile long cpuWaitAtTickNs;
+  private volatile long gcPauseAtTickNs;
+  private volatile boolean ended;
+  private Producer lastSender;
+  private long lastSendNs;
+
+  /**
+   * @param values null if every message in flight has an array of its own
+   */
+  LoadThread(
+      String name,
+      Producer[] producers,
+      Live live,
+      Values values,
+      ErrorLog errors,
+      long ownLagToleranceNs) {
+    this.producers = producers;
+    this.live = live;
+    this.values = values;
+    this.errors = errors;
+    this.recorder = new LoadRecorder(ownLagToleranceNs);
+    this.thread = new Thread(this, name);
+    thread.setDaemon(true);
+    for (Producer p : producers) {
+      p.runBy(thread);
+    }
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  /** Makes the thread look at changed orders. */
+  public void wake() {
+    LockSupport.unpark(thread);
+  }
+
+  public LoadRecorder recorder() {
+    return recorder;
+  }
+
+  public boolean hasEnded() {
+    return ended;
+  }
+
+  public void join(long millis) throws InterruptedException {
+    thread.join(Math.max(1, millis));
+  }
+
+  /** Called ten times a second by the sampler: the base against which a long send is judged. */
+  public void tick() {
+    cpuWaitAtTickNs = cpuWaitNs();
+    gcPauseAtTickNs = ProcessUse.gcPauseNs();
+  }
+
+  /** Time for which the thread has waited for a CPU. */
+  public long cpuWaitNs() {
+    TaskClock known = clock;
+    return known == null ? 0 : known.cpuWaitNs();
+  }
+
+  @Override
+  public void run() {
+    TaskClock.sharpenTimers();
+    clock = TaskClock.ofCurrentThread();
+    try {
+      recorder.start(live.profile.startNs());
+      while (!live.aborted && turn()) {
+        // Each turn sends one message or waits a little.
+      }
+      countNeverSent();
+    } catch (RuntimeException | Error e) {
+      errors.add("engine", e);
+    } finally {
+      ended = true;
+      clock.close();
+    }
+  }
+
+  /** Sends one message or waits a little. Returns false once nothing is left to do. */
+  private boolean turn() {
+    long now = System.nanoTime();
+    if (lastSender != null) {
+      if (now - lastSendNs > LONG_SEND_NS) {
+        longSend(now);
+      }
+      lastSender = null;
+    }
+    RateProfile profile = live.profile;
+    Producer first = null;
+    long due = NEVER;
+    boolean blocked = false;
+    for (Producer p : producers) {
+      if (p.blocking.isActive() && !p.hasFree()) {
+        blocked = true;
+        continue;
+      }
+      long ns = p.dueNs(profile);
+      if (ns < due) {
+        due = ns;
+        first = p;
+      }
+    }
+    long stopAt = live.stopAtNs;
+    if (due <= now && due <= stopAt && !(first.isClosedLoop() && now >= stopAt)) {
+      send(first, due, now);
+      return true;
+    }
+    if (blocked) {
+      awaitSlot(now, due);
+      return !(now >= stopAt && isClosedLoop());
+    }
+    if (now >= stopAt || due > stopAt) {
+      return false;
+    }
+    awaitDue(due, now);
+    return true;
+  }
+
+  private boolean isClosedLoop() {
+    return producers[0].isClosedLoop();
+  }
+
+  private void send(Producer p, long due, long now) {
+    Slot slot = p.take();
+    if (slot == null) {
+      p.blocking.begin(now);
+      return;
+    }
+    if (p.blocking.isActive()) {
+      endBlocking(p, now);
+    }
+    long intended = p.isClosedLoop() ? now : due;
+    recorder.sending(live.window, intended, now, p.lag.of(now - intended));
+    long sequence = p.nextSequence();
+    byte[] value = slot.ownValue == null ? values.next(p.index) : slot.ownValue;
+    MessageHeader.writeMessage(value, sequence, intended, crc);
+    slot.fill(value, p.keys.next(), sequence, intended, now);
+    p.sent(sequence, now);
+    lastSender = p;
+    lastSendNs = now;
+    try {
+      p.client.send(slot);
+    } catch (RuntimeException e) {
+      if (slot.isInFlight()) {
+        slot.failed(e);
+      }
+    }
+  }
+
+  private void awaitDue(long due, long now) {
+    if (!isClosedLoop()) {
+      for (Producer p : producers) {
+        p.caughtUpIfNothingDueBefore(now, live.profile);
+      }
+    }
+    waiter.towards(due, now);
+  }
+
+  /** Every producer that owes a message has all its messages in flight. */
+  private void awaitSlot(long now, long due) {
+    for (int i = 0; i < SLOT_SPINS; i++) {
+      if (isAnySlotFree()) {
+        return;
+      }
+      Thread.onSpinWait();
+    }
+    for (Producer p : producers) {
+      if (p.blocking.wantsLook(now)) {
+        p.blocking.look(cpuWaitNs(), p.ackThreadCpuWaitNs(), ProcessUse.gcPauseNs());
+      }
+      if (p.blocking.isActive()) {
+        p.wake(thread);
+      }
+    }
+    if (!isAnySlotFree()) {
+      LockSupport.parkNanos(Math.max(1, Math.min(SLOT_PARK_NS, due - now)));
+    }
+    for (Producer p : producers) {
+      p.stopWaiting();
+    }
+  }
+
+  private boolean isAnySlotFree() {
+    for (Producer p : producers) {
+      if (p.blocking.isActive() && p.hasFree()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void endBlocking(Producer p, long now) {
+    Window window = live.window;
+    recorder.blocked(window, p.blocking.sinceNs(), now);
+    long excused =
+        p.blocking.hasLooked()
+            ? p.blocking.end(now, cpuWaitNs(), p.ackThreadCpuWaitNs(), ProcessUse.gcPauseNs())
+            : p.blocking.end(now, 0, 0, 0);
+    p.lag.blockedBySystem(excused);
+  }
+
+  /** A call of the client took more than 1 ms: back-pressure, unless the thread had no CPU or the JVM paused. */
+  private void longSend(long now) {
+    long cpuWait = cpuWaitNs();
+    long gcPause = ProcessUse.gcPauseNs();
+    long blockedNs = now - lastSendNs;
+    recorder.blocked(live.window, lastSendNs, now);
+    lastSender.lag.blockedBySystem(
+        OwnLag.excusable(blockedNs, cpuWait - cpuWaitAtTickNs, gcPause - gcPauseAtTickNs));
+    cpuWaitAtTickNs = cpuWait;
+    gcPauseAtTickNs = gcPause;
+  }
+
+  private void countNeverSent() {
+    for (Producer p : producers) {
+      if (p.isClosedLoop()) {
+        continue;
+      }
+      long ns = p.dueNs(live.profile);
+      while (ns <= live.stopAtNs && ns <= System.nanoTime()) {
+        recorder.neverSent(live.window, ns);
+        p.schedule().advance();
+        ns = p.dueNs(live.profile);
+      }
+    }
+  }
+}

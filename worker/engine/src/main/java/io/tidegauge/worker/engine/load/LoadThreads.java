@@ -1,0 +1,97 @@
+package io.tidegauge.worker.engine.load;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** The load threads of a trial: one for each producer up to a bound, then producers share threads evenly. */
+public final class LoadThreads {
+  /** More threads than this only fight for the CPUs. */
+  public static final int THREADS_MAX = 64;
+
+  private final List<LoadThread> threads = new ArrayList<>();
+
+  /**
+   * @param ownValues whether every message in flight has an array of its own
+   */
+  public LoadThreads(
+      List<Producer> producers,
+      Producer.Context context,
+      boolean ownValues,
+      long ownLagToleranceNs) {
+    int count = countFor(producers.size());
+    for (int t = 0; t < count; t++) {
+      List<Producer> mine = new ArrayList<>();
+      for (int p = t; p < producers.size(); p += count) {
+        mine.add(producers.get(p));
+      }
+      Values values = ownValues ? null : new Values(context.pool(), context.trialId(), count);
+      threads.add(
+          new LoadThread(
+              "tg-load-" + t,
+              mine.toArray(new Producer[0]),
+              context.live(),
+              values,
+              context.errors(),
+              ownLagToleranceNs));
+    }
+  }
+
+  /** Threads used for so many producers. */
+  public static int countFor(int producers) {
+    return Math.min(producers, THREADS_MAX);
+  }
+
+  public void start() {
+    threads.forEach(LoadThread::start);
+  }
+
+  public void wake() {
+    threads.forEach(LoadThread::wake);
+  }
+
+  public void tick() {
+    threads.forEach(LoadThread::tick);
+  }
+
+  public boolean haveEnded() {
+    return threads.stream().allMatch(LoadThread::hasEnded);
+  }
+
+  /** Waits until all threads have ended, for at most this long each. */
+  public void join(long millis) throws InterruptedException {
+    for (LoadThread t : threads) {
+      t.join(millis);
+    }
+  }
+
+  /** Time for which load threads were runnable but had no CPU, summed. */
+  public long cpuWaitNs() {
+    long n = 0;
+    for (LoadThread t : threads) {
+      n += t.cpuWaitNs();
+    }
+    return n;
+  }
+
+  public List<LoadRecorder> recorders() {
+    return threads.stream().map(LoadThread::recorder).toList();
+  }
+
+  /** Sum of a counter over all threads. */
+  public long sum(int counter) {
+    long n = 0;
+    for (LoadThread t : threads) {
+      n += t.recorder().get(counter);
+    }
+    return n;
+  }
+
+  /** Sum of a counter of the window over the threads that know the window. */
+  public long sum(int counter, int epoch) {
+    long n = 0;
+    for (LoadThread t : threads) {
+      n += t.recorder().hasEpoch(epoch) ? t.recorder().get(counter) : 0;
+    }
+    return n;
+  }
+}

@@ -1,0 +1,217 @@
+package io.tidegauge.worker.engine.load;
+
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.engine.check.SequenceSet;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.engine.schedule.Schedule;
+import io.tidegauge.worker.engine.schedule.RateProfile;
+import java.util.concurrent.locks.LockSupport;
+import org.jctools.queues.MpscArrayQueue;
+
+/**
+ * One producer: its client, its schedule, its messages in flight. Sending is its load thread's business; outcomes may be told
+ * by any thread.
+ */
+public final class Producer {
+  /** What all producers of a trial share. */
+  public record Context(
+      long trialId, PayloadPool pool, Live live, AckRecorders acks, ErrorLog errors) {}
+
+  final int index;
+  final MessageProducer client;
+  private Schedule schedule;
+  final Keys keys;
+  final OwnLag lag = new OwnLag();
+  final Blocking blocking = new Blocking();
+
+  private final Context context;
+  private final Slot[] slots;
+  private final MpscArrayQueue<Slot> free;
+  private final Slot[] freeHere;
+  private final int wakeAt;
+  private final int messageBytes;
+  private final SequenceSet failed = new SequenceSet(false);
+  private final SequenceSet.Cursor failing = failed.cursor();
+  private int freeHereCount;
+  private Thread loadThread;
+  private volatile Thread waiter;
+  private volatile AckRecorder lastAcker;
+  private volatile long sequences;
+  private long lastSentNs = Long.MIN_VALUE;
+
+  /**
+   * @param slotCount messages that may be in flight
+   * @param ownValues whether each message in flight needs an array of its own
+   */
+  public Producer(
+      int index,
+      MessageProducer client,
+      Keys keys,
+      int slotCount,
+      boolean ownValues,
+      Context context) {
+    this.index = index;
+    this.client = client;
+    this.keys = keys;
+    this.context = context;
+    this.messageBytes = context.pool().messageBytes();
+    this.slots = new Slot[slotCount];
+    this.free = new MpscArrayQueue<>(Math.max(2, slotCount));
+    this.freeHere = new Slot[slotCount];
+    this.wakeAt = Math.max(1, slotCount / 16);
+    for (int i = 0; i < slotCount; i++) {
+      int body = (index * slotCount + i) % context.pool().size();
+      byte[] own = ownValues ? context.pool().newValue(context.trialId(), index, body) : null;
+      slots[i] = new Slot(this, own);
+      freeHere[slotCount - 1 - i] = slots[i];
+    }
+    this.freeHereCount = slotCount;
+  }
+
+  /** Sets when to send; without a schedule the producer runs in a closed loop. Before its load thread is started. */
+  public void follow(Schedule newSchedule) {
+    schedule = newSchedule;
+  }
+
+  Schedule schedule() {
+    return schedule;
+  }
+
+  void runBy(Thread thread) {
+    loadThread = thread;
+  }
+
+  /** A free message, or null. By the load thread only. */
+  Slot take() {
+    if (freeHereCount > 0) {
+      return freeHere[--freeHereCount];
+    }
+    return free.relaxedPoll();
+  }
+
+  boolean hasFree() {
+    return freeHereCount > 0 || !free.isEmpty();
+  }
+
+  private void release(Slot slot) {
+    if (Thread.currentThread() == loadThread) {
+      freeHere[freeHereCount++] = slot;
+      return;
+    }
+    free.relaxedOffer(slot);
+    Thread waiting = waiter;
+    if (waiting != null && free.size() >= wakeAt) {
+      waiter = null;
+      LockSupport.unpark(waiting);
+    }
+  }
+
+  /** From now until {@link #stopWaiting} an outcome wakes the thread, once a sixteenth of the messages is free. */
+  void wake(Thread thread) {
+    waiter = thread;
+  }
+
+  void stopWaiting() {
+    waiter = null;
+  }
+
+  long nextSequence() {
+    return sequences;
+  }
+
+  void sent(long sequence, long nowNs) {
+    sequences = sequence + 1;
+    if (schedule == null) {
+      lastSentNs = nowNs;
+    } else {
+      schedule.advance();
+    }
+  }
+
+  boolean isClosedLoop() {
+    return schedule == null;
+  }
+
+  /** When the next message is due. In a closed loop always at once, in turn with the other producers of the thread. */
+  long dueNs(RateProfile profile) {
+    return schedule == null ? Math.max(lastSentNs, profile.startNs()) : schedule.nextNs(profile);
+  }
+
+  /** The thread had time to wait at this instant: this producer owes nothing if its next message is due later. */
+  void caughtUpIfNothingDueBefore(long nowNs, RateProfile profile) {
+    if (schedule.nextNs(profile) > nowNs) {
+      lag.caughtUp();
+    }
+  }
+
+  void acked(Slot slot, long nowNs) {
+    recorder()
+        .acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs, messageBytes);
+    release(slot);
+  }
+
+  void failed(Slot slot, Throwable cause) {
+    synchronized (failed) {
+      failing.add(slot.sequence());
+    }
+    recorder().failed(context.live().window, slot.intendedNs());
+    context.errors().add("send", cause);
+    slot.settle();
+    release(slot);
+  }
+
+  void toldTwice() {
+    context.errors().add("engine", "the driver told the outcome of a message twice");
+  }
+
+  private AckRecorder recorder() {
+    AckRecorder recorder = lastAcker;
+    if (recorder == null || recorder.thread != Thread.currentThread()) {
+      recorder = context.acks().ofCurrentThread();
+      lastAcker = recorder;
+    }
+    return recorder;
+  }
+
+  /** Time for which the thread that told the last outcome has waited for a CPU; 0 if there is none yet. */
+  long ackThreadCpuWaitNs() {
+    AckRecorder recorder = lastAcker;
+    return recorder == null ? 0 : recorder.clock.cpuWaitNs();
+  }
+
+  /** Messages sent so far: their sequences are 0 up to this. */
+  public long sentCount() {
+    return sequences;
+  }
+
+  public int index() {
+    return index;
+  }
+
+  public MessageProducer client() {
+    return client;
+  }
+
+  public boolean hasFailed() {
+    return !failed.hasNoChunks();
+  }
+
+  /** Sequences whose send failed; whether they are stored is unknown. */
+  public SequenceSet failed() {
+    return failed;
+  }
+
+  /** A copy: sequences without a good outcome, failed or in flight. */
+  public SequenceSet unknown() {
+    SequenceSet unknown = new SequenceSet(false);
+    SequenceSet.Cursor cursor = unknown.cursor();
+    for (Slot slot : slots) {
+      if (slot.isInFlight()) {
+        cursor.add(slot.sequence());
+      }
+    }
+    failed.forEach(sequences, cursor::add);
+    return unknown;
+  }
+}

@@ -1,0 +1,32 @@
+package io.tidegauge.worker.engine.load;
+
+import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.message.PayloadPool;
+
+/** Message values of one load thread, for clients that copy what they are given: one for each body, used in turn. */
+final class Values {
+  /** Memory for the values of all load threads; a thread holds fewer bodies rather than more than its share. */
+  static final long BYTES_MAX = 32L << 20;
+
+  private final byte[][] values;
+  private int next;
+
+  Values(PayloadPool pool, long trialId, int threads) {
+    long fit = BYTES_MAX / ((long) threads * pool.messageBytes());
+    values = new byte[(int) Math.max(1, Math.min(pool.size(), fit))][];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = pool.newValue(trialId, 0, i);
+    }
+  }
+
+  byte[] next(int producer) {
+    byte[] value = values[next];
+    next = next + 1 == values.length ? 0 : next + 1;
+    MessageHeader.writeProducer(value, producer);
+    return value;
+  }
+
+  int count() {
+    return values.length;
+  }
+}

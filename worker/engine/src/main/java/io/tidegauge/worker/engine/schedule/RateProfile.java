@@ -1,0 +1,87 @@
+package io.tidegauge.worker.engine.schedule;
+
+import java.util.Arrays;
+
+/**
+ * The total rate over time, piecewise constant and immutable. Time is counted in nanoseconds, load in units of one message: a
+ * profile says at which instant the load of {@code units} messages is due. A change of rate appends a segment, so it stretches
+ * or squeezes the gaps after its instant and leaves every earlier message, sent or owed, where it was.
+ */
+public final class RateProfile {
+  private final long[] fromNs;
+  private final double[] fromUnits;
+  private final double[] msgsPerS;
+
+  private RateProfile(long[] fromNs, double[] fromUnits, double[] msgsPerS) {
+    this.fromNs = fromNs;
+    this.fromUnits = fromUnits;
+    this.msgsPerS = msgsPerS;
+  }
+
+  /** A constant rate from an instant on; 0 means that nothing is due until the rate is changed. */
+  public static RateProfile startingAt(long startNs, double msgsPerS) {
+    checkRate(msgsPerS);
+    return new RateProfile(new long[] {startNs}, new double[] {0}, new double[] {msgsPerS});
+  }
+
+  /** The same profile with another rate from {@code atNs} on, or from the last change on if that is later. */
+  public RateProfile withRate(long atNs, double newMsgsPerS) {
+    checkRate(newMsgsPerS);
+    int n = fromNs.length;
+    long at = Math.max(atNs, fromNs[n - 1]);
+    long[] ns = Arrays.copyOf(fromNs, n + 1);
+    double[] units = Arrays.copyOf(fromUnits, n + 1);
+    double[] rates = Arrays.copyOf(msgsPerS, n + 1);
+    ns[n] = at;
+    units[n] = unitsAt(at);
+    rates[n] = newMsgsPerS;
+    return new RateProfile(ns, units, rates);
+  }
+
+  /** Load due by an instant, in messages. */
+  public double unitsAt(long ns) {
+    int i = segmentAt(ns);
+    if (i < 0) {
+      return 0;
+    }
+    return fromUnits[i] + (ns - fromNs[i]) * msgsPerS[i] / 1e9;
+  }
+
+  /** The instant at which the load of {@code units} is due; {@link Long#MAX_VALUE} if it never is at the present rate. */
+  public long timeOf(double units) {
+    for (int i = fromNs.length - 1; i >= 0; i--) {
+      if (units >= fromUnits[i]) {
+        if (msgsPerS[i] == 0) {
+          return i == fromNs.length - 1 ? Long.MAX_VALUE : fromNs[i];
+        }
+        return fromNs[i] + (long) ((units - fromUnits[i]) * (1e9 / msgsPerS[i]));
+      }
+    }
+    return fromNs[0];
+  }
+
+  /** Rate in force at an instant. */
+  public double msgsPerSAt(long ns) {
+    int i = segmentAt(ns);
+    return i < 0 ? 0 : msgsPerS[i];
+  }
+
+  /** The first instant of the schedule. */
+  public long startNs() {
+    return fromNs[0];
+  }
+
+  private int segmentAt(long ns) {
+    int i = fromNs.length - 1;
+    while (i >= 0 && fromNs[i] > ns) {
+      i--;
+    }
+    return i;
+  }
+
+  private static void checkRate(double msgsPerS) {
+    if (!(msgsPerS >= 0) || Double.isInfinite(msgsPerS)) {
+      throw new IllegalArgumentException("the rate must be a number of 0 or more: " + msgsPerS);
+    }
+  }
+}

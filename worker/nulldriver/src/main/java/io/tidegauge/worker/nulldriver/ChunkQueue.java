@@ -1,0 +1,154 @@
+package io.tidegauge.worker.nulldriver;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.concurrent.locks.LockSupport;
+import org.jctools.queues.SpscArrayQueue;
+
+/**
+ * Messages from one producer on their way to one consumer, as copies in chunks of memory that are used again. One thread puts,
+ * one takes. A full queue blocks the one who puts, until there is room or the queue is closed.
+ */
+final class ChunkQueue {
+  /** What is done with a message taken. */
+  interface Taker {
+    void take(int partition, byte[] array, int offset, int length);
+  }
+
+  private static final int CHUNK_BYTES = 128 << 10;
+  private static final int RECORD_HEAD_BYTES = 8;
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
+  private static final VarHandle WRITTEN;
+  private static final VarHandle NEXT;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      WRITTEN = lookup.findVarHandle(Chunk.class, "written", int.class);
+      NEXT = lookup.findVarHandle(Chunk.class, "next", Chunk.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private static final class Chunk {
+    final byte[] bytes;
+    // Both written by the one who puts and read by the one who takes, through the handles above.
+    private int written;
+    private Chunk next;
+
+    Chunk(int size) {
+      bytes = new byte[size];
+    }
+  }
+
+  private final int chunkBytes;
+  private final long chunksMax;
+  private final SpscArrayQueue<Chunk> recycled = new SpscArrayQueue<>(16);
+  private volatile boolean closed;
+  private volatile long chunksTaken;
+
+  // Of the one who puts.
+  private Chunk tail;
+  private int tailAt;
+  private long chunksPut = 1;
+
+  // Of the one who takes.
+  private Chunk head;
+  private int headAt;
+
+  ChunkQueue(int messageBytes, long bytesMax) {
+    chunkBytes = Math.max(CHUNK_BYTES, 2 * recordBytes(messageBytes));
+    chunksMax = Math.max(2, bytesMax / chunkBytes);
+    tail = new Chunk(chunkBytes);
+    head = tail;
+  }
+
+  private static int recordBytes(int length) {
+    return (RECORD_HEAD_BYTES + length + 7) & ~7;
+  }
+
+  /** Copies a message in. Returns the copy's array; the copy itself begins at {@link #lastOffset}. */
+  byte[] copy(int partition, byte[] value) {
+    int needed = recordBytes(value.length);
+    if (tailAt + needed > tail.bytes.length) {
+      nextChunk();
+    }
+    INT.set(tail.bytes, tailAt, value.length);
+    INT.set(tail.bytes, tailAt + 4, partition);
+    System.arraycopy(value, 0, tail.bytes, tailAt + RECORD_HEAD_BYTES, value.length);
+    lastOffset = tailAt + RECORD_HEAD_BYTES;
+    tailAt += needed;
+    return tail.bytes;
+  }
+
+  private int lastOffset;
+
+  /** Where the copy made last begins. */
+  int lastOffset() {
+    return lastOffset;
+  }
+
+  /** Lets the taker see what was copied in. */
+  void publish() {
+    WRITTEN.setRelease(tail, tailAt);
+  }
+
+  private void nextChunk() {
+    publish();
+    while (chunksPut - chunksTaken >= chunksMax && !closed) {
+      LockSupport.parkNanos(20_000);
+    }
+    Chunk chunk = recycled.relaxedPoll();
+    if (chunk == null) {
+      chunk = new Chunk(chunkBytes);
+    }
+    NEXT.setRelease(tail, chunk);
+    tail = chunk;
+    tailAt = 0;
+    chunksPut++;
+  }
+
+  boolean isEmpty() {
+    return headAt == (int) WRITTEN.getAcquire(head) && NEXT.getAcquire(head) == null;
+  }
+
+  /** Takes what is there, at most one chunk. Returns how many messages that was. */
+  int take(Taker taker) {
+    Chunk next = (Chunk) NEXT.getAcquire(head);
+    int written = (int) WRITTEN.getAcquire(head);
+    if (headAt == written) {
+      if (next == null) {
+        return 0;
+      }
+      recycle(head);
+      head = next;
+      headAt = 0;
+      written = (int) WRITTEN.getAcquire(head);
+    }
+    int n = 0;
+    byte[] bytes = head.bytes;
+    int at = headAt;
+    while (at < written) {
+      int length = (int) INT.get(bytes, at);
+      taker.take((int) INT.get(bytes, at + 4), bytes, at + RECORD_HEAD_BYTES, length);
+      at += recordBytes(length);
+      n++;
+    }
+    headAt = at;
+    return n;
+  }
+
+  private void recycle(Chunk chunk) {
+    chunk.next = null;
+    chunk.written = 0;
+    recycled.relaxedOffer(chunk);
+    chunksTaken++;
+  }
+
+  void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,117 @@
+package io.tidegauge.worker.nulldriver;
+
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageProducer;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongUnaryOperator;
+import org.jctools.queues.SpscArrayQueue;
+
+/** Delivers and acknowledges later, in order, on a thread of its own that stands for the system. */
+final class DelayedProducer implements MessageProducer, Runnable {
+  private static final RuntimeException FAILED =
+      new IllegalStateException("null driver: told to fail");
+  private static final long PARK_NS_MAX = 1_000_000;
+  private static final long SPIN_NS = 6_000;
+
+  private final Delivery delivery;
+  private final LongUnaryOperator dueAt;
+  private final SpscArrayQueue<InFlight> waiting;
+  private final Thread thread;
+  private volatile boolean closed;
+  private volatile boolean sleeping;
+  private volatile boolean flushing;
+
+  /** When a message is due; kept with the message, made once. */
+  private static final class Due {
+    long ns;
+  }
+
+  /**
+   * @param dueAt from the time of a send to the time of its outcome
+   */
+  DelayedProducer(String name, Delivery delivery, int inFlightMax, LongUnaryOperator dueAt) {
+    this.delivery = delivery;
+    this.dueAt = dueAt;
+    this.waiting = new SpscArrayQueue<>(Math.max(4, inFlightMax));
+    this.thread = new Thread(this, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  @Override
+  public void send(InFlight message) {
+    Due due = (Due) message.driverState;
+    if (due == null) {
+      due = new Due();
+      message.driverState = due;
+    }
+    due.ns = dueAt.applyAsLong(System.nanoTime());
+    if (!waiting.offer(message)) {
+      message.failed(new IllegalStateException("null driver: more messages in flight than agreed"));
+    }
+    if (sleeping) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  @Override
+  public void run() {
+    Timers.sharpen();
+    while (!closed) {
+      InFlight message = waiting.poll();
+      if (message == null) {
+        idle();
+      } else {
+        awaitDue(((Due) message.driverState).ns);
+        if (closed) {
+          return;
+        }
+        if (delivery.deliver(message.value(), message.key())) {
+          message.acked();
+        } else {
+          message.failed(FAILED);
+        }
+      }
+    }
+  }
+
+  private void idle() {
+    if (flushing) {
+      flushing = false;
+      delivery.deliverHeld();
+    }
+    sleeping = true;
+    if (waiting.isEmpty()) {
+      LockSupport.parkNanos(PARK_NS_MAX);
+    }
+    sleeping = false;
+  }
+
+  private void awaitDue(long dueNs) {
+    long now = System.nanoTime();
+    while (now < dueNs && !closed) {
+      if (dueNs - now > SPIN_NS) {
+        LockSupport.parkNanos(Math.min(PARK_NS_MAX, dueNs - now - SPIN_NS));
+      } else {
+        Thread.onSpinWait();
+      }
+      now = System.nanoTime();
+    }
+  }
+
+  @Override
+  public void flush() {
+    flushing = true;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+    try {
+      thread.join(2_000);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.tidegauge.worker.nulldriver;
+
+/** Brings one producer's messages to the consumers, with the faults that were asked for. Used by one thread. */
+final class Delivery {
+  private static final int HEADER_BYTES = 48;
+  private static final int HEADER_CHECKED_FROM = 8;
+
+  private final NullSettings settings;
+  private final NullTopic.Way[][] ways;
+  private final boolean faulty;
+  private final byte[][] held;
+  private long count;
+  private int nextPartition;
+
+  Delivery(NullSettings settings, NullTopic.Way[][] ways) {
+    this.settings = settings;
+    this.ways = ways;
+    this.faulty = settings.hasFaults();
+    this.held = new byte[ways.length][];
+  }
+
+  /** Delivers a message. Returns whether it is to be acknowledged; if not it is to be reported as failed. */
+  boolean deliver(byte[] value, byte[] key) {
+    int partition = partition(key);
+    long n = count++;
+    if (!faulty) {
+      put(partition, value, -1);
+      return true;
+    }
+    boolean failed = settings.failStored().contains(n) || settings.failLost().contains(n);
+    if (!settings.lose().contains(n) && !settings.failLost().contains(n)) {
+      deliverFaulty(partition, value, n);
+    }
+    return !failed;
+  }
+
+  private void deliverFaulty(int partition, byte[] value, long n) {
+    int flipAt = -1;
+    if (settings.flipBody().contains(n) && value.length > HEADER_BYTES) {
+      flipAt = HEADER_BYTES + (int) (n % (value.length - HEADER_BYTES));
+    } else if (settings.flipHeader().contains(n)) {
+      flipAt = HEADER_CHECKED_FROM + (int) (n % (HEADER_BYTES - HEADER_CHECKED_FROM));
+    }
+    if (settings.swap().contains(n) && held[partition] == null) {
+      held[partition] = value.clone();
+      return;
+    }
+    put(partition, value, flipAt);
+    if (settings.duplicate().contains(n)) {
+      put(partition, value, flipAt);
+    }
+    if (held[partition] != null) {
+      put(partition, held[partition], -1);
+      held[partition] = null;
+    }
+  }
+
+  private void put(int partition, byte[] value, int flipAt) {
+    for (NullTopic.Way way : ways[partition]) {
+      ChunkQueue queue = way.queue();
+      byte[] copy = queue.copy(partition, value);
+      if (flipAt >= 0) {
+        copy[queue.lastOffset() + flipAt] ^= 1;
+      }
+      queue.publish();
+      way.consumer().wake();
+    }
+  }
+
+  private int partition(byte[] key) {
+    if (ways.length == 1) {
+      return 0;
+    }
+    if (key != null) {
+      return Math.floorMod(java.util.Arrays.hashCode(key), ways.length);
+    }
+    int partition = nextPartition;
+    nextPartition = partition + 1 == ways.length ? 0 : partition + 1;
+    return partition;
+  }
+
+  /** Delivers what waits to be overtaken although nothing will overtake it. */
+  void deliverHeld() {
+    for (int p = 0; p < held.length; p++) {
+      if (held[p] != null) {
+        put(p, held[p], -1);
+        held[p] = null;
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package io.tidegauge.worker.nulldriver;
+
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageSink;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+
+/** Takes from its queues on a thread of its own: sleeps while nothing comes, takes in batches while much comes. */
+final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker {
+  private static final int SPINS = 60;
+  private static final int BUSY_MESSAGES = 16;
+  private static final long BUSY_PARK_NS = 20_000;
+  private static final long IDLE_PARK_NS = 1_000_000;
+
+  private final MessageSink sink;
+  private final int topic;
+  private final List<ChunkQueue> queues = new CopyOnWriteArrayList<>();
+  private final Thread thread;
+  private volatile boolean paused;
+  private volatile boolean closed;
+  private volatile boolean sleeping;
+  private long nowNs;
+
+  NullConsumer(String name, int topic, MessageSink sink, boolean paused) {
+    this.sink = sink;
+    this.topic = topic;
+    this.paused = paused;
+    this.thread = new Thread(this, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  ChunkQueue newQueue(int messageBytes, long bytesMax) {
+    ChunkQueue queue = new ChunkQueue(messageBytes, bytesMax);
+    queues.add(queue);
+    return queue;
+  }
+
+  /** A message has been published: wakes the thread if it sleeps. */
+  void wake() {
+    if (sleeping) {
+      sleeping = false;
+      LockSupport.unpark(thread);
+    }
+  }
+
+  @Override
+  public void run() {
+    Timers.sharpen();
+    int spins = 0;
+    int last = 0;
+    while (!closed) {
+      int n = paused ? 0 : takeAll();
+      if (n > 0) {
+        last = n;
+        spins = 0;
+        if (n >= BUSY_MESSAGES) {
+          // Plenty comes: let some gather instead of running after each message.
+          LockSupport.parkNanos(BUSY_PARK_NS);
+        }
+      } else if (spins++ < SPINS && last < BUSY_MESSAGES && !paused) {
+        Thread.onSpinWait();
+      } else {
+        last = 0;
+        sleep();
+      }
+    }
+  }
+
+  private int takeAll() {
+    int n = 0;
+    for (int i = 0; i < queues.size(); i++) {
+      ChunkQueue queue = queues.get(i);
+      if (!queue.isEmpty()) {
+        nowNs = System.nanoTime();
+        n += queue.take(this);
+      }
+    }
+    return n;
+  }
+
+  private void sleep() {
+    sleeping = true;
+    // A producer reads the flag without a fence: give what it published just before time to arrive.
+    for (int i = 0; i < 10; i++) {
+      Thread.onSpinWait();
+    }
+    if (paused || isNothingThere()) {
+      LockSupport.parkNanos(IDLE_PARK_NS);
+    }
+    sleeping = false;
+  }
+
+  private boolean isNothingThere() {
+    for (ChunkQueue queue : queues) {
+      if (!queue.isEmpty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void take(int partition, byte[] array, int offset, int length) {
+    sink.received(topic, partition, array, offset, length, nowNs);
+  }
+
+  @Override
+  public void pause() {
+    paused = true;
+  }
+
+  @Override
+  public void resume() {
+    paused = false;
+    LockSupport.unpark(thread);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    queues.forEach(ChunkQueue::close);
+    LockSupport.unpark(thread);
+    try {
+      thread.join(2_000);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

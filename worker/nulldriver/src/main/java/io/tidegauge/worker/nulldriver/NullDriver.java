@@ -1,0 +1,101 @@
+package io.tidegauge.worker.nulldriver;
+
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A messaging system in memory. Producers deliver to the consumers that exist when they are created. */
+final class NullDriver implements Driver {
+  private static final int HEADER_BYTES = 48;
+
+  private final NullSettings settings;
+  private final Map<String, NullTopic> topics = new ConcurrentHashMap<>();
+  private final AtomicLong firstSendNs = new AtomicLong();
+
+  NullDriver(NullSettings settings) {
+    this.settings = settings;
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> specs) {
+    specs.forEach(spec -> topics.put(spec.name(), new NullTopic(spec.partitions())));
+  }
+
+  @Override
+  public void deleteTopics(List<String> names) {
+    names.forEach(topics::remove);
+  }
+
+  @Override
+  public List<EffectiveSetting> describe(List<String> names) {
+    return settings.describe();
+  }
+
+  @Override
+  public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
+    if (!settings.flipBody().isNone() && spec.options().messageBytes() <= HEADER_BYTES) {
+      throw new DriverException("null driver: flip_body needs messages longer than the header");
+    }
+    NullTopic.Way[][] ways =
+        topic(spec.topic()).ways(spec.options().messageBytes(), settings.backlogBytesMax());
+    Delivery delivery = new Delivery(settings, ways);
+    if (!settings.isDelayed()) {
+      return new DirectProducer(delivery);
+    }
+    int inFlight = spec.options().inFlightMessagesMax();
+    return new DelayedProducer(
+        "null-system-" + spec.clientId(), delivery, inFlight, this::outcomeNs);
+  }
+
+  private long outcomeNs(long sentNs) {
+    if (firstSendNs.get() == 0) {
+      firstSendNs.compareAndSet(0, sentNs);
+    }
+    return settings.afterStalls(sentNs + settings.ackDelayNs(), firstSendNs.get());
+  }
+
+  @Override
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
+    NullTopic topic = topic(spec.topic());
+    NullConsumer consumer =
+        new NullConsumer(spec.clientId(), spec.topicIndex(), sink, spec.startPaused());
+    topic.add(spec.subscription(), consumer);
+    return consumer;
+  }
+
+  private NullTopic topic(String name) throws DriverException {
+    NullTopic topic = topics.get(name);
+    if (topic == null) {
+      throw new DriverException("null driver: there is no topic " + name);
+    }
+    return topic;
+  }
+
+  @Override
+  public List<EffectiveSetting> clientSettings() {
+    return List.of(
+        new EffectiveSetting("producer", "delayed", String.valueOf(settings.isDelayed()), null),
+        new EffectiveSetting("consumer", "copies", "true", null));
+  }
+
+  @Override
+  public boolean retainsValue() {
+    return settings.isDelayed();
+  }
+
+  @Override
+  public void close() {
+    topics.clear();
+  }
+}
