@@ -102,10 +102,12 @@ def _deepest(lines: list[str]) -> str:
 
 def _harmless(line: str) -> bool:
     """Lines that mention errors without being one: settings printed at start-up, and plain information."""
-    return bool(re.match(r"^\s*[\w.]+ = ", line)) or bool(re.search(r"\b(?:INFO|DEBUG)\b", line[:60]))
+    printed_setting = re.match(r"^\s*\"?[\w.\-]+\"? [=:] ", line)
+    plain = re.search(r"\b(?:INFO|DEBUG)\b", line[:60]) or "this is okay if" in line
+    return bool(printed_setting or plain)
 
 
 def _shorten(line: str) -> str:
     text = STAMP.sub("", STAMP.sub("", line.strip())).strip()
-    text = text.removeprefix("Caused by: ")
+    text = re.sub(r'^(?:Caused by: |Exception in thread "[^"]*" )', "", text)
     return text if len(text) <= LINE_LENGTH_MAX else f"{text[: LINE_LENGTH_MAX - 3]}..."

@@ -19,9 +19,9 @@ TIMEOUT_S = 10.0
 METRIC = re.compile(
     r'^bookie_journal_\S*?(JOURNAL_SYNC|JOURNAL_ADD_ENTRY)_count\{[^}]*success="true"[^}]*\} (\S+)', re.M
 )
-# Settings of the broker, which reads the same file and is asked itself.
+# Settings of the broker, which reads the same file and is asked itself; and objects that are no settings.
 NOT_THE_BOOKIES = re.compile(
-    r"managedLedger|broker|webService|loadManager|loadBalancer|functions|webSocket|allowAuto|backlog"
+    r"managedLedger|broker|webService|loadManager|loadBalancer|functions|webSocket|allowAuto|backlog|.*-instance$"
 )
 
 

@@ -67,11 +67,11 @@ def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
         title=f"Pulsar {request.distribution.version}",
         host=host,
         connection={
-            "serviceUrl": f"pulsar://{LOOPBACK}:{ports.client}",
-            "adminUrl": f"http://{LOOPBACK}:{ports.admin}",
+            "serviceUrl": f"pulsar://{LOOPBACK}:{settings['brokerServicePort']}",
+            "adminUrl": f"http://{LOOPBACK}:{settings['webServicePort']}",
         },
         processes=(PROCESS,),
         log_paths={PROCESS: log_path},
         jvm_flags=flags,
-        bookie_http_ports=(ports.bookie_http,),
+        bookie_http_ports=(int(settings["httpServerPort"]),),
     )
