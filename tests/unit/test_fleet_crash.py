@@ -232,6 +232,16 @@ def test_a_directory_too_dangerous_to_remove_is_left_and_told(state: Path, tmp_p
     assert Path.home().exists()
 
 
-def test_an_unreadable_record_does_not_stop_the_clean_up(state: Path) -> None:
-    registry.agents_directory().joinpath("c" * 16 + ".json").write_text("{")
-    assert clean_leftovers() == []
+def test_a_damaged_record_still_leads_to_its_processes(state: Path, tmp_path: Path) -> None:
+    running, agent, pids = start_controller(state, tmp_path)
+    running.send_signal(signal.SIGSTOP)
+    os.kill(agent, signal.SIGKILL)
+    running.kill()
+    running.wait()
+    record = next((state / "agents").glob("*.json"))
+    record.write_text("{")
+    wait_until(lambda: not runs(pids[0]), "the kernel ends what the agent started itself")
+    assert runs(pids[1])
+    assert len(clean_leftovers()) == 1
+    wait_until(lambda: not runs(pids[1]), "the orphan ended")
+    assert not record.exists()

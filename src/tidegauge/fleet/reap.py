@@ -26,12 +26,12 @@ def clean_leftovers() -> list[str]:
     """
     notes: list[str] = []
     try:
-        records = registry.all_records()
+        agents = [path.stem for path in sorted(registry.agents_directory().glob("*.json"))]
     except OSError as error:
         return [f"The state directory {registry.state_directory()} can't be used: {error.strerror}."]
-    for record in records:
+    for agent_id in agents:
         with contextlib.suppress(OSError):
-            notes += _clean(record)
+            notes += _clean(agent_id)
     with contextlib.suppress(OSError):
         _remove_lone_files()
     return notes
@@ -45,19 +45,19 @@ def _remove_lone_files() -> None:
             path.unlink(missing_ok=True)
 
 
-def _clean(record: Record) -> list[str]:
-    lock = registry.try_lock(registry.lock_path(record.agent_id))
+def _clean(agent_id: str) -> list[str]:
+    lock = registry.try_lock(registry.lock_path(agent_id))
     if lock is None:
         return []
     try:
-        # Holding the lock: the agent is dead and no other clean-up is at work. Somebody may have finished just before.
-        current = registry.read(registry.record_path(record.agent_id))
-        if current is None:
-            registry.lock_path(record.agent_id).unlink(missing_ok=True)
+        # Holding the lock: the agent is dead and no other clean-up is at work. One may have finished just before.
+        if not registry.record_path(agent_id).exists():
+            registry.lock_path(agent_id).unlink(missing_ok=True)
             return []
-        notes, complete = _clean_locked(current)
+        record = registry.read(registry.record_path(agent_id)) or registry.unknown(agent_id)
+        notes, complete = _clean_locked(record)
         if complete:
-            registry.remove(record.agent_id)
+            registry.remove(agent_id)
         return notes
     finally:
         os.close(lock)

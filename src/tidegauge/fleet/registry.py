@@ -90,17 +90,6 @@ def try_lock(path: Path) -> int | None:
     return descriptor
 
 
-def is_alive(agent_id: str) -> bool:
-    """Whether the agent of this record lives. Raises `OSError`."""
-    if not lock_path(agent_id).exists():
-        return False
-    descriptor = try_lock(lock_path(agent_id))
-    if descriptor is None:
-        return True
-    os.close(descriptor)
-    return False
-
-
 def write(record: Record) -> None:
     """Replace the record on disk, all or nothing. Raises `OSError`."""
     path = record_path(record.agent_id)
@@ -110,12 +99,9 @@ def write(record: Record) -> None:
 
 
 def read(path: Path) -> Record | None:
-    """The record in a file; None if there is none or it is from another version."""
+    """The record in a file; None if there is none or it is damaged."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["schema"] != SCHEMA:
-            return None
-        return _record(data)
+        return _record(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -130,6 +116,11 @@ def _record(data: dict[str, Any]) -> Record:
         directories=tuple(data["directories"]),
         ports=tuple(data["ports"]),
     )
+
+
+def unknown(agent_id: str) -> Record:
+    """Stands for a damaged record (the machine lost power, say): what the agent left is found by its marker alone."""
+    return Record(agent_id, Identity(0, 0), procfs.boot_id(), procfs.pid_namespace())
 
 
 def all_records() -> list[Record]:
