@@ -9,12 +9,13 @@ import base64
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
@@ -27,6 +28,7 @@ from tidegauge.worker.api import (
     TotalFigures,
     WindowFigures,
 )
+from tidegauge.workload.model import Workload
 
 SECOND_S = 0.02
 
@@ -215,6 +217,9 @@ class FakeDeployment:
         if self.dies_at and self.dies_at in self.journal.entries:
             raise StartFailedError("kafka-1 was killed by signal 9.")
 
+    def last_words(self) -> str:
+        return ""
+
     def read_back(self, describe: Any, topics: list[str]) -> list[Setting]:
         self.journal.note("read back")
         return list(describe(topics))
@@ -338,3 +343,28 @@ class FakeRunStore:
 
     def finish(self, status: str, reason: str = "") -> None:
         self.ended = (status, reason)
+
+
+def spec_of(experiment: str, system: str, **changes: Any) -> TrialSpec:
+    spec = TrialSpec(
+        trial_id=f"0001-{experiment}-{system.partition('@')[0]}",
+        experiment=experiment,
+        system=system,
+        choice=LevelChoice(3),
+        nodes=1,
+        block=0,
+        seed=7,
+        workload=Workload(),
+        msgs_per_s=None,
+        warmup_s_min=0.2,
+        warmup_s_max=0.6,
+        measure_s=0.2,
+        drain_s_max=2.0,
+    )
+    return replace(spec, **changes)
+
+
+def result_of(spec: TrialSpec, **changes: Any) -> TrialResult:
+    """A clean result of a trial."""
+    observed = Observed("2026-01-01T00:00:00", 1.0, "", (), 1.0, "drained", LevelFinding(3, ()))
+    return replace(make_result(spec, totals_of(window(0, 10**9, 1000.0)), observed), **changes)

@@ -68,6 +68,7 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
             f"{campaign.source_path}: systems: one is listed twice: {', '.join(labels)}.",
             "Give each its own version; for repeated trials use 'repeat'.",
         )
+    _check_form(campaign, choices)
     steps: list[Step] = []
     for block in range(campaign.repeat):
         for index, chosen in enumerate(campaign.experiments):
@@ -158,6 +159,16 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
             "Name one of these, or leave 'form' out.",
         )
     return ways[0]
+
+
+def _check_form(campaign: Campaign, choices: list[LevelChoice]) -> None:
+    form = campaign.durability.form
+    if form and all(choice.form != form for choice in choices):
+        raise UserError(
+            f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' of level "
+            f"{campaign.durability.level}.",
+            "Leave 'form' out.",
+        )
 
 
 def _nodes(nodes: int) -> str:

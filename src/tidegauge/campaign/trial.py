@@ -146,8 +146,9 @@ def _await_ready(session: _Session) -> None:
             if not session.bench.host.status(WORKER_NAME).running:
                 raise
             if time.monotonic() > deadline_s:
+                cause = session.deployment.last_words() or error.message
                 raise StartFailedError(
-                    f"{session.spec.system} was not ready within {READY_S_MAX:.0f} s: {error.message}",
+                    f"{session.spec.system} was not ready within {READY_S_MAX:.0f} s: {cause}",
                     "See the server's log; a slow machine may need fewer things running beside.",
                     session.store.log_directory,
                 ) from error
