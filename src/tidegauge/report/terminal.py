@@ -141,8 +141,8 @@ def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     yield from (bullet(line) for line in lines)
     if any(compare.NO_EVIDENCE in line for line in lines):
         campaign = run.campaign_path or "CAMPAIGN"
-        again = f"tidegauge run {campaign} --repeat 5"
-        yield Paragraph(f"To see whether a difference is more than chance, repeat the trials: {again}")
+        yield Text("To see whether a difference is more than chance, repeat the trials:")
+        yield Paragraph(f"tidegauge run {campaign} --repeat 5", first="  ", rest="  ")
 
 
 def _unfinished(run: StoredRun) -> Iterable[RenderableType]:

@@ -1,0 +1,282 @@
+"""The command line: verbs, --json, errors, exit codes. What runs a campaign is replaced; the rest is real."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_samples import result, second, totals
+
+import tidegauge
+from tidegauge import store
+from tidegauge.campaign.events import Observer, RunStarted, TrialEnded
+from tidegauge.campaign.execute import plan_campaign
+from tidegauge.campaign.model import Campaign
+from tidegauge.cli import running
+from tidegauge.cli.environment import git_state
+from tidegauge.cli.main import run_command
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialResult, Validity
+
+Change = Callable[[TrialResult], TrialResult]
+
+
+class _Host:
+    agent_pid = os.getpid()
+
+    def __enter__(self) -> _Host:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No agent, nothing to clean up, no terminal colours, runs in a directory of the test's own."""
+    monkeypatch.setattr(running.LocalHost, "open", _Host)
+    monkeypatch.setattr(running, "clean_leftovers", lambda: ["Ended processes left by an earlier run: kafka-1."])
+    monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.delenv("TIDEGAUGE_DEBUG", raising=False)
+
+
+def measured(
+    monkeypatch: pytest.MonkeyPatch, change: Change = lambda one: one, fails: BaseException | None = None
+) -> None:
+    """Replace the execution: every planned trial gets a result (changed by `change`); then `fails` is raised."""
+
+    def execute(campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer) -> None:
+        trials = plan_campaign(campaign).trials
+        run.plan(trials)
+        observer(RunStarted(str(run.path), trials, 10.0))
+        for trial in trials:
+            directory = run.trial(trial)
+            directory.second(second())
+            found = change(result(replace(trial, msgs_per_s=trial.msgs_per_s or 20_000.0)))
+            directory.finish(found, totals())
+            observer(TrialEnded(trial, found, ""))
+            if fails is not None:
+                raise fails
+        run.finish("finished")
+
+    monkeypatch.setattr(running, "execute", execute)
+
+
+def the_object(text: str) -> dict[str, Any]:
+    """Standard output as the one JSON object that it must be."""
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    assert next(iter(found)) == "schema"
+    return found
+
+
+def test_quick_measures_stores_and_reports(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    measured(monkeypatch)
+    assert run_command(["quick"]) == 0
+    shown = capsys.readouterr().out
+    assert "Note: Ended processes left by an earlier run: kafka-1." in shown
+    assert "kafka@4.3.1" in shown
+    assert max(map(len, shown.splitlines())) <= 130, "only a path may be longer than 100"
+    (run,) = store.list_runs(tmp_path / "runs")
+    assert str(run.path) in shown
+    assert run.status == "finished"
+    assert run.campaign_text.startswith("#")
+    assert run.environment["host"]["cpus"] >= 1
+    assert run.environment["packages"]["numpy"]
+    assert run.environment["campaign"]["seed"] == 1
+    assert run.environment["tidegauge"]["version"] == tidegauge.__version__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "schema", "code"),
+    [
+        (["--version", "--json"], "tidegauge.version/1", 0),
+        (["quick", "--json"], "tidegauge.report/1", 0),
+        (["quick", "--dry-run", "--json"], "tidegauge.plan/1", 0),
+        (["run", "quick", "--json"], "tidegauge.report/1", 0),
+        (["runs", "--json"], "tidegauge.runs/1", 0),
+        (["show", "last", "--json"], "tidegauge.report/1", 0),
+        (["clean", "--json"], "tidegauge.clean/1", 0),
+        (["show", "nothing-like-it", "--json"], "tidegauge.error/1", 2),
+        (["quick", "--level", "5", "--json"], "tidegauge.error/1", 2),
+        (["nonsense", "--json"], "tidegauge.error/1", 2),
+    ],
+)
+def test_json_is_one_object_with_a_schema(
+    arguments: list[str], schema: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tidegauge.cli.main.clean_leftovers", lambda: [])
+    monkeypatch.setattr(sys, "argv", ["tidegauge", *arguments])
+    measured(monkeypatch)
+    if "show" in arguments:
+        run_command(["quick"])
+        capsys.readouterr()
+    assert run_command(arguments) == code
+    assert the_object(capsys.readouterr().out)["schema"] == schema
+
+
+def test_options_override_the_campaign(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run_command(["quick", "--level", "4", "--systems", "kafka@3.9.2", "--repeat", "2", "--dry-run", "--json"]) == 0
+    )
+    trials = the_object(capsys.readouterr().out)["trials"]
+    assert {(one["system"], one["choice"]["level"], one["block"]) for one in trials} == {
+        ("kafka@3.9.2", 4, 0),
+        ("kafka@3.9.2", 4, 1),
+    }
+
+
+def _changed(**changes: object) -> Change:
+    return lambda one: replace(one, **changes)  # type: ignore[arg-type]
+
+
+def _lossy(one: TrialResult) -> TrialResult:
+    return replace(one, subscriptions=(replace(one.subscriptions[0], lost=1),), validity=Validity.DOUBTFUL)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (_changed(), 0),
+        (_changed(validity=Validity.DOUBTFUL), 0),
+        (_changed(validity=Validity.INVALID, reasons=("late",)), 3),
+        (_lossy, 1),
+    ],
+)
+def test_exit_codes_of_a_run_that_ended(
+    change: Change, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured(monkeypatch, change)
+    assert run_command(["quick"]) == code
+
+
+def test_a_failure_keeps_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    measured(monkeypatch, fails=RunFailedError("kafka-1 ended.", "Look at its log.", Path("/x/kafka-1.log")))
+    assert run_command(["quick"]) == 1
+    shown = capsys.readouterr()
+    assert "1 of 4 trials finished" in shown.out
+    assert shown.err == "Error: kafka-1 ended.\n  Look at its log.\n  Log: /x/kafka-1.log\n"
+    (run,) = store.list_runs(tmp_path / "runs")
+    assert (run.status, len(run.results)) == ("failed", 1)
+
+
+def test_a_failure_in_json_is_still_one_object(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured(monkeypatch, fails=RunFailedError("kafka-1 ended."))
+    assert run_command(["quick", "--json"]) == 1
+    found = the_object(capsys.readouterr().out)
+    assert (found["run"]["status"], found["run"]["reason"]) == ("failed", "kafka-1 ended.")
+
+
+def test_an_interruption_keeps_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    measured(monkeypatch, fails=KeyboardInterrupt())
+    assert run_command(["quick"]) == 130
+    (run,) = store.list_runs(tmp_path / "runs")
+    assert (run.status, len(run.results)) == ("interrupted", 1)
+    assert str(run.path) in capsys.readouterr().out
+    assert run_command(["show"]) == 0
+
+
+def test_a_defect_is_a_short_message_with_a_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    measured(monkeypatch, fails=ZeroDivisionError("division by zero"))
+    assert run_command(["quick"]) == 1
+    shown = capsys.readouterr().err
+    assert "Tidegauge itself failed (ZeroDivisionError: division by zero)." in shown
+    assert "please report it" in shown
+    assert "Traceback" not in shown
+    (run,) = store.list_runs(tmp_path / "runs")
+    assert "ZeroDivisionError" in (run.path / "crash.txt").read_text()
+    assert str(run.path / "crash.txt") in shown
+
+
+def test_a_defect_outside_a_run_is_reported_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def broken(_path: object) -> list[store.StoredRun]:
+        raise KeyError("x")
+
+    monkeypatch.setattr(store, "list_runs", broken)
+    assert run_command(["runs"]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    (report,) = tmp_path.glob("tidegauge-crash-*.txt")
+    assert "KeyError" in report.read_text()
+
+
+def test_debug_shows_the_trace(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TIDEGAUGE_DEBUG", "1")
+    assert run_command(["show", "nothing"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_unreadable_campaigns_name_file_and_cure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nsystems: [kafka]\nworklod: {}\nexperiments: [peak]\n")
+    assert run_command(["run", str(path)]) == 2
+    shown = capsys.readouterr().err
+    assert "mine.yaml:3" in shown
+    assert "workload" in shown
+    assert run_command(["run", str(tmp_path / "mien.yaml")]) == 2
+    assert "did you mean 'mine.yaml'" in capsys.readouterr().err
+    assert run_command(["run", "quik"]) == 2
+    assert "did you mean 'quick'" in capsys.readouterr().err
+    assert run_command(["run", str(tmp_path)]) == 2
+    assert "is a directory" in capsys.readouterr().err
+
+
+def test_a_runs_directory_that_cannot_be_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert run_command(["quick", "--runs-dir", str(tmp_path / "file" / "runs")]) == 1
+    shown = capsys.readouterr().err
+    assert "Can't write" in shown
+    assert "--runs-dir" in shown
+
+
+@pytest.mark.parametrize("verb", ["quick", "run", "runs", "show", "clean"])
+def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([verb, "--help"]) == 0
+    assert f"Example: tidegauge {verb}" in capsys.readouterr().out
+
+
+def test_no_verb_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([]) == 2
+    assert "Usage: tidegauge" in capsys.readouterr().out
+
+
+def test_git_state_of_a_checkout_and_of_none(tmp_path: Path) -> None:
+    assert git_state(tmp_path) == {}
+    (tmp_path / ".git").mkdir()
+    assert git_state(tmp_path) == {}
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m tidegauge.cli show --help | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60
+    )
+    assert done.stderr == ""
+    for index in range(300):
+        store.create_run(tmp_path / "runs", f"run-with-a-long-name-{index}", "")
+    command = f"{sys.executable} -m tidegauge.cli runs --runs-dir {tmp_path}/runs | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0

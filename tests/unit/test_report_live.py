@@ -1,0 +1,92 @@
+"""The live view and the plain lines of a run that goes on."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from run_samples import result, spec
+
+from tidegauge.campaign.events import Event, Note, PhaseStarted, RunStarted, SecondSeen, TrialEnded
+from tidegauge.report.live import LiveState, advance, live_view, plain_lines, seconds_left
+
+TRIALS = (spec(), spec("pulsar@4.2.4", number=2))
+BEGIN = RunStarted("runs/x", TRIALS, 100.0)
+
+
+def seen(rate: float = 20_000.0) -> SecondSeen:
+    return SecondSeen(TRIALS[0].trial_id, rate, 20.5, 7.8, None, 1_234)
+
+
+def phase(name: str, trial: int = 0, limit: float | None = None) -> PhaseStarted:
+    return PhaseStarted(TRIALS[trial].trial_id, name, "", limit)
+
+
+def after(*events: tuple[float, Event]) -> LiveState:
+    state = LiveState()
+    for now_s, event in events:
+        state = advance(state, event, now_s)
+    return state
+
+
+def shown(state: LiveState, now_s: float) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(live_view(state, now_s))
+    return stream.getvalue()
+
+
+def test_phase_time_left_and_figures_are_shown() -> None:
+    state = after((0, BEGIN), (1, phase("start")), (5, phase("measure", limit=30)), (10, seen()))
+    text = shown(state, 15)
+    assert "Trial 1 of 2: latency on kafka@4.3.1" in text
+    assert "measuring: 20 s left, about 1 min 26 s left in all" in text
+    assert "20,000 msg/s, 20.5 MB/s, response p99 7.80 ms, end-to-end p99 - ms, backlog 1,234" in text
+
+
+def test_time_left_never_goes_below_zero_and_fetching_does_not_count() -> None:
+    assert seconds_left(LiveState(), 5) is None
+    fetching = after((0, BEGIN), (0, PhaseStarted("", "fetch", "Apache Kafka 4.3.1", None)))
+    assert seconds_left(fetching, 500) == 100
+    assert "Before the first of 2 trials" in shown(fetching, 500)
+    late = after((0, BEGIN), (0, phase("start")), (900, phase("measure", limit=30)))
+    assert seconds_left(late, 1000) == 50
+    assert "0 s left" in shown(late, 1000)
+
+
+def test_trials_so_far_and_failures_stay_in_view() -> None:
+    state = after(
+        (0, BEGIN),
+        (1, phase("start")),
+        (50, TrialEnded(TRIALS[0], result(TRIALS[0]), "")),
+        (51, phase("start", 1)),
+        (60, TrialEnded(TRIALS[1], None, "pulsar-1 ended with exit code 1")),
+    )
+    text = shown(state, 61)
+    assert "0001-latency-kafka: 20,000 msg/s, response p50 1.20, p99 7.80 ms: valid" in text
+    assert "0002-latency-pulsar: failed: pulsar-1 ended with exit code 1" in text
+
+
+def test_a_long_run_shows_the_latest_trials_only() -> None:
+    ends = [(float(n), TrialEnded(TRIALS[0], result(TRIALS[0]), "")) for n in range(20)]
+    text = shown(after((0, BEGIN), *ends), 21)
+    assert "12 earlier trials" in text
+    assert len(text.splitlines()) < 12
+
+
+def test_plain_lines_for_each_phase_and_every_ten_seconds() -> None:
+    events: list[tuple[float, Event]] = [
+        (0, BEGIN),
+        (0, Note("Ended processes left by an earlier run: kafka-1.")),
+        (1, phase("warm-up", limit=15)),
+        *[(1.5 + n, seen()) for n in range(25)],
+        (30, TrialEnded(TRIALS[0], None, "the disk is full")),
+    ]
+    state, lines = LiveState(), []
+    for now_s, event in events:
+        lines += plain_lines(state, event, now_s)
+        state = advance(state, event, now_s)
+    assert lines[0] == "Run directory: runs/x"
+    assert lines[2] == "Note: Ended processes left by an earlier run: kafka-1."
+    assert lines[3] == "0001-latency-kafka: warming up, at most 15 s"
+    assert [line for line in lines if "msg/s" in line and "backlog" in line].__len__() == 2
+    assert lines[-1] == "0001-latency-kafka: failed: the disk is full"

@@ -1,0 +1,256 @@
+"""What a run found, rendered: it fits 100 columns, cuts nothing, and claims no more than the trials show."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+from run_samples import latency, result, spec, totals
+
+from tidegauge import store
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.report.lists import plan_list, runs_list
+from tidegauge.report.summary import run_summary
+from tidegauge.report.terminal import run_report
+from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.workload.model import Arrival
+
+SYSTEMS = ("pulsar@4.2.4", "kafka@4.3.1")
+
+
+def rendered(renderable: RenderableType, width: int = 100) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=width, markup=False, highlight=False, emoji=False).print(renderable)
+    return stream.getvalue()
+
+
+def peak(system: str, number: int = 1, block: int = 0) -> TrialSpec:
+    made = spec(system, "peak", number, block)
+    return replace(made, workload=replace(made.workload, arrival=Arrival.CLOSED_LOOP), rate_rule="as fast as it goes")
+
+
+def stored(tmp_path: Path, *results: TrialResult, planned: int | None = None) -> store.StoredRun:
+    run = store.create_run(tmp_path / "runs", "quick", "", "campaigns/quick.yaml")
+    run.plan([one.spec for one in results])
+    for one in results:
+        run.trial(one.spec).finish(one, totals())
+    run.finish("finished")
+    found = store.load_run(run.path)
+    return replace(
+        found, path=Path("runs/2026-11-21T03-24-36-quick"), started_at="", planned=found.planned[: planned or None]
+    )
+
+
+def pair(**second: object) -> list[TrialResult]:
+    slow = result(replace(spec("kafka@4.3.1", number=2), rate_rule="50% of lowest peak"), 1.6)
+    fast = result(replace(spec("pulsar@4.2.4"), rate_rule="50% of lowest peak"))
+    return [fast, replace(slow, **second)]  # type: ignore[arg-type]
+
+
+GOLDEN = """\
+Run quick, started : finished, 4 of 4 trials finished.
+
+Durability: level 3 for every system, as asked, read back from the running servers: one replica has
+fsynced a message before it is acknowledged.
+  - kafka@4.3.1: level 3: one node: no replication; flush.messages=1: fsync before the
+    acknowledgement
+  - pulsar@4.2.4: level 3: one node: no replication; flush.messages=1: fsync before the
+    acknowledgement
+
+Response time: from the intended send to the acknowledgement. Service: from the actual send to the
+acknowledgement. End-to-end: from the intended send to the receipt. Backlog: acknowledged messages
+not received when the trial ended. MB/s: 10^6 bytes of message values a second.
+
+peak: as fast as it goes (closed loop), 30 s measured
+1 KiB messages; 1 topic of 1 partition, each topic with 1 producer and 1 subscription of 1 consumer;
+batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer.
+
+               rate --------   response time, ms -----------   service, ms   end-to-end, ms
+system           msg/s  MB/s    p50   p95   p99  p99.9   max           p99        p50   p99
+kafka@4.3.1    172,839   177   1.68  4.76  10.9   29.8  61.7          8.74       2.18  14.2
+pulsar@4.2.4   123,457   126   1.20  3.40  7.80   21.3  44.1          6.24       1.56  10.1
+
+               backlog   messages -----------------------------------   CPU, cores ---
+system            msgs   lost  duplicated  reordered  corrupt  failed   client  server   validity
+kafka@4.3.1          0      0           0          0        0       0     0.42    1.04   valid
+pulsar@4.2.4         0      0           0          0        0       0     0.42    1.04   valid
+
+Closed loop: the next message waits for an earlier one, so these times hide waiting; compare latency
+at a fixed rate.
+
+latency: at 20,000 msg/s (50% of lowest peak), open loop, uniform arrivals, 30 s measured
+1 KiB messages; 1 topic of 1 partition, each topic with 1 producer and 1 subscription of 1 consumer;
+batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer.
+
+               rate -------   response time, ms -----------   service, ms   end-to-end, ms
+system          msg/s  MB/s    p50   p95   p99  p99.9   max           p99        p50   p99
+kafka@4.3.1    20,000  20.5   1.92  5.44  12.5   34.1  70.6          9.98       2.50  16.2
+pulsar@4.2.4   20,000  20.5   1.20  3.40  7.80   21.3  44.1          6.24       1.56  10.1
+
+               backlog   messages -----------------------------------   CPU, cores ---
+system            msgs   lost  duplicated  reordered  corrupt  failed   client  server   validity
+kafka@4.3.1          0      0           0          0        0       0     0.42    1.04   valid
+pulsar@4.2.4         0      0           0          0        0       0     0.42    1.04   valid
+
+Compared
+  - peak: pulsar@4.2.4 has 0.71 times the rate of kafka@4.3.1 (123,457 against 172,839 msg/s); one
+    trial each is no evidence of a difference.
+  - latency: pulsar@4.2.4 has 0.62 times the response p99 of kafka@4.3.1 (7.80 against 12.5 ms); one
+    trial each is no evidence of a difference.
+  - latency: pulsar@4.2.4 has 0.62 times the end-to-end p99 of kafka@4.3.1 (10.1 against 16.2 ms);
+    one trial each is no evidence of a difference.
+To see whether a difference is more than chance, repeat the trials:
+  tidegauge run campaigns/quick.yaml --repeat 5
+
+Look next
+  run directory:  runs/2026-11-21T03-24-36-quick
+  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog
+  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/
+  again:          tidegauge show 2026-11-21T03-24-36-quick    (--json: every figure)
+"""
+
+
+def test_golden_at_100_columns(tmp_path: Path) -> None:
+    peaks = [result(peak("pulsar@4.2.4")), result(peak("kafka@4.3.1", 2), 1.4)]
+    latencies = [replace(one, spec=replace(one.spec, trial_id=f"{n}-x")) for n, one in enumerate(pair(), 3)]
+    assert rendered(run_report(stored(tmp_path, *peaks, *latencies))) == GOLDEN
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_line_is_longer_than_the_width_and_nothing_is_cut(tmp_path: Path, width: int) -> None:
+    huge = replace(
+        result(peak("kafka@/opt/distributions/kafka-4.3.1-patched-build", 3), 80.0),
+        worker_cpu_s=12_345.6,
+        reasons=("the generator was late " * 12,),
+        validity=Validity.INVALID,
+    )
+    lossy = replace(
+        huge.subscriptions[0], lost=123_456_789, duplicated=987_654_321, reordered=1_000_000, backlog=5_000_000
+    )
+    results = [result(peak("pulsar@4.2.4")), replace(huge, subscriptions=(lossy,)), *pair()]
+    text = rendered(run_report(stored(tmp_path, *results)), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for figure in ("123,456,789", "987,654,321", "1,000,000", "5,000,000", "INVALID"):
+        assert figure in text
+    assert text.isascii()
+
+
+def test_too_few_samples_are_a_dash_with_a_footnote(tmp_path: Path) -> None:
+    text = rendered(run_report(stored(tmp_path, *pair(response=latency(1.0, 500)))))
+    (row,) = re.findall(r"^kafka@4\.3\.1 +20,000.*$", text, re.MULTILINE)
+    assert row.split()[3:8] == ["1.20", "3.40", "-", "-", "44.1"]
+    assert "'-': too few samples (p99.9 needs 10,000" in text
+    assert "'-'" not in rendered(run_report(stored(tmp_path, *pair())))
+
+
+def test_reasons_warnings_and_errors_stand_below(tmp_path: Path) -> None:
+    bad = pair(
+        validity=Validity.DOUBTFUL,
+        reasons=("3 acknowledged messages were lost (sub-0)",),
+        warnings=("load threads waited for a CPU",),
+        errors=(("send", "TimeoutException", 4),),
+    )
+    text = rendered(run_report(stored(tmp_path, *bad)))
+    assert "kafka@4.3.1 is DOUBTFUL: 3 acknowledged messages were lost (sub-0)" in text
+    assert "kafka@4.3.1: load threads waited for a CPU" in text
+    assert "4 errors in send: TimeoutException" in text
+    assert "Some of these figures are doubtful" in text
+
+
+def test_unequal_levels_are_not_compared(tmp_path: Path) -> None:
+    weaker = pair(level=LevelFinding(4, ("journalSyncData=false",), ("journalSyncData is false, not true",)))
+    text = rendered(run_report(stored(tmp_path, *weaker)))
+    assert "Durability is NOT EQUAL (kafka@4.3.1 level 4, pulsar@4.2.4 level 3): don't compare these figures." in text
+    assert "kafka@4.3.1: level 4, asked for level 3: journalSyncData=false" in text
+    assert "kafka@4.3.1: differs from what was asked: journalSyncData is false, not true" in text
+    assert " times the " not in text
+    assert "not compared, since the systems do not give the same durability level" in text
+
+
+def test_a_level_that_could_not_be_read_back_is_unknown(tmp_path: Path) -> None:
+    text = rendered(run_report(stored(tmp_path, *pair(level=LevelFinding(None, ("no right to read",))))))
+    assert "kafka@4.3.1 level unknown" in text
+
+
+def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:
+    found = [replace(one, spec=replace(one.spec, choice=LevelChoice(4, "bypass"))) for one in pair()]
+    text = rendered(run_report(stored(tmp_path, *found)))
+    assert "level 3 for every system, NOT AS ASKED" in text
+
+
+def test_an_invalid_only_trial_is_not_compared(tmp_path: Path) -> None:
+    text = rendered(run_report(stored(tmp_path, *pair(validity=Validity.INVALID, reasons=("late",)))))
+    assert "latency: not compared with kafka@4.3.1, which has no valid trial." in text
+
+
+def repeated(scales: dict[str, tuple[float, ...]]) -> list[TrialResult]:
+    return [
+        result(peak(system, 10 * block + number, block), scale)
+        for number, (system, of_system) in enumerate(scales.items())
+        for block, scale in enumerate(of_system)
+    ]
+
+
+def test_repeats_show_min_median_max_without_the_invalid(tmp_path: Path) -> None:
+    results = repeated({"kafka@4.3.1": (1.0, 1.1, 1.2), "pulsar@4.2.4": (2.0, 2.1, 2.2)})
+    results[0] = replace(results[0], validity=Validity.INVALID, msgs_per_s=1.0)
+    text = rendered(run_report(stored(tmp_path, *results)))
+    rows = dict(re.findall(r"^(kafka@4\.3\.1 (?:min|median|max)) +(\d+,\d+) ", text, re.MULTILINE))
+    assert rows == {"kafka@4.3.1 min": "135,802", "kafka@4.3.1 median": "141,975", "kafka@4.3.1 max": "148,148"}
+    assert "trials used: kafka@4.3.1 2 of 3, pulsar@4.2.4 3 of 3" in " ".join(text.split())
+    assert "do not overlap" in text
+    assert "no evidence" not in text
+
+
+def test_overlapping_ranges_show_no_difference(tmp_path: Path) -> None:
+    results = repeated({"kafka@4.3.1": (1.0, 1.3), "pulsar@4.2.4": (1.2, 1.5)})
+    text = " ".join(rendered(run_report(stored(tmp_path, *results))).split())
+    assert "whose ranges overlap" in text
+    assert "no difference is shown" in text
+
+
+def test_own_client_settings_do_not_part_systems_but_are_told(tmp_path: Path) -> None:
+    fast, slow = pair()
+    own = replace(slow.spec.workload, producer_overrides={"kafka": {"linger.ms": "5"}})
+    text = rendered(run_report(stored(tmp_path, fast, replace(slow, spec=replace(slow.spec, workload=own)))))
+    assert text.count("end-to-end, ms") == 1
+    assert "kafka@4.3.1 has its own producer settings: linger.ms=5." in text
+
+
+def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.plan([spec(), spec(number=2)])
+    run.trial(spec()).fail("kafka-1 ended with exit code 1 (log: x)", False)
+    run.finish("failed", "1 of 2 trials failed")
+    text = rendered(run_report(store.load_run(run.path)), 140)
+    assert "failed, 0 of 2 trials finished" in text
+    assert "No trial has finished" in text
+    assert "0001-latency-kafka: failed: kafka-1 ended with exit code 1" in text
+    assert "logs: " in text
+
+
+def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:
+    found = run_summary(stored(tmp_path, *pair()))
+    assert next(iter(found.items())) == ("schema", "tidegauge.report/1")
+    assert found["durability"]["equal"] is True
+    (experiment,) = found["experiments"]
+    assert experiment["results"][0]["response"]["p999_ms"] == pytest.approx(21.3)
+    assert {one["figure"] for one in experiment["comparisons"]} == {"response p99", "end-to-end p99"}
+    assert experiment["comparisons"][0]["ratio"] == pytest.approx(1 / 1.6)
+
+
+def test_lists_fit_too(tmp_path: Path) -> None:
+    run = stored(tmp_path, *pair())
+    plan = rendered(
+        plan_list([peak("kafka@4.3.1"), replace(spec(), msgs_per_s=None, rate_rule="50% of lowest peak")], 185)
+    )
+    assert "closed loop" in plan
+    assert "50% of lowest peak" in plan
+    assert "3 min 5 s" in plan
+    assert max(map(len, (plan + rendered(runs_list([run]))).splitlines())) <= 100
+    assert "2026-11-21T03-24-36-quick" in rendered(runs_list([run]))
