@@ -1,0 +1,185 @@
+"""A whole campaign with simulated parts: what fails is recorded, the rest goes on, interruptions unwind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
+
+from tidegauge.campaign import trial
+from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded
+from tidegauge.campaign.execute import _dropper, carry_out
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
+from tidegauge.campaign.plan import make_plan
+from tidegauge.campaign.trial import Bench, LevelMismatchError
+from tidegauge.config.fields import Fields
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.experiments.latency import LatencyOptions
+from tidegauge.experiments.peak import PeakOptions
+from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.workload.model import Workload
+
+
+def options(model: type[Fields], **more: Any) -> Any:
+    # Shorter than a campaign file may ask for: these are no measurements.
+    return model.model_construct(warm_up_min=0.2, warm_up_max=0.4, measure=0.2, drain_max=1.0, **more)
+
+
+class Scene:
+    def __init__(self, path: Path) -> None:
+        self.journal = Journal()
+        self.events: list[Event] = []
+        self.store = FakeRunStore(path, self.journal)
+        self.systems = {
+            "kafka": FakeSystem(self.journal, "kafka"),
+            "pulsar": FakeSystem(self.journal, "pulsar", default_version="4.2.4"),
+        }
+        self.workers = 0
+        rate = LatencyOptions.model_validate({"rate": "50% of lowest peak"}).rate
+        self.campaign = Campaign(
+            name="example",
+            description="",
+            systems=(SystemChoice("kafka"), SystemChoice("pulsar")),
+            durability=LevelChoice(3),
+            nodes=1,
+            workload=Workload(),
+            experiments=(
+                ExperimentChoice("peak", options(PeakOptions)),
+                ExperimentChoice("latency", options(LatencyOptions, rate=rate)),
+            ),
+            repeat=1,
+            seed=1,
+            data_directory="",
+            source_path=Path("campaign.yaml"),
+        )
+
+    def start_worker(self, host: Any, driver: str, log_directory: Path) -> Any:
+        self.workers += 1
+        return FakeWorker(self.journal)
+
+    def run(self) -> Any:
+        plan = make_plan(self.campaign, self.systems.__getitem__)
+        bench = Bench(FakeHost(self.journal), self.start_worker, lambda: None, self.events.append)
+        return carry_out(self.campaign, plan, self.store, bench, self.systems.__getitem__)
+
+    def ended(self) -> dict[str, str]:
+        return {event.spec.trial_id: event.failure for event in self.events if isinstance(event, TrialEnded)}
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    return Scene(tmp_path)
+
+
+def test_all_trials_are_made_and_the_run_is_finished(scene: Scene) -> None:
+    results = scene.run()
+    assert [result.spec.experiment for result in results] == ["peak", "peak", "latency", "latency"]
+    assert scene.store.ended == ("finished", "")
+    assert len(scene.store.planned) == 4
+    assert isinstance(scene.events[0], RunStarted)
+    assert set(scene.ended().values()) == {""}
+
+
+def test_all_systems_get_the_same_rate(scene: Scene) -> None:
+    latencies = scene.run()[2:]
+    assert {result.spec.msgs_per_s for result in latencies} == {500.0}
+
+
+def test_everything_is_fetched_before_anything_is_measured(scene: Scene) -> None:
+    scene.run()
+    assert scene.journal.entries[:2] == ["provision kafka 4.3.1", "provision pulsar 4.2.4"]
+
+
+def test_a_version_that_does_not_exist_ends_the_run_at_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_args: Any) -> None:
+        raise UserError("There is no kafka 9.9.9.")
+
+    monkeypatch.setattr(scene.systems["kafka"], "provision", missing)
+    with pytest.raises(UserError, match=r"no kafka 9\.9\.9"):
+        scene.run()
+    assert scene.store.ended == ("failed", "There is no kafka 9.9.9.")
+    assert scene.workers == 0
+
+
+def test_a_system_that_fails_is_recorded_and_the_other_goes_on(scene: Scene) -> None:
+    scene.systems["kafka"].deploy_fails = True
+    results = scene.run()
+    assert [result.spec.system for result in results] == ["pulsar@4.2.4", "pulsar@4.2.4"]
+    failures = {name: text for name, text in scene.ended().items() if text}
+    assert len(failures) == 2
+    peak, latency = (failures[name] for name in sorted(failures))
+    assert "port taken" in peak
+    assert "has no measured peak" in latency
+    assert scene.store.ended is not None
+    status, reason = scene.store.ended
+    assert status == "failed"
+    assert reason.startswith("2 of 4 trials failed")
+    for name, text in failures.items():
+        assert scene.store.trials[name].failure == (text, False)
+
+
+def test_a_system_that_keeps_failing_is_not_tried_for_ever(scene: Scene) -> None:
+    scene.systems["kafka"].deploy_fails = True
+    scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "repeat": 4})
+    scene.run()
+    failures = [text for text in scene.ended().values() if text]
+    assert sum("port taken" in text for text in failures) == 2
+    assert sum("skipped: kafka@4.3.1 failed 2 times in a row" in text for text in failures) == 2
+
+
+def test_a_run_without_any_result_fails(scene: Scene) -> None:
+    for system in scene.systems.values():
+        system.deploy_fails = True
+    with pytest.raises(RunFailedError, match="No trial gave a result"):
+        scene.run()
+    assert scene.store.ended is not None
+    assert scene.store.ended[0] == "failed"
+
+
+def test_another_level_than_asked_for_stops_the_run(scene: Scene) -> None:
+    for system in scene.systems.values():
+        system.finding = LevelFinding(4, (), ("flush.messages is 100",))
+    with pytest.raises(LevelMismatchError, match=r"flush\.messages is 100"):
+        scene.run()
+    assert scene.workers == 1
+    assert scene.store.ended is not None
+    assert scene.store.ended[0] == "failed"
+
+
+def test_an_interruption_marks_the_trial_and_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FakeWorker, "stop_producers", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        scene.run()
+    assert scene.store.ended == ("interrupted", "interrupted by the user")
+    (only,) = scene.store.trials.values()
+    assert only.failure == ("interrupted", True)
+    assert only.seconds > 0
+    assert scene.journal.entries[-1] == "deployment stopped"
+
+
+def test_a_server_that_dies_fails_its_trial_with_the_cause(scene: Scene) -> None:
+    scene.systems["kafka"].dies_at = "load"
+    scene.systems["pulsar"].dies_at = "load"
+    with pytest.raises(RunFailedError, match=r"killed by signal 9|no measured peak"):
+        scene.run()
+    assert any("killed by signal 9" in text for text in scene.ended().values())
+
+
+def test_a_page_cache_that_stays_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tidegauge.campaign import execute
+    from tidegauge.hosts.page_cache import CacheDrop
+
+    told: list[Event] = []
+    monkeypatch.setattr(execute, "drop_page_cache", lambda: CacheDrop(False, "needs root"))
+    drop = _dropper(told.append)
+    drop()
+    drop()
+    assert len(told) == 1
+    assert isinstance(told[0], Note)
+    assert "needs root" in told[0].text
