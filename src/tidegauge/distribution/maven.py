@@ -102,7 +102,7 @@ def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject
     process = subprocess.Popen(
         [*command, *arguments],
         cwd=directory,
-        env={**os.environ, "JAVA_HOME": str(java.home), "MAVEN_OPTS": _jvm_options(java), "NO_COLOR": "1"},
+        env={**os.environ, "JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": _jvm_options(java)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -127,7 +127,7 @@ def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str
         if "Downloading from " in line:
             continue
         if "Downloaded from " in line:
-            files += ".jar" in line
+            files += 1
             if time.monotonic() - noted_s > NOTE_EVERY_S:
                 noted_s = time.monotonic()
                 report(f"Fetching {subject}: {files} files so far.")
@@ -137,12 +137,15 @@ def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str
 
 
 def _jvm_options(java: JavaRuntime) -> str:
-    """MAVEN_OPTS, with this machine's certificate authorities for a Java that brought its own."""
-    options = os.environ.get("MAVEN_OPTS", "")
-    if java.bundled and "trustStore" not in options:
+    """JDK_JAVA_OPTIONS with the machine's certificate authorities, for a Java that brought its own.
+
+    Unlike MAVEN_OPTS it understands quotes.
+    """
+    options = os.environ.get("JDK_JAVA_OPTIONS", "")
+    if java.bundled and "trustStore" not in options + os.environ.get("MAVEN_OPTS", ""):
         store = write_trust_store(make_directory(cache_directory() / "tools"))
         if store:
-            options += f' -Djavax.net.ssl.trustStore="{store}" -Djavax.net.ssl.trustStorePassword={PASSWORD}'
+            options += f' "-Djavax.net.ssl.trustStore={store}" -Djavax.net.ssl.trustStorePassword={PASSWORD}'
     return options.strip()
 
 

@@ -62,7 +62,12 @@ KNOWN = (
         "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
     ),
     _pattern(
-        r"ConfigException|Invalid value .* for configuration|IllegalArgumentException: requirement failed|"
+        r"Invalid value .* for configuration|failed to initialize \w+ field while setting value",
+        "a setting is not valid.",
+        "Correct the setting given for this system in the campaign.",
+    ),
+    _pattern(
+        r"ConfigException|IllegalArgumentException: requirement failed|"
         r"NumberFormatException|ConversionException|Cannot convert|cannot be parsed|invalid config",
         "a setting is not valid.",
         "Correct the setting given for this system in the campaign.",
@@ -79,6 +84,7 @@ KNOWN = (
 )
 LAST_RESORT = re.compile(r"\b(?:FATAL|ERROR|Exception|Error)\b|Exception:|Error:")
 STACK_FRAME = re.compile(r"^\s+at |^\s*\.\.\. \d+ more")
+ADDRESS = re.compile(r"\d:\d{2,5}\b.*(?:in use|bind)|bind.*\d:\d{2,5}\b", re.IGNORECASE)
 STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*|^\[[\w\-]+\]\s+(?=(?:ERROR|FATAL|WARN|INFO)\b)")
 
 
@@ -95,15 +101,16 @@ def find_cause(log: str) -> Cause | None:
 
 
 def _deepest(lines: list[str]) -> str:
-    """The last "Caused by" of the first failure, else its first line: later failures are consequences."""
+    """A line that names an address, else the first "Caused by", else the first line: later ones are consequences."""
+    named = [line for line in lines if ADDRESS.search(line)]
     causes = [line for line in lines if line.lstrip().startswith("Caused by:")]
-    return causes[0] if causes else lines[0]
+    return (named or causes or lines)[0]
 
 
 def _harmless(line: str) -> bool:
     """Lines that mention errors without being one: settings printed at start-up, and plain information."""
     printed_setting = re.match(r"^\s*\"?[\w.\-]+\"? [=:] ", line)
-    plain = re.search(r"\b(?:INFO|DEBUG)\b", line[:60]) or "this is okay if" in line
+    plain = re.search(r"\b(?:INFO|DEBUG)\b", line[:120]) or "this is okay if" in line
     return bool(printed_setting or plain)
 
 

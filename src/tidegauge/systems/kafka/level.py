@@ -37,7 +37,9 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     if acks_none:
         return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
     level = level_of(replication_sync=replicated, local_sync=synced)
-    culprits = unsynced if choice.level in (1, 3) else ("flush.messages=1 on every topic",)
+    culprits = list(unsynced) if choice.level in (1, 3) else [] if unsynced else ["flush.messages=1 on every topic"]
+    if choice.level in (1, 2) and not replicated:
+        culprits.append(replication_reason)
     return finding_of(level, choice, (*reasons, replication_reason), culprits)
 
 
@@ -57,15 +59,17 @@ def _local_sync(settings: Sequence[Setting], topics: Sequence[str]) -> tuple[boo
 def _replication(
     settings: Sequence[Setting], topics: Sequence[str], choice: LevelChoice, nodes: int
 ) -> tuple[bool, str]:
+    """Whether an acknowledgement waits for a second copy on every topic, and the settings that say so."""
     if nodes < REPLICAS_FOR_MAJORITY:
         return False, "one node: there is no second copy"
-    values = [
-        next((s.value for s in settings if s.scope == topic and s.name == "min.insync.replicas"), "1")
-        for topic in topics
-    ]
+    in_sync, copies = _lowest(settings, topics, "min.insync.replicas"), _lowest(settings, topics, "replication.factor")
     acks = client_acks(choice, nodes)
-    majority = all(value.isdigit() and int(value) >= REPLICAS_FOR_MAJORITY for value in values)
-    return (
-        acks == "all" and majority,
-        f"acks={acks}, min.insync.replicas={'/'.join(sorted(set(values)))} over {nodes} nodes",
-    )
+    told = f"acks={acks}, min.insync.replicas={in_sync}, replication.factor={copies} over {nodes} nodes"
+    enough = (in_sync or 1) >= REPLICAS_FOR_MAJORITY and (copies is None or copies >= REPLICAS_FOR_MAJORITY)
+    return acks == "all" and enough, told
+
+
+def _lowest(settings: Sequence[Setting], topics: Sequence[str], name: str) -> int | None:
+    """The lowest value of a setting over the topics; None if it was not read back for any."""
+    values = [s.value.partition("-")[0] for s in settings if s.name == name and s.scope in topics]
+    return min((int(value) for value in values if value.isdigit()), default=None)

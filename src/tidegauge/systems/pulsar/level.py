@@ -64,6 +64,8 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     replicated, replication_reason = _replication(settings, nodes)
     reasons.append(replication_reason)
     level = level_of(replication_sync=replicated, local_sync=not culprits)
+    if choice.level in (1, 2) and not replicated:
+        culprits.append(replication_reason)
     if choice.level in (2, 4):
         wanted_form = choice.form or JOURNAL
         other = forms - {wanted_form}
@@ -93,9 +95,9 @@ def _replication(settings: Sequence[Setting], nodes: int) -> tuple[bool, str]:
     awaited = [s.value for s in settings if s.name == "managedLedgerDefaultAckQuorum" and s.scope.startswith("broker")]
     told = "/".join(sorted(set(awaited))) or "not told"
     if nodes < MAJORITY_OF_3:
-        return False, f"one bookie, ack quorum {told}: there is no second copy"
+        return False, f"one bookie, managedLedgerDefaultAckQuorum={told}: there is no second copy"
     enough = bool(awaited) and all((_number(value) or 0) >= MAJORITY_OF_3 for value in awaited)
-    return enough, f"ack quorum {told} over {nodes} bookies"
+    return enough, f"managedLedgerDefaultAckQuorum={told} over {nodes} bookies"
 
 
 def _number(text: str | None) -> int | None:

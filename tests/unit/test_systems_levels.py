@@ -1,0 +1,194 @@
+"""Levels: what each shape can claim, what settings each level gets, and that tampering is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tidegauge.durability.levels import LEVELS, level_named, level_of, levels_for_nodes
+from tidegauge.errors import UserError
+from tidegauge.systems import registry
+from tidegauge.systems.api import LevelChoice, Setting
+from tidegauge.systems.kafka import level as kafka
+from tidegauge.systems.pulsar import level as pulsar
+
+KAFKA_TOPIC = "topic tg-1"
+KAFKA_SYNCED = [
+    Setting("broker 1", "log.flush.interval.messages", "9223372036854775807", True),
+    Setting(KAFKA_TOPIC, "flush.messages", "1", False),
+    Setting(KAFKA_TOPIC, "flush.ms", "0", False),
+    Setting(KAFKA_TOPIC, "min.insync.replicas", "1", False),
+]
+PULSAR_SYNCED = [
+    Setting("broker 127.0.0.1:8080", "managedLedgerDefaultAckQuorum", "1"),
+    Setting("bookie 1", "journalWriteData", "true"),
+    Setting("bookie 1", "journalSyncData", "true"),
+    Setting("bookie 1", pulsar.JOURNAL_ENTRIES, "120"),
+    Setting("bookie 1", pulsar.JOURNAL_SYNCS, "31"),
+]
+
+
+def changed(settings: list[Setting], name: str, value: str) -> list[Setting]:
+    assert any(s.name == name for s in settings)
+    return [replace(s, value=value) if s.name == name else s for s in settings]
+
+
+def test_four_levels_from_two_properties() -> None:
+    assert [level_of(x.replication_sync, x.local_sync) for x in LEVELS] == [1, 2, 3, 4]
+    assert level_named(3).local_sync
+    with pytest.raises(UserError, match="no durability level 5"):
+        level_named(5)
+
+
+@pytest.mark.parametrize(("nodes", "expected"), [(1, [3, 4]), (2, [3, 4]), (3, [1, 2, 3, 4])])
+def test_replication_needs_three_nodes(nodes: int, expected: list[int]) -> None:
+    assert levels_for_nodes(nodes) == expected
+
+
+@pytest.mark.parametrize("name", ["kafka", "pulsar"])
+def test_one_node_refuses_level_1_and_says_what_is_possible(name: str) -> None:
+    from tidegauge.durability.levels import refuse_impossible
+
+    system = registry.get(name)
+    with pytest.raises(UserError) as caught:
+        refuse_impossible(system, LevelChoice(1), system.default_version, 1)
+    assert "one node has no majority" in caught.value.message
+    assert "level 3" in caught.value.hint
+    for choice in system.possible_levels(system.default_version, 1):
+        refuse_impossible(system, choice, system.default_version, 1)
+
+
+def test_a_form_that_does_not_exist_is_refused() -> None:
+    from tidegauge.durability.levels import refuse_impossible
+
+    with pytest.raises(UserError, match="form 'journal'"):
+        refuse_impossible(registry.get("kafka"), LevelChoice(4, "journal"), "4.3.1", 1)
+    refuse_impossible(registry.get("pulsar"), LevelChoice(4), "4.2.4", 1)
+
+
+class TestKafka:
+    def test_level_3(self) -> None:
+        finding = kafka.derive_level(KAFKA_SYNCED, LevelChoice(3), 1)
+        assert finding.level == 3
+        assert finding.problems == ()
+        assert any("flush.messages=1" in reason for reason in finding.reasoning)
+
+    def test_a_topic_without_flush_is_noticed_and_named(self) -> None:
+        for value in ("9223372036854775807", "2"):
+            finding = kafka.derive_level(changed(KAFKA_SYNCED, "flush.messages", value), LevelChoice(3), 1)
+            assert finding.level == 4
+            assert f"{KAFKA_TOPIC}: flush.messages={value}" in finding.problems[0]
+            assert "less durable" in finding.problems[0]
+
+    def test_one_unsynced_topic_of_two_decides(self) -> None:
+        settings = [*KAFKA_SYNCED, Setting("topic tg-2", "flush.messages", "9223372036854775807", True)]
+        finding = kafka.derive_level(settings, LevelChoice(3), 1)
+        assert finding.level == 4
+        assert "topic tg-2" in finding.problems[0]
+        assert KAFKA_TOPIC not in finding.problems[0]
+
+    def test_more_durable_than_asked_is_a_problem_too(self) -> None:
+        finding = kafka.derive_level(KAFKA_SYNCED, LevelChoice(4), 1)
+        assert finding.level == 3
+        assert "more durable" in finding.problems[0]
+
+    def test_nothing_read_back_is_unknown(self) -> None:
+        finding = kafka.derive_level([s for s in KAFKA_SYNCED if "broker" in s.scope], LevelChoice(3), 1)
+        assert finding.level is None
+        assert finding.problems
+
+    def test_acks_0_is_no_level(self) -> None:
+        finding = kafka.derive_level([*KAFKA_SYNCED, Setting("producer", "acks", "0")], LevelChoice(3), 1)
+        assert finding.level is None
+        assert "acks=0" in finding.problems[0]
+
+    def test_three_nodes(self) -> None:
+        settings = changed(KAFKA_SYNCED, "min.insync.replicas", "2")
+        assert kafka.derive_level(settings, LevelChoice(1), 3).level == 1
+        weak = kafka.derive_level(KAFKA_SYNCED, LevelChoice(1), 3)
+        assert weak.level == 3
+        assert "min.insync.replicas" in weak.problems[0]
+
+    def test_three_nodes_with_one_copy(self) -> None:
+        settings = [
+            *changed(KAFKA_SYNCED, "min.insync.replicas", "2"),
+            Setting(KAFKA_TOPIC, "replication.factor", "1"),
+        ]
+        finding = kafka.derive_level(settings, LevelChoice(1), 3)
+        assert finding.level == 3
+        assert "replication.factor" in finding.problems[0]
+
+    def test_settings_by_level(self) -> None:
+        assert kafka.topic_settings(LevelChoice(3)) == {"flush.messages": "1", "flush.ms": "0"}
+        assert kafka.topic_settings(LevelChoice(4)) == {}
+        assert kafka.client_acks(LevelChoice(1), 3) == "all"
+        assert kafka.client_acks(LevelChoice(3), 3) == "one"
+        assert kafka.client_acks(LevelChoice(3), 1) == "all"
+
+
+class TestPulsar:
+    def test_level_3(self) -> None:
+        finding = pulsar.derive_level(PULSAR_SYNCED, LevelChoice(3), 1)
+        assert finding.level == 3
+        assert finding.problems == ()
+        assert any("31 journal syncs" in reason for reason in finding.reasoning)
+
+    @pytest.mark.parametrize("name", ["journalSyncData", "journalWriteData"])
+    def test_tampering_is_noticed_and_named(self, name: str) -> None:
+        finding = pulsar.derive_level(changed(PULSAR_SYNCED, name, "false"), LevelChoice(3), 1)
+        assert finding.level == 4
+        assert f"bookie 1: {name}=false" in finding.problems[0]
+
+    def test_a_setting_not_told_is_not_trusted(self) -> None:
+        settings = [s for s in PULSAR_SYNCED if s.name != "journalSyncData"]
+        assert pulsar.derive_level(settings, LevelChoice(3), 1).level == 4
+
+    def test_a_promise_without_syncs_is_noticed(self) -> None:
+        finding = pulsar.derive_level(changed(PULSAR_SYNCED, pulsar.JOURNAL_SYNCS, "0"), LevelChoice(3), 1)
+        assert finding.level == 4
+        assert "no journal sync" in finding.problems[0]
+
+    def test_without_counters_the_settings_decide(self) -> None:
+        settings = [s for s in PULSAR_SYNCED if "so far" not in s.name]
+        assert pulsar.derive_level(settings, LevelChoice(3), 1).level == 3
+
+    def test_the_weakest_bookie_decides(self) -> None:
+        other = [Setting("bookie 2", "journalWriteData", "true"), Setting("bookie 2", "journalSyncData", "false")]
+        finding = pulsar.derive_level([*PULSAR_SYNCED, *other], LevelChoice(3), 1)
+        assert finding.level == 4
+        assert "bookie 2" in finding.problems[0]
+
+    def test_forms_of_level_4_are_told_apart(self) -> None:
+        unsynced = changed(PULSAR_SYNCED, "journalSyncData", "false")
+        assert pulsar.derive_level(unsynced, LevelChoice(4, "journal"), 1).problems == ()
+        assert pulsar.derive_level(unsynced, LevelChoice(4), 1).problems == ()
+        wrong = pulsar.derive_level(unsynced, LevelChoice(4, "bypass"), 1)
+        assert wrong.level == 4
+        assert "'journal' is in force" in wrong.problems[0]
+
+    def test_more_durable_than_asked_is_a_problem_too(self) -> None:
+        assert "more durable" in pulsar.derive_level(PULSAR_SYNCED, LevelChoice(4), 1).problems[0]
+
+    def test_no_bookie_is_unknown(self) -> None:
+        assert pulsar.derive_level(PULSAR_SYNCED[:1], LevelChoice(3), 1).level is None
+
+    def test_three_nodes(self) -> None:
+        settings = changed(PULSAR_SYNCED, "managedLedgerDefaultAckQuorum", "2")
+        assert pulsar.derive_level(settings, LevelChoice(1), 3).level == 1
+        weak = pulsar.derive_level(PULSAR_SYNCED, LevelChoice(1), 3)
+        assert weak.level == 3
+        assert "managedLedgerDefaultAckQuorum" in weak.problems[0]
+
+    def test_settings_by_level(self) -> None:
+        assert pulsar.journal_settings(LevelChoice(3))["journalSyncData"] == "true"
+        assert pulsar.journal_settings(LevelChoice(4))["journalWriteData"] == "true"
+        assert pulsar.journal_settings(LevelChoice(4, "bypass"))["journalWriteData"] == "false"
+        assert pulsar.quorum_settings(LevelChoice(1), 3)["managedLedgerDefaultAckQuorum"] == "2"
+        assert pulsar.quorum_settings(LevelChoice(3), 1)["managedLedgerDefaultAckQuorum"] == "1"
+
+
+def test_null_is_level_4_only() -> None:
+    system = registry.get("null")
+    assert system.possible_levels("1", 1) == [LevelChoice(4)]
+    assert system.derive_level([], LevelChoice(4), 1).level == 4

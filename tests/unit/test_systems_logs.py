@@ -1,0 +1,78 @@
+"""Causes found in logs of real failures (Kafka 4.3.1 and Pulsar 4.2.4, provoked; stack frames removed)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegauge.systems.logs import find_cause
+from tidegauge.systems.servers import ended_error
+
+SAMPLES = Path(__file__).parent / "test_systems_samples"
+
+
+@pytest.mark.parametrize(
+    ("sample", "summary", "in_line"),
+    [
+        ("kafka-port-taken", "a port that it needs is taken.", "127.0.0.1:29321"),
+        ("pulsar-port-taken", "a port that it needs is taken.", "127.0.0.1:29321"),
+        ("kafka-small-heap", "it ran out of memory.", "Java heap space"),
+        ("pulsar-small-heap", "it ran out of memory.", "Java heap space"),
+        ("pulsar-disk-full", "the disk is full.", "No space left on device"),
+        ("pulsar-bad-value", "a setting is not valid.", "managedLedgerDefaultEnsembleSize"),
+        ("pulsar-bad-bookie-value", "a setting is not valid.", '"soon"'),
+        ("java-too-old", "this Java is too old for it.", "class file version 69.0"),
+        ("java-bad-option", "Java refused its options.", "Too small maximum heap"),
+    ],
+)
+def test_known_causes(sample: str, summary: str, in_line: str) -> None:
+    cause = find_cause((SAMPLES / f"{sample}.log").read_text())
+    assert cause is not None
+    assert cause.summary == summary
+    assert in_line in cause.line
+    assert "\n" not in cause.line
+    assert cause.hint
+
+
+def test_a_healthy_log_has_no_cause() -> None:
+    assert find_cause((SAMPLES / "kafka-healthy.log").read_text()) is None
+    assert find_cause("") is None
+
+
+def test_printed_settings_are_no_cause() -> None:
+    log = '\tlog.dir = /x/java.net.BindException\n  "diskUsage" : "No space left on device",\n'
+    assert find_cause(log) is None
+
+
+def test_the_kafka_value_error_names_the_setting() -> None:
+    log = (
+        'Exception in thread "main" org.apache.kafka.common.config.ConfigException: '
+        "Invalid value many for configuration num.io.threads: Not a number of type INT\n"
+        "\tat org.apache.kafka.common.config.ConfigDef.parseType(ConfigDef.java:1)\n"
+    )
+    cause = find_cause(log)
+    assert cause is not None
+    assert cause.summary == "a setting is not valid."
+    assert cause.line.startswith("org.apache.kafka.common.config.ConfigException: Invalid value many")
+
+
+def test_an_unknown_error_is_shown_as_it_is() -> None:
+    cause = find_cause("2026-11-21T04:09:08,469 ERROR Broker [main] The moon is in the wrong house\nmore\n")
+    assert cause is not None
+    assert cause.summary == ""
+    assert "wrong house" in cause.line
+
+
+def test_long_lines_are_cut() -> None:
+    cause = find_cause("ERROR " + "x" * 5000)
+    assert cause is not None
+    assert len(cause.line) <= 300
+
+
+def test_the_message_names_the_signal_or_the_code(tmp_path: Path) -> None:
+    assert "signal 9" in ended_error("Kafka", -9, None, tmp_path).message
+    error = ended_error("Kafka", 1, find_cause("java.net.BindException: Address already in use"), tmp_path)
+    assert "code 1" in error.message
+    assert "port" in error.message
+    assert error.log_path == tmp_path
