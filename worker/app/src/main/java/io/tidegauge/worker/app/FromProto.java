@@ -1,0 +1,111 @@
+package io.tidegauge.worker.app;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.Arrival;
+import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.engine.load.Keys;
+import io.tidegauge.worker.proto.Compression;
+import io.tidegauge.worker.proto.KeyChoice;
+import io.tidegauge.worker.proto.PrepareRequest;
+import java.util.List;
+
+/** Orders as the engine wants them. Throws {@link IllegalArgumentException} if they make no sense. */
+final class FromProto {
+  private FromProto() {}
+
+  static TrialPlan plan(PrepareRequest r) {
+    return new TrialPlan(
+        r.getTrialId(),
+        r.getSeed(),
+        topics(r),
+        r.getProducersPerTopic(),
+        r.getSubscriptionsPerTopic(),
+        r.getConsumersPerSubscription(),
+        new TrialPlan.Payload(
+            r.getPayload().getMessageBytes(),
+            r.getPayload().getRandomShare(),
+            r.getPayload().getFile(),
+            Math.max(1, r.getPayload().getPoolBodies())),
+        keys(r.getKeys()),
+        r.getDistinctKeys(),
+        arrival(r),
+        r.getMsgsPerS(),
+        client(r.getClient(), r.getPayload().getMessageBytes()),
+        r.getOwnLagToleranceNs(),
+        r.getConsumersStartPaused());
+  }
+
+  private static List<TopicSpec> topics(PrepareRequest r) {
+    return r.getTopicsList().stream()
+        .map(
+            t ->
+                new TopicSpec(
+                    t.getName(),
+                    t.getPartitions(),
+                    t.getReplicationFactor(),
+                    t.getSettingsMap()))
+        .toList();
+  }
+
+  private static Keys.Choice keys(KeyChoice choice) {
+    switch (choice) {
+      case ROUND_ROBIN:
+        return Keys.Choice.ROUND_ROBIN;
+      case RANDOM:
+        return Keys.Choice.RANDOM;
+      default:
+        return Keys.Choice.NONE;
+    }
+  }
+
+  private static Arrival arrival(PrepareRequest r) {
+    switch (r.getArrival()) {
+      case UNIFORM:
+        return Arrival.UNIFORM;
+      case POISSON:
+        return Arrival.POISSON;
+      case CLOSED_LOOP:
+        return Arrival.CLOSED_LOOP;
+      default:
+        throw new IllegalArgumentException("arrival must be UNIFORM, POISSON or CLOSED_LOOP");
+    }
+  }
+
+  static ClientOptions client(
+      io.tidegauge.worker.proto.ClientOptions c, int messageBytes) {
+    return new ClientOptions(
+        c.getBatchBytesMax(),
+        c.getBatchDelayUsMax(),
+        compression(c.getCompression()),
+        c.getInFlightMessagesMax(),
+        Math.max(1, c.getReceiveQueueMessages()),
+        Math.max(1, c.getConnectionsPerBroker()),
+        acks(c.getAcks()),
+        messageBytes,
+        c.getProducerOverridesMap(),
+        c.getConsumerOverridesMap());
+  }
+
+  private static String acks(String acks) {
+    if (!acks.isEmpty() && !acks.equals("all") && !acks.equals("one")) {
+      throw new IllegalArgumentException("acks must be 'all' or 'one', not '" + acks + "'");
+    }
+    return acks.isEmpty() ? "all" : acks;
+  }
+
+  private static String compression(Compression c) {
+    switch (c) {
+      case LZ4:
+        return "lz4";
+      case ZSTD:
+        return "zstd";
+      case SNAPPY:
+        return "snappy";
+      case GZIP:
+        return "gzip";
+      default:
+        return "none";
+    }
+  }
+}

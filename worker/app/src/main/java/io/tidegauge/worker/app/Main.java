@@ -1,0 +1,94 @@
+package io.tidegauge.worker.app;
+
+import io.grpc.Server;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The worker process. Reads a secret from the first line of standard input, serves on a free port of the loopback address, and
+ * writes the port to a file. Ends when its controller says so or disappears.
+ */
+public final class Main {
+  /** A Totals reply carries several histograms for each subscription. */
+  static final int MESSAGE_BYTES_MAX = 64 << 20;
+
+  private static final int SECRET_CHARS_MIN = 16;
+
+  private Main() {}
+
+  public static void main(String[] args) {
+    try {
+      run(portFile(args));
+    } catch (IOException | IllegalArgumentException e) {
+      System.err.println("tidegauge worker: " + e.getMessage());
+      Runtime.getRuntime().halt(2);
+    } catch (InterruptedException e) {
+      Runtime.getRuntime().halt(130);
+    }
+  }
+
+  private static Path portFile(String[] args) {
+    if (args.length == 2 && args[0].equals("--port-file")) {
+      return Path.of(args[1]);
+    }
+    throw new IllegalArgumentException(
+        "usage: java -cp ... io.tidegauge.worker.app.Main --port-file PATH (secret on stdin)");
+  }
+
+  private static void run(Path portFile) throws IOException, InterruptedException {
+    String secret = readSecret();
+    Lease lease = new Lease(Main::end);
+    Server server = start(new WorkerService(lease, Main::end), secret);
+    lease.startWaitingForController();
+    writePort(portFile, server.getPort());
+    server.awaitTermination();
+  }
+
+  /** Starts the service on a free loopback port. */
+  static Server start(WorkerService service, String secret) throws IOException {
+    InetSocketAddress loopback = new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0);
+    return NettyServerBuilder.forAddress(loopback)
+        .maxInboundMessageSize(MESSAGE_BYTES_MAX)
+        .intercept(new SecretCheck(secret))
+        .addService(service)
+        .permitKeepAliveTime(1, TimeUnit.SECONDS)
+        .build()
+        .start();
+  }
+
+  private static String readSecret() throws IOException {
+    BufferedReader in =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    String secret = in.readLine();
+    if (secret == null || secret.strip().length() < SECRET_CHARS_MIN) {
+      throw new IOException(
+          "the first line of standard input must be a secret of at least "
+              + SECRET_CHARS_MIN
+              + " characters");
+    }
+    return secret.strip();
+  }
+
+  private static void writePort(Path file, int port) throws IOException {
+    Path next = file.resolveSibling(file.getFileName() + ".new");
+    Files.writeString(next, port + "\n", StandardCharsets.US_ASCII);
+    Files.move(
+        next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** Ends the process at once: clients may be stuck in calls to a system that is gone. */
+  private static void end(String reason) {
+    System.err.println("tidegauge worker: ends: " + reason);
+    System.err.flush();
+    Runtime.getRuntime().halt(0);
+  }
+}

@@ -1,0 +1,98 @@
+package io.tidegauge.worker.app;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** One message there and back on a topic of its own: the proof that a client can use the system. */
+final class Probe implements MessageSink {
+  private static final int BYTES = 100;
+  private static final ClientOptions OPTIONS =
+      new ClientOptions(0, 0, "none", 1, 10, 1, "all", BYTES, Map.of(), Map.of());
+
+  private final byte[] value = new byte[BYTES];
+  private final CountDownLatch arrived = new CountDownLatch(1);
+  private volatile String trouble;
+
+  private Probe() {
+    Arrays.fill(value, (byte) 'p');
+  }
+
+  /** Returns the time taken, in ns. */
+  static long run(Driver driver, String topic, long timeoutMs)
+      throws DriverException, InterruptedException {
+    long began = System.nanoTime();
+    Probe probe = new Probe();
+    driver.createTopics(List.of(new TopicSpec(topic, 1, 1, Map.of())));
+    try {
+      probe.sendAndReceive(driver, topic, timeoutMs);
+    } finally {
+      driver.deleteTopics(List.of(topic));
+    }
+    return System.nanoTime() - began;
+  }
+
+  private void sendAndReceive(Driver driver, String topic, long timeoutMs)
+      throws DriverException, InterruptedException {
+    ConsumerSpec to =
+        new ConsumerSpec(topic, 0, 1, topic + "-probe", "tg-probe-in", false, OPTIONS);
+    ProducerSpec from = new ProducerSpec(topic, 0, 1, "tg-probe-out", OPTIONS);
+    try (MessageConsumer consumer = driver.createConsumer(to, this);
+        MessageProducer producer = driver.createProducer(from)) {
+      producer.send(new Once());
+      producer.flush();
+      if (!arrived.await(timeoutMs, TimeUnit.MILLISECONDS)) {
+        String why = trouble == null ? "" : ": " + trouble;
+        throw new DriverException(
+            "a message to topic " + topic + " did not come back within " + timeoutMs + " ms" + why);
+      }
+    }
+  }
+
+  @Override
+  public void received(int topic, int partition, byte[] a, int offset, int length, long ns) {
+    if (Arrays.equals(a, offset, offset + length, value, 0, BYTES)) {
+      arrived.countDown();
+    }
+  }
+
+  @Override
+  public void error(Throwable cause) {
+    trouble = ErrorLog.describe(cause);
+  }
+
+  private final class Once extends InFlight {
+    @Override
+    public byte[] value() {
+      return value;
+    }
+
+    @Override
+    public byte[] key() {
+      return null;
+    }
+
+    @Override
+    public void acked() {
+      // The message coming back says more.
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+      trouble = ErrorLog.describe(cause);
+    }
+  }
+}

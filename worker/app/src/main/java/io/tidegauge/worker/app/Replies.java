@@ -1,0 +1,61 @@
+package io.tidegauge.worker.app;
+
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+
+/** Answers calls, and turns what went wrong into a status with a one-line message. */
+final class Replies {
+  /** Work whose result answers a call. */
+  interface Work<A> {
+    A run() throws DriverException, InterruptedException;
+  }
+
+  private Replies() {}
+
+  /**
+   * Runs the work and sends its result.
+   *
+   * @param onDriverError the status if the system can't do what was asked
+   */
+  static <A> void answer(StreamObserver<A> to, Status onDriverError, Work<A> work) {
+    A result;
+    try {
+      result = work.run();
+    } catch (DriverException e) {
+      fail(to, onDriverError, withCause(e));
+      return;
+    } catch (IllegalArgumentException e) {
+      fail(to, Status.INVALID_ARGUMENT, e.getMessage());
+      return;
+    } catch (IllegalStateException e) {
+      fail(to, Status.FAILED_PRECONDITION, e.getMessage());
+      return;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      fail(to, Status.CANCELLED, "the call was interrupted");
+      return;
+    } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
+      e.printStackTrace();
+      fail(to, Status.INTERNAL, "the worker failed: " + ErrorLog.describe(e));
+      return;
+    }
+    to.onNext(result);
+    to.onCompleted();
+  }
+
+  static void fail(StreamObserver<?> to, Status status, String message) {
+    String text = message == null ? "no reason known" : message;
+    to.onError(status.withDescription(text.replaceAll("\\s*\\R\\s*", " ")).asRuntimeException());
+  }
+
+  private static String withCause(DriverException e) {
+    Throwable cause = e.getCause();
+    String reason = cause == null ? null : ErrorLog.describe(cause);
+    String message = String.valueOf(e.getMessage());
+    boolean told =
+        cause == null || (cause.getMessage() != null && message.contains(cause.getMessage()));
+    return told ? message : message + " (" + reason + ")";
+  }
+}

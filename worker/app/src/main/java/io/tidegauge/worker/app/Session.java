@@ -1,0 +1,71 @@
+package io.tidegauge.worker.app;
+
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.engine.Trial;
+import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.proto.Connection;
+import java.util.List;
+
+/** The one trial that a worker holds at a time. A finished trial's figures stay readable until the next is prepared. */
+final class Session {
+  private final Drivers drivers;
+  private Driver driver;
+  private volatile Trial trial;
+
+  Session(Drivers drivers) {
+    this.drivers = drivers;
+  }
+
+  /** Prepares a trial; the one before must have been finished. */
+  synchronized Trial prepare(Connection connection, TrialPlan plan) throws DriverException {
+    if (driver != null) {
+      throw new IllegalStateException("a trial is prepared already: finish it first");
+    }
+    trial = null;
+    Driver opened = drivers.open(connection);
+    try {
+      Trial prepared = Trial.prepare(plan, opened);
+      driver = opened;
+      trial = prepared;
+      return prepared;
+    } catch (DriverException | RuntimeException e) {
+      opened.close();
+      throw e;
+    }
+  }
+
+  /** The trial at hand, running or finished. */
+  Trial trial() {
+    Trial current = trial;
+    if (current == null) {
+      throw new IllegalStateException("no trial is prepared");
+    }
+    return current;
+  }
+
+  /** Finishes the trial; without one there is nothing to do. */
+  synchronized void finish(boolean deleteTopics) throws DriverException, InterruptedException {
+    if (driver == null) {
+      return;
+    }
+    try {
+      trial.finish(deleteTopics);
+    } finally {
+      driver.close();
+      driver = null;
+    }
+  }
+
+  List<EffectiveSetting> describe(Connection connection, List<String> topics)
+      throws DriverException {
+    try (Driver opened = drivers.open(connection)) {
+      return opened.describe(topics);
+    }
+  }
+
+  Driver open(Connection connection) throws DriverException {
+    return drivers.open(connection);
+  }
+}

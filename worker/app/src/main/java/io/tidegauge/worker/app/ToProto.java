@@ -1,0 +1,137 @@
+package io.tidegauge.worker.app;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.proto.EffectiveSetting;
+import io.tidegauge.worker.proto.ErrorCount;
+import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.SubscriptionSecond;
+import io.tidegauge.worker.proto.SubscriptionTotals;
+import io.tidegauge.worker.proto.TotalFigures;
+import io.tidegauge.worker.proto.WindowFigures;
+import java.util.List;
+
+/** The engine's figures as the controller wants them. */
+final class ToProto {
+  private ToProto() {}
+
+  static List<EffectiveSetting> settings(List<io.tidegauge.worker.api.EffectiveSetting> all) {
+    return all.stream().map(ToProto::setting).toList();
+  }
+
+  private static EffectiveSetting setting(io.tidegauge.worker.api.EffectiveSetting s) {
+    EffectiveSetting.Builder b =
+        EffectiveSetting.newBuilder()
+            .setScope(s.scope())
+            .setName(s.name())
+            .setValue(s.value() == null ? "" : s.value());
+    if (s.isDefault() != null) {
+      b.setIsDefault(s.isDefault());
+    }
+    return b.build();
+  }
+
+  static SecondFigures second(io.tidegauge.worker.engine.figures.SecondFigures s) {
+    SecondFigures.Builder b =
+        SecondFigures.newBuilder()
+            .setSecond(s.second())
+            .setFromMonoNs(s.fromMonoNs())
+            .setUntilMonoNs(s.untilMonoNs())
+            .setScheduledMsgsPerS(s.scheduledMsgsPerS())
+            .setSent(s.sent())
+            .setAcked(s.acked())
+            .setFailed(s.failed())
+            .setAckedBytes(s.ackedBytes())
+            .setInFlight(s.inFlight())
+            .setBlockedNs(s.blockedNs())
+            .setOwnLagNsMax(s.ownLagNsMax())
+            .setResponse(bytes(s.response()))
+            .setService(bytes(s.service()))
+            .setDelay(bytes(s.delay()))
+            .setWorkerCpuNs(s.workerCpuNs())
+            .setGcPauseNs(s.gcPauseNs())
+            .setHeapUsedBytes(s.heapUsedBytes());
+    for (var sub : s.subscriptions()) {
+      b.addSubscriptions(
+          SubscriptionSecond.newBuilder()
+              .setName(sub.name())
+              .setReceived(sub.received())
+              .setReceivedBytes(sub.receivedBytes())
+              .setBacklog(sub.backlog())
+              .setDuplicated(sub.duplicated())
+              .setReordered(sub.reordered())
+              .setCorrupt(sub.corrupt())
+              .setEndToEnd(bytes(sub.endToEnd())));
+    }
+    return b.build();
+  }
+
+  static TotalFigures totals(io.tidegauge.worker.engine.figures.TotalFigures t) {
+    TotalFigures.Builder b =
+        TotalFigures.newBuilder()
+            .setSent(t.sent())
+            .setAcked(t.acked())
+            .setFailed(t.failed())
+            .setUnresolved(t.unresolved())
+            .setWindow(window(t.window()))
+            .setWorkerCpuNs(t.workerCpuNs())
+            .setGcPauseNs(t.gcPauseNs())
+            .setResidentBytes(t.residentBytes())
+            .setSeconds(t.seconds());
+    t.subscriptions().forEach(s -> b.addSubscriptions(subscription(s)));
+    for (ErrorLog.ErrorCount e : t.errors()) {
+      b.addErrors(
+          ErrorCount.newBuilder()
+              .setWhere(e.where())
+              .setMessage(e.message())
+              .setCount(e.count()));
+    }
+    return b.build();
+  }
+
+  private static WindowFigures window(io.tidegauge.worker.engine.figures.WindowFigures w) {
+    return WindowFigures.newBuilder()
+        .setFromMonoNs(w.fromMonoNs())
+        .setUntilMonoNs(w.untilMonoNs())
+        .setIntended(w.intended())
+        .setAcked(w.acked())
+        .setFailed(w.failed())
+        .setAckedBytes(w.ackedBytes())
+        .setResponse(bytes(w.response()))
+        .setService(bytes(w.service()))
+        .setDelay(bytes(w.delay()))
+        .setOwnLag(bytes(w.ownLag()))
+        .setOwnLagOverTolerance(w.ownLagOverTolerance())
+        .setBlockedNs(w.blockedNs())
+        .setAckedWithin(w.ackedWithin())
+        .setWorkerCpuNs(w.workerCpuNs())
+        .setGcPauseNs(w.gcPauseNs())
+        .setCpuWaitNs(w.cpuWaitNs())
+        .build();
+  }
+
+  private static SubscriptionTotals subscription(
+      io.tidegauge.worker.engine.figures.SubscriptionTotals s) {
+    return SubscriptionTotals.newBuilder()
+        .setName(s.name())
+        .setReceived(s.received())
+        .setUnique(s.unique())
+        .setBacklog(s.backlog())
+        .setLost(s.lost())
+        .setDuplicated(s.duplicated())
+        .setReordered(s.reordered())
+        .setCorrupt(s.corrupt())
+        .setCorruptUnattributed(s.corruptUnattributed())
+        .setForeign(s.foreign())
+        .setNegativeLatency(s.negativeLatency())
+        .setEndToEnd(bytes(s.endToEnd()))
+        .setWindowReceived(s.windowReceived())
+        .addAllLostExamples(s.lostExamples())
+        .build();
+  }
+
+  private static ByteString bytes(byte[] array) {
+    return UnsafeByteOperations.unsafeWrap(array);
+  }
+}

@@ -1,0 +1,233 @@
+package io.tidegauge.worker.app;
+
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.engine.Trial;
+import io.tidegauge.worker.engine.figures.SecondsLog;
+import io.tidegauge.worker.proto.*;
+import java.util.function.Consumer;
+
+/** The service of worker.proto. Every call is short but Watch and those that wait for the system. */
+final class WorkerService extends WorkerGrpc.WorkerImplBase {
+  private static final long WATCH_WAIT_MS = 200;
+
+  private final Drivers drivers = new Drivers();
+  private final Session session = new Session(drivers);
+  private final Lease lease;
+  private final Consumer<String> end;
+
+  WorkerService(Lease lease, Consumer<String> end) {
+    this.lease = lease;
+    this.end = end;
+  }
+
+  @Override
+  public void handshake(HandshakeRequest request, StreamObserver<HandshakeReply> to) {
+    if (request.getProtocolVersion() != Introduction.PROTOCOL_VERSION) {
+      Replies.fail(
+          to,
+          Status.FAILED_PRECONDITION,
+          "the worker speaks protocol version "
+              + Introduction.PROTOCOL_VERSION
+              + ", the controller "
+              + request.getProtocolVersion());
+      return;
+    }
+    Replies.answer(to, Status.FAILED_PRECONDITION, () -> Introduction.of(drivers));
+  }
+
+  @Override
+  public StreamObserver<HoldRequest> hold(StreamObserver<HoldReply> to) {
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(HoldRequest request) {
+        lease.renew(request.getLeaseMs());
+      }
+
+      @Override
+      public void onError(Throwable t) {
+        lease.broken("its stream broke");
+      }
+
+      @Override
+      public void onCompleted() {
+        to.onNext(HoldReply.getDefaultInstance());
+        to.onCompleted();
+        lease.broken("it was given back");
+      }
+    };
+  }
+
+  @Override
+  public void probe(ProbeRequest request, StreamObserver<ProbeReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          try (Driver driver = session.open(request.getConnection())) {
+            long ns = Probe.run(driver, request.getTopic(), request.getTimeoutMs());
+            return ProbeReply.newBuilder().setTookNs(ns).build();
+          }
+        });
+  }
+
+  @Override
+  public void describe(DescribeRequest request, StreamObserver<DescribeReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () ->
+            DescribeReply.newBuilder()
+                .addAllSettings(
+                    ToProto.settings(
+                        session.describe(request.getConnection(), request.getTopicsList())))
+                .build());
+  }
+
+  @Override
+  public void prepare(PrepareRequest request, StreamObserver<PrepareReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          Trial trial = session.prepare(request.getConnection(), FromProto.plan(request));
+          return PrepareReply.newBuilder()
+              .addAllClientSettings(ToProto.settings(trial.clientSettings()))
+              .setLoadThreads(trial.loadThreads())
+              .build();
+        });
+  }
+
+  @Override
+  public void start(StartRequest request, StreamObserver<StartReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          long at = session.trial().start(request.getAtMonoNs());
+          return StartReply.newBuilder().setStartedMonoNs(at).build();
+        });
+  }
+
+  @Override
+  public void setRate(SetRateRequest request, StreamObserver<SetRateReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          session.trial().setRate(request.getMsgsPerS(), request.getAtMonoNs());
+          return SetRateReply.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void setWindow(SetWindowRequest request, StreamObserver<SetWindowReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          session.trial().setWindow(request.getFromMonoNs(), request.getUntilMonoNs());
+          return SetWindowReply.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void pauseConsumers(PauseRequest request, StreamObserver<PauseReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          session.trial().pauseConsumers(request.getSubscriptionsList());
+          return PauseReply.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void resumeConsumers(PauseRequest request, StreamObserver<PauseReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          session.trial().resumeConsumers(request.getSubscriptionsList());
+          return PauseReply.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void watch(WatchRequest request, StreamObserver<SecondFigures> to) {
+    ServerCallStreamObserver<SecondFigures> observer =
+        (ServerCallStreamObserver<SecondFigures>) to;
+    try {
+      SecondsLog log = session.trial().seconds();
+      long next = request.getFromSecond();
+      while (!observer.isCancelled()) {
+        // A slow observer must not make the worker keep what it has not taken.
+        if (!observer.isReady()) {
+          Thread.sleep(1);
+          continue;
+        }
+        var second = log.next(next, WATCH_WAIT_MS);
+        if (second != null) {
+          observer.onNext(ToProto.second(second));
+          next = second.second() + 1;
+        } else if (log.isClosed() && log.count() <= next) {
+          observer.onCompleted();
+          return;
+        }
+      }
+    } catch (IllegalStateException e) {
+      Replies.fail(to, Status.FAILED_PRECONDITION, e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void stopProducers(
+      StopProducersRequest request, StreamObserver<StopProducersReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          long unresolved = session.trial().stopProducers(request.getGraceMs());
+          return StopProducersReply.newBuilder().setUnresolved(unresolved).build();
+        });
+  }
+
+  @Override
+  public void totals(TotalsRequest request, StreamObserver<TotalFigures> to) {
+    Replies.answer(
+        to, Status.FAILED_PRECONDITION, () -> ToProto.totals(session.trial().totals()));
+  }
+
+  @Override
+  public void finish(FinishRequest request, StreamObserver<FinishReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          session.finish(request.getDeleteTopics());
+          return FinishReply.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void shutdown(ShutdownRequest request, StreamObserver<ShutdownReply> to) {
+    to.onNext(ShutdownReply.getDefaultInstance());
+    to.onCompleted();
+    Thread ending = new Thread(() -> endSoon(), "tg-shutdown");
+    ending.start();
+  }
+
+  /** The reply must leave first. */
+  private void endSoon() {
+    try {
+      Thread.sleep(100);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    end.accept("it was told to");
+  }
+}
