@@ -1,0 +1,65 @@
+"""The reference and the glossary keep up with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tidegauge.campaign.parse import campaign_keys
+from tidegauge.cli.main import app
+from tidegauge.experiments.registry import experiments
+from tidegauge.store.seconds import COLUMNS
+from tidegauge.workload.parse import WorkloadFields
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+REFERENCE = (DOCS / "reference.md").read_text()
+GLOSSARY = (DOCS / "glossary.md").read_text()
+
+
+def missing(words: list[str], text: str) -> list[str]:
+    return [word for word in words if f"`{word}`" not in text]
+
+
+def test_every_key_of_campaigns_workloads_and_experiments_is_told() -> None:
+    keys = [*campaign_keys(), *(name.replace("_", "-") for name in WorkloadFields.model_fields)]
+    for name, experiment in experiments().items():
+        keys += [name, *(key.replace("_", "-") for key in experiment.options.model_fields)]
+    assert missing(keys, REFERENCE) == []
+
+
+def test_every_column_of_the_seconds_is_told() -> None:
+    names = [name for name in COLUMNS.names if not re.match(r"(response|service|delay|end_to_end)_", name)]
+    assert missing(names, REFERENCE) == []
+
+
+def test_every_verb_is_told() -> None:
+    verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert [verb for verb in verbs if f"tidegauge {verb}" not in REFERENCE] == []
+
+
+def test_every_schema_is_told() -> None:
+    source = Path(__file__).resolve().parents[2] / "src/tidegauge"
+    schemas = {
+        name for path in source.rglob("*.py") for name in re.findall(r'"(tidegauge\.[a-z]+/\d+)"', path.read_text())
+    }
+    assert len(schemas) > 10
+    assert missing(sorted(schemas), REFERENCE) == []
+
+
+def test_missing_words_are_found() -> None:
+    assert missing(["name", "no-such-key"], REFERENCE) == ["no-such-key"]
+
+
+def test_each_word_is_defined_once() -> None:
+    words = re.findall(r"^\| ([^|]+?) \|", GLOSSARY, re.MULTILINE)
+    words = [word for word in words if word not in ("word", "---")]
+    assert len(words) == len(set(words))
+
+
+@pytest.mark.parametrize(
+    "word", ["system", "distribution", "deployment", "durability level", "workload", "worker", "fleet", "trial"]
+)
+def test_the_words_of_the_design_are_defined(word: str) -> None:
+    assert f"\n| {word} | " in GLOSSARY
