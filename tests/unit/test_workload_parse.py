@@ -1,0 +1,43 @@
+"""Workload files on their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegauge.config.source import raise_problems
+from tidegauge.errors import UserError
+from tidegauge.workload.model import Workload
+from tidegauge.workload.parse import read_workload
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "workloads").glob("*.yaml")), ids=lambda path: path.stem)
+def test_ready_workloads_are_right(path: Path) -> None:
+    workload, source = read_workload(path)
+    raise_problems([source], "workload")
+    assert workload is not None
+    assert source.data["name"] == path.stem
+
+
+def test_an_empty_mapping_means_the_defaults_of_the_model(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("{}\n")
+    workload, _ = read_workload(tmp_path / "w.yaml")
+    assert workload == Workload()
+
+
+def test_an_empty_payload_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "body.bin").touch()
+    (tmp_path / "w.yaml").write_text("payload-file: body.bin\n")
+    workload, source = read_workload(tmp_path / "w.yaml")
+    assert workload is None
+    with pytest.raises(UserError, match="or it is empty"):
+        raise_problems([source], "workload")
+
+
+def test_ready_campaigns_hold_their_workloads() -> None:
+    # A wheel carries the ready campaigns, and the workload files stay behind.
+    for path in (ROOT / "campaigns").glob("*.yaml"):
+        assert "workload:\n" in path.read_text(), path
