@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.campaign.events import Event, Note, PhaseStarted, RunStarted, SecondSeen, TrialEnded
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.api import TrialSpec, Validity
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, ms, short
 
@@ -21,15 +21,16 @@ LINE_EVERY_S = 10.0
 ENDED_SHOWN_MAX = 8
 
 PHASES = {
-    "fetch": "fetching the distribution",
-    "start": "starting the servers",
-    "ready": "waiting until a client can produce and consume",
-    "prepare": "creating topics and clients",
+    "fetch": "fetching",
+    "start": "starting",
+    "ready": "waiting",
+    "prepare": "creating",
     "warm-up": "warming up",
     "measure": "measuring",
-    "drain": "waiting for consumers to receive what is left",
+    "drain": "draining",
     "stop": "stopping",
 }
+"""Words for the phases, which a phase's detail goes on from: "waiting" "until kafka takes and delivers a message"."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,11 @@ def outcome(ended: TrialEnded) -> str:
     if ended.result is None:
         return f"{ended.spec.trial_id}: failed: {ended.failure}"
     result = ended.result
-    doubts = f" ({'; '.join(result.reasons)})" if result.reasons else ""
+    verdict = result.validity.value
+    shown = verdict if result.validity is Validity.VALID else verdict.upper()
     return (
         f"{ended.spec.trial_id}: {count(result.msgs_per_s)} msg/s, response p50 {ms(result.response.p50_ms)}, "
-        f"p99 {ms(result.response.p99_ms)} ms: {result.validity.value}{doubts}"
+        f"p99 {ms(result.response.p99_ms)} ms: {shown}"
     )
 
 
@@ -159,7 +161,9 @@ def _named(state: LiveState) -> str:
 
 def _phase_words(phase: str, detail: str) -> str:
     words = PHASES.get(phase, phase)
-    return f"{words} ({detail})" if detail else words
+    if phase == "measure" and detail:
+        return f"{words} ({detail})"
+    return f"{words} {detail}" if detail else words
 
 
 def _left_words(state: LiveState, now_s: float) -> str:

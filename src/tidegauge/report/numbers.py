@@ -10,9 +10,11 @@ MISSING = "-"
 
 
 def ms(value: float | None) -> str:
-    """A time in ms: 0.123, 1.23, 12.3, 123, 1,234."""
+    """A time in ms: <0.001, 0.123, 1.23, 12.3, 123, 1,234."""
     if value is None or not math.isfinite(value):
         return MISSING
+    if 0 < abs(value) < 0.0005:
+        return "<0.001"
     for limit, digits in ((0.9995, 3), (9.995, 2), (99.95, 1)):
         if abs(value) < limit:
             return f"{value:.{digits}f}"
