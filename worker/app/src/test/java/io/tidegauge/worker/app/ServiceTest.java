@@ -1,0 +1,210 @@
+package io.tidegauge.worker.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import io.tidegauge.worker.proto.*;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Who may talk to the worker, for how long it lives, and what it says to wrong orders. */
+class ServiceTest {
+  private TestWorker worker;
+
+  @BeforeEach
+  void start() throws Exception {
+    worker = new TestWorker();
+  }
+
+  @AfterEach
+  void stop() {
+    worker.close();
+  }
+
+  private static void refused(Status.Code code, String part, ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            e -> {
+              assertThat(e.getStatus().getCode()).isEqualTo(code);
+              assertThat(e.getStatus().getDescription()).contains(part).doesNotContain("\n");
+            });
+  }
+
+  @Test
+  void aCallWithoutTheSecretIsRefused() {
+    HandshakeRequest hello = HandshakeRequest.newBuilder().setProtocolVersion(1).build();
+    refused(
+        Status.Code.UNAUTHENTICATED,
+        "secret",
+        () -> WorkerGrpc.newBlockingStub(worker.withoutSecret()).handshake(hello));
+    refused(
+        Status.Code.UNAUTHENTICATED,
+        "secret",
+        () -> WorkerGrpc.newBlockingStub(worker.withSecret("guess")).handshake(hello));
+  }
+
+  @Test
+  void theHandshakeTellsWhatTheWorkerIs() {
+    HandshakeReply reply =
+        worker.stub.handshake(HandshakeRequest.newBuilder().setProtocolVersion(1).build());
+    assertThat(reply.getPid()).isEqualTo(ProcessHandle.current().pid());
+    assertThat(reply.getDriversMap()).containsKey("null");
+    assertThat(reply.getHeapBytesMax()).isPositive();
+  }
+
+  @Test
+  void anotherProtocolVersionIsRefused() {
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        "protocol version",
+        () -> worker.stub.handshake(HandshakeRequest.newBuilder().setProtocolVersion(9).build()));
+  }
+
+  @Test
+  void theProbeSendsAndReceives() {
+    ProbeReply reply =
+        worker.stub.probe(
+            ProbeRequest.newBuilder()
+                .setConnection(TestWorker.connection(Map.of()))
+                .setTopic("probe-1")
+                .setTimeoutMs(5_000)
+                .build());
+    assertThat(reply.getTookNs()).isPositive();
+  }
+
+  @Test
+  void aProbeThatLosesItsMessageFails() {
+    refused(
+        Status.Code.UNAVAILABLE,
+        "did not come back within 200 ms",
+        () ->
+            worker.stub.probe(
+                ProbeRequest.newBuilder()
+                    .setConnection(TestWorker.connection(Map.of("lose", "at:0")))
+                    .setTopic("probe-1")
+                    .setTimeoutMs(200)
+                    .build()));
+  }
+
+  @Test
+  void describeTellsTheSystemsSettings() {
+    DescribeReply reply =
+        worker.stub.describe(
+            DescribeRequest.newBuilder()
+                .setConnection(TestWorker.connection(Map.of("ack_delay_us", "70")))
+                .build());
+    assertThat(reply.getSettingsList())
+        .anySatisfy(
+            s -> {
+              assertThat(s.getName()).isEqualTo("ack_delay_us");
+              assertThat(s.getValue()).isEqualTo("70");
+              assertThat(s.getIsDefault()).isFalse();
+            });
+  }
+
+  @Test
+  void wrongOrdersAreRefusedWithTheReason() {
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        "no trial is prepared",
+        () -> worker.stub.start(StartRequest.getDefaultInstance()));
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        "no driver 'nosuch'",
+        () ->
+            worker.stub.prepare(
+                TestWorker.order(Map.of(), 1)
+                    .setConnection(Connection.newBuilder().setDriver("nosuch"))
+                    .build()));
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        "unknown setting 'loose'",
+        () -> worker.stub.prepare(TestWorker.order(Map.of("loose", "at:1"), 1).build()));
+    refused(
+        Status.Code.INVALID_ARGUMENT,
+        "message_bytes must be 48 to 1048576",
+        () ->
+            worker.stub.prepare(
+                TestWorker.order(Map.of(), 1)
+                    .setPayload(Payload.newBuilder().setMessageBytes(47))
+                    .build()));
+  }
+
+  @Test
+  void anUnreadablePayloadFileIsRefused() {
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        "payload file",
+        () ->
+            worker.stub.prepare(
+                TestWorker.order(Map.of(), 1)
+                    .setPayload(
+                        Payload.newBuilder().setMessageBytes(100).setFile("/nonexistent/file"))
+                    .build()));
+  }
+
+  @Test
+  void aSecondTrialNeedsTheFirstToBeFinished() {
+    worker.stub.prepare(TestWorker.order(Map.of(), 1).build());
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        "finish it first",
+        () -> worker.stub.prepare(TestWorker.order(Map.of(), 1).build()));
+    worker.stub.finish(FinishRequest.getDefaultInstance());
+    worker.stub.prepare(TestWorker.order(Map.of(), 1).build());
+    worker.stub.finish(FinishRequest.getDefaultInstance());
+  }
+
+  @Test
+  void aSilentControllerEndsTheWorker() throws Exception {
+    worker.lease.startWaitingForController(60_000);
+    StreamObserver<HoldRequest> hold = hold();
+    hold.onNext(HoldRequest.newBuilder().setLeaseMs(300).build());
+    assertThat(worker.ends.poll(150, TimeUnit.MILLISECONDS)).isNull();
+    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("silent for 300 ms");
+  }
+
+  @Test
+  void aBrokenLeaseEndsTheWorker() throws Exception {
+    StreamObserver<HoldRequest> hold = hold();
+    hold.onNext(HoldRequest.newBuilder().setLeaseMs(60_000).build());
+    Thread.sleep(100);
+    assertThat(worker.ends).isEmpty();
+    hold.onError(new IllegalStateException("controller died"));
+    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("lease ended");
+  }
+
+  @Test
+  void aWorkerWithoutControllerEnds() throws Exception {
+    worker.lease.startWaitingForController(100);
+    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("no controller came");
+  }
+
+  @Test
+  void shutdownEndsTheWorker() throws Exception {
+    worker.stub.shutdown(ShutdownRequest.getDefaultInstance());
+    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("told to");
+  }
+
+  private StreamObserver<HoldRequest> hold() {
+    return worker.async.hold(
+        new StreamObserver<>() {
+          @Override
+          public void onNext(HoldReply reply) {}
+
+          @Override
+          public void onError(Throwable t) {}
+
+          @Override
+          public void onCompleted() {}
+        });
+  }
+}
