@@ -163,12 +163,12 @@ def _load_warnings(evidence: Evidence) -> list[str]:
         share = evidence.achieved_msgs_per_s / offered
         found.append(
             f"the system did not keep up: {evidence.achieved_msgs_per_s:,.0f} of {offered:,.0f} msg/s ({share:.0%}); "
-            "its latency grows with the length of the trial"
+            "while that lasts its latency grows, so it depends on the length of the trial"
         )
     if evidence.unsteady:
         found.append(f"the warm-up never became steady: {evidence.unsteady}")
     if evidence.backlog_grew:
-        found.append("consumers fell ever further behind: end-to-end latency grows with the length of the trial")
+        found.append("consumers fell ever further behind, so end-to-end latency depends on the length of the trial")
     if evidence.drift:
         found.append(f"not steady while measured: {evidence.drift}")
     return found
@@ -194,7 +194,7 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     found = []
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         found.append(
-            f"load threads waited for a CPU {evidence.cpu_wait_share:.0%} of the time: this host is short of CPU"
+            f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second: this host is short of CPU"
         )
     if evidence.gc_share > GC_SHARE:
         found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
