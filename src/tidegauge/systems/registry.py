@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from tidegauge.errors import UserError, nearest
 from tidegauge.systems.api import System
+
+VERSION = re.compile(r"\d[\w.\-+]*")
 
 
 @dataclass(frozen=True)
@@ -52,4 +55,10 @@ def parse_system(text: str) -> SystemRef:
         raise UserError(
             f"'{text}' names no version after the @.", f"Write {name} alone, or {name}@{system.default_version}."
         )
-    return SystemRef(system.name, version.strip() or system.default_version)
+    version = version.strip() or system.default_version
+    if "/" not in version and not VERSION.fullmatch(version):
+        raise UserError(
+            f"'{version}' in '{text}' is no version.",
+            f"Write a version like {system.default_version}, or the path of a directory (with a slash).",
+        )
+    return SystemRef(system.name, version)

@@ -1,0 +1,206 @@
+"""What is written for the servers, how systems are named, and what a bookie's answers mean."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tidegauge.errors import RunFailedError, StartFailedError, UserError
+from tidegauge.systems import registry
+from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
+from tidegauge.systems.files import make_directories, properties_text, write_text
+from tidegauge.systems.jvm import java_major, java_process, jvm_flags
+from tidegauge.systems.kafka.config import Node, cluster_id, server_properties
+from tidegauge.systems.kafka.recipe import recipe as kafka_recipe
+from tidegauge.systems.pulsar.bookie import parse_config, parse_metrics
+from tidegauge.systems.pulsar.config import Ports, standalone_conf
+from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
+from tidegauge.systems.pulsar.recipe import JAR_PATTERN as PULSAR_JAR
+from tidegauge.systems.pulsar.recipe import recipe as pulsar_recipe
+
+PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
+NODES = [Node(n, 9091 + n, 9191 + n, Path(f"/data/{n}")) for n in (1, 2, 3)]
+
+
+class TestRegistry:
+    def test_finds_the_folders(self) -> None:
+        assert {"kafka", "pulsar", "null"} <= set(registry.all_systems())
+
+    def test_unknown_names_the_nearest(self) -> None:
+        with pytest.raises(UserError) as caught:
+            registry.get("kafak")
+        assert "did you mean 'kafka'" in caught.value.message
+        assert "pulsar" in caught.value.hint
+
+    def test_parse(self) -> None:
+        assert str(registry.parse_system("kafka@4.4.0")) == "kafka@4.4.0"
+        assert registry.parse_system("pulsar").version == registry.get("pulsar").default_version
+        assert registry.parse_system("kafka@/opt/kafka").version == "/opt/kafka"
+
+    @pytest.mark.parametrize("text", ["kafka@", "kafka@ ", "nats@1", ""])
+    def test_refused(self, text: str) -> None:
+        with pytest.raises(UserError):
+            registry.parse_system(text)
+
+    @pytest.mark.parametrize("text", ["kafka@..", "kafka@a b", "kafka@1$x", "kafka@-1"])
+    def test_a_version_is_never_a_path(self, text: str) -> None:
+        with pytest.raises(UserError, match="no version"):
+            registry.parse_system(text)
+
+
+class TestKafkaConfig:
+    def test_one_node_needs_one_copy(self) -> None:
+        settings = server_properties(NODES[0], NODES[:1], {})
+        factors = {value for name, value in settings.items() if name.endswith("replication.factor")}
+        assert factors == {"1"}
+        assert settings["controller.quorum.voters"] == "1@127.0.0.1:9192"
+
+    def test_three_nodes(self) -> None:
+        settings = server_properties(NODES[1], NODES, {})
+        assert settings["node.id"] == "2"
+        assert settings["controller.quorum.voters"].count("@") == 3
+        assert settings["offsets.topic.replication.factor"] == "3"
+        assert settings["min.insync.replicas"] == "2"
+
+    def test_listens_on_loopback_only(self) -> None:
+        settings = server_properties(NODES[0], NODES, {})
+        for name in ("listeners", "advertised.listeners"):
+            assert set(re.findall(r"//([^:]*):", settings[name])) == {"127.0.0.1"}
+
+    def test_the_users_settings_win(self) -> None:
+        settings = server_properties(NODES[0], NODES[:1], {"log.retention.ms": "5", "num.io.threads": "3"})
+        assert settings["log.retention.ms"] == "5"
+        assert settings["num.io.threads"] == "3"
+
+    def test_cluster_id_never_looks_like_an_option(self) -> None:
+        for number in (0, 2**127, (1 << 128) - 1):
+            text = cluster_id(UUID(int=number))
+            assert len(text) == 22
+            assert not text.startswith("-")
+
+
+class TestPulsarConfig:
+    def test_listens_on_loopback_only(self) -> None:
+        settings = standalone_conf(PORTS, LevelChoice(3), 512, 512, {})
+        for name in ("bindAddress", "advertisedAddress", "httpServerHost"):
+            assert settings[name] == "127.0.0.1"
+        assert (settings["listeningInterface"], settings["allowLoopback"]) == ("lo", "true")
+
+    @pytest.mark.parametrize(
+        ("choice", "write", "sync"),
+        [
+            (LevelChoice(3), "true", "true"),
+            (LevelChoice(4), "true", "false"),
+            (LevelChoice(4, "journal"), "true", "false"),
+            (LevelChoice(4, "bypass"), "false", "false"),
+        ],
+    )
+    def test_journal_follows_the_level(self, choice: LevelChoice, write: str, sync: str) -> None:
+        settings = standalone_conf(PORTS, choice, 512, 512, {})
+        assert (settings["journalWriteData"], settings["journalSyncData"]) == (write, sync)
+        assert settings["managedLedgerDefaultAckQuorum"] == "1"
+        assert settings["managedLedgerNewEntriesCheckDelayInMillis"] == "0"
+
+    def test_caches_fit_the_smaller_memory(self) -> None:
+        for heap_mb, direct_mb, cache_mb in ((512, 4096, "64"), (4096, 256, "32"), (64, 64, "16")):
+            settings = standalone_conf(PORTS, LevelChoice(3), heap_mb, direct_mb, {})
+            assert settings["dbStorage_writeCacheMaxSizeMb"] == cache_mb
+
+    def test_the_users_settings_win(self) -> None:
+        settings = standalone_conf(PORTS, LevelChoice(3), 512, 512, {"journalSyncData": "false"})
+        assert settings["journalSyncData"] == "false"
+
+
+class TestBookie:
+    def test_config(self) -> None:
+        text = (
+            '{"journalSyncData" : "true", "bookiePort" : "3181", "brokerServicePort" : "6650", '
+            '"metadata-store-instance" : "org.example.Store@5bb3131b"}'
+        )
+        assert parse_config(1, text) == [
+            Setting("bookie 1", "bookiePort", "3181"),
+            Setting("bookie 1", "journalSyncData", "true"),
+        ]
+
+    @pytest.mark.parametrize("text", ["", "<html>", "[1, 2]", "null"])
+    def test_no_config_is_an_error(self, text: str) -> None:
+        with pytest.raises(RunFailedError, match="could not be read back"):
+            parse_config(1, text)
+
+    def test_metrics_of_all_journals_are_summed(self) -> None:
+        text = (
+            'bookie_journal_journalIndex_0_JOURNAL_ADD_ENTRY_count{cluster="pulsar", success="false"} 7\n'
+            'bookie_journal_journalIndex_0_JOURNAL_ADD_ENTRY_count{cluster="pulsar", success="true"} 100\n'
+            'bookie_journal_journalIndex_1_JOURNAL_ADD_ENTRY_count{cluster="pulsar", success="true"} 23\n'
+            'bookie_journal_journalIndex_0_JOURNAL_SYNC_count{cluster="pulsar", success="true"} 32\n'
+            'bookie_journal_journalIndex_0_JOURNAL_SYNC{cluster="pulsar", success="true", quantile="0.5"} 1.0\n'
+        )
+        found = {s.name: s.value for s in parse_metrics(1, text)}
+        assert found == {JOURNAL_ENTRIES: "123", JOURNAL_SYNCS: "32"}
+        assert parse_metrics(1, "") == []
+
+
+class TestJvm:
+    def test_memory_and_collector(self) -> None:
+        flags = jvm_flags(512, 256, "17.0.15", Path("/data"))
+        assert {"-Xms512m", "-Xmx512m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseG1GC"} <= set(flags)
+        assert not any("sun-misc-unsafe" in flag for flag in flags)
+        assert any("sun-misc-unsafe" in flag for flag in jvm_flags(512, 256, "25", Path("/data")))
+
+    @pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("25", 25), ("21-ea", 21), ("25+36", 25)])
+    def test_major(self, version: str, major: int) -> None:
+        assert java_major(version) == major
+
+    def test_nothing_is_inherited(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1m")
+        spec = java_process("x", Path("/jvm"), ["-version"], cwd=Path("/"), log_path=Path("/log"))
+        assert "JAVA_TOOL_OPTIONS" not in spec.env
+        assert spec.argv == ("/jvm/bin/java", "-version")
+        with pytest.raises(StartFailedError):
+            java_process("x", None, [], cwd=Path("/"), log_path=Path("/log"))
+
+
+class TestFiles:
+    def test_properties(self) -> None:
+        assert properties_text({"b": "2", "a": "x\\y\nz"}) == "a=x\\\\y\\nz\nb=2\n"
+
+    def test_unwritable(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(StartFailedError, match="can't be"):
+            make_directories(tmp_path / "file" / "folder")
+        with pytest.raises(StartFailedError, match="can't be"):
+            write_text(tmp_path / "file" / "x", "")
+
+
+class TestRecipes:
+    def test_java_limits(self) -> None:
+        assert kafka_recipe("4.3.1").java_max is None
+        assert kafka_recipe("3.7.0").java_max == 21
+        assert kafka_recipe("weird").java_max is None
+        assert pulsar_recipe("4.2.4").java_max is None
+        assert pulsar_recipe("3.3.2").java_max == 21
+
+    def test_one_logging_back_end(self) -> None:
+        assert "ch.qos.reload4j:*" in kafka_recipe("3.9.2").exclusions
+        assert any(c.artifact == "slf4j-simple" for c in kafka_recipe("3.9.2").extra)
+
+    @pytest.mark.parametrize("jar", ["pulsar-broker-4.2.4.jar", "org.apache.pulsar-pulsar-broker-4.0.8.jar"])
+    def test_pulsar_tells_its_version(self, jar: str) -> None:
+        match = re.fullmatch(PULSAR_JAR, jar)
+        assert match is not None
+        assert match.group(1) in ("4.2.4", "4.0.8")
+        assert re.fullmatch(PULSAR_JAR, "pulsar-broker-common-4.2.4.jar") is None
+
+
+def test_null_passes_its_settings_on(tmp_path: Path) -> None:
+    system = registry.get("null")
+    distribution = system.provision("1", lambda _: None)
+    request = DeployRequest(distribution, 1, LevelChoice(4), tmp_path, tmp_path, 1, 1, {"delay.ms": "2"})
+    deployment = system.deploy(request, None)  # type: ignore[arg-type]
+    assert deployment.connection == {"delay.ms": "2"}
+    assert deployment.processes == ()
+    with pytest.raises(UserError, match="can't give level 3"):
+        system.deploy(DeployRequest(distribution, 1, LevelChoice(3), tmp_path, tmp_path, 1, 1), None)  # type: ignore[arg-type]
