@@ -1,0 +1,132 @@
+package io.tidegauge.worker.bench;
+
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverFactory;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.Arrival;
+import io.tidegauge.worker.engine.Trial;
+import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.engine.figures.SubscriptionTotals;
+import io.tidegauge.worker.engine.figures.TotalFigures;
+import io.tidegauge.worker.engine.figures.WindowFigures;
+import io.tidegauge.worker.engine.load.Keys;
+import io.tidegauge.worker.engine.os.ProcessUse;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.zip.DataFormatException;
+import org.HdrHistogram.Histogram;
+
+/**
+ * The cost of the engine itself: a trial with all recording and checking on, in a closed loop ({@code rate=0}) or at a fixed
+ * rate, on the null system unless another driver is named.
+ *
+ * <pre>EngineBench [driver=null] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3]</pre>
+ */
+public final class EngineBench {
+  private EngineBench() {}
+
+  public static void main(String[] args) throws Exception {
+    Options options = new Options(args);
+    TrialPlan plan = plan(options);
+    long warmMs = options.number("warm", 3) * 1_000L;
+    long measuredMs = options.number("seconds", 5) * 1_000L;
+    try (Driver driver = driver(options.text("driver", "null"), options.connection())) {
+      Trial trial = Trial.prepare(plan, driver);
+      long start = trial.start(0);
+      long from = start + warmMs * 1_000_000;
+      trial.setWindow(from, from + measuredMs * 1_000_000);
+      Thread.sleep(warmMs + measuredMs + 100);
+      trial.stopProducers(10_000);
+      awaitDrain(trial);
+      TotalFigures totals = trial.totals();
+      print(options, totals, measuredMs / 1e3);
+      trial.finish(true);
+    }
+    System.exit(0);
+  }
+
+  private static void awaitDrain(Trial trial) throws InterruptedException {
+    for (int i = 0; i < 300; i++) {
+      if (trial.totals().subscriptions().stream().allMatch(s -> s.backlog() == 0)) {
+        return;
+      }
+      Thread.sleep(100);
+    }
+  }
+
+  private static TrialPlan plan(Options options) {
+    double rate = options.number("rate", 0);
+    return new TrialPlan(
+        System.nanoTime(),
+        42,
+        List.of(
+            new TopicSpec(
+                options.text("topic", "bench-" + System.nanoTime()),
+                options.number("partitions", 1),
+                1,
+                Map.of())),
+        options.number("producers", 1),
+        1,
+        options.number("consumers", 1),
+        new TrialPlan.Payload(options.number("bytes", 1_024), 1, "", 256),
+        Keys.Choice.NONE,
+        0,
+        rate == 0 ? Arrival.CLOSED_LOOP : Arrival.UNIFORM,
+        rate,
+        options.client(),
+        5_000_000,
+        false);
+  }
+
+  private static Driver driver(String name, Map<String, String> connection) throws Exception {
+    for (DriverFactory factory : ServiceLoader.load(DriverFactory.class)) {
+      if (factory.name().equals(name)) {
+        return factory.open(connection);
+      }
+    }
+    throw new IllegalArgumentException("no driver " + name);
+  }
+
+  private static void print(Options options, TotalFigures t, double seconds) {
+    WindowFigures w = t.window();
+    double rate = w.ackedWithin() / seconds;
+    double cpuPerMillion = w.workerCpuNs() / 1e9 / (w.ackedWithin() / 1e6);
+    System.out.printf(
+        "bytes %s producers %s: %,.0f msg/s, %.3f CPU-s per million, %.2f CPUs, RSS %.0f MB%n",
+        options.text("bytes", "1024"),
+        options.text("producers", "1"),
+        rate,
+        cpuPerMillion,
+        w.workerCpuNs() / 1e9 / seconds,
+        ProcessUse.residentBytes() / 1e6);
+    System.out.println("  response us: " + summary(w.response()));
+    System.out.println("  delay us:    " + summary(w.delay()));
+    System.out.println("  own lag us:  " + summary(w.ownLag()));
+    for (SubscriptionTotals s : t.subscriptions()) {
+      System.out.println("  e2e us:      " + summary(s.endToEnd()));
+      System.out.printf(
+          "  received %,d of %,d, lost %d duplicated %d reordered %d corrupt %d%n",
+          s.unique(), t.acked(), s.lost(), s.duplicated(), s.reordered(), s.corrupt());
+    }
+    System.out.printf(
+        "  intended %,d, gc pause %.1f ms, cpu wait %.1f ms, errors %s%n",
+        w.intended(), w.gcPauseNs() / 1e6, w.cpuWaitNs() / 1e6, t.errors());
+  }
+
+  private static String summary(byte[] encoded) {
+    try {
+      Histogram h = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
+      return String.format(
+          "p50 %.1f p90 %.1f p99 %.1f p99.9 %.1f max %.1f",
+          h.getValueAtPercentile(50) / 1e3,
+          h.getValueAtPercentile(90) / 1e3,
+          h.getValueAtPercentile(99) / 1e3,
+          h.getValueAtPercentile(99.9) / 1e3,
+          h.getMaxValue() / 1e3);
+    } catch (DataFormatException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
