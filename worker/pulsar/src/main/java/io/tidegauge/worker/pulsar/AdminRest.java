@@ -1,0 +1,107 @@
+package io.tidegauge.worker.pulsar;
+
+import io.tidegauge.worker.api.DriverException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import org.apache.pulsar.client.api.Authentication;
+import org.apache.pulsar.client.api.AuthenticationDataProvider;
+import org.apache.pulsar.client.api.AuthenticationFactory;
+
+/** Pulsar's admin REST API. The official admin client would add 90 jars for these few calls. */
+final class AdminRest {
+  /** An answer with any status. */
+  record Answer(int status, String body) {
+    boolean good() {
+      return status / 100 == 2;
+    }
+
+    /** Why the server refused, in its own words. */
+    String reason() {
+      try {
+        Object reason = Json.parseObject(body).get("reason");
+        return reason == null ? "HTTP " + status : reason + " (HTTP " + status + ")";
+      } catch (DriverException e) {
+        return "HTTP " + status;
+      }
+    }
+  }
+
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration REQUEST_TIMEOUT = Duration.ofMillis(Connection.TIMEOUT_MS);
+
+  private final Connection connection;
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .connectTimeout(CONNECT_TIMEOUT)
+          .version(HttpClient.Version.HTTP_1_1)
+          // A broker that does not own the namespace sends the request on.
+          .followRedirects(HttpClient.Redirect.ALWAYS)
+          .build();
+
+  AdminRest(Connection connection) {
+    this.connection = connection;
+  }
+
+  /** A call below {@code /admin/v2} that must succeed; {@code what} completes "Pulsar could not ...". */
+  String require(String what, String method, String path, String body) throws DriverException {
+    Answer answer = call(method, path, body);
+    if (!answer.good()) {
+      throw new DriverException("Pulsar could not " + what + ": " + answer.reason());
+    }
+    return answer.body();
+  }
+
+  Answer call(String method, String path, String body) throws DriverException {
+    return callAt(connection.adminUrl(), method, path, body);
+  }
+
+  /** The same at another broker. */
+  Answer callAt(String baseUrl, String method, String path, String body) throws DriverException {
+    try {
+      HttpRequest.Builder request =
+          HttpRequest.newBuilder(URI.create(baseUrl + "/admin/v2/" + path))
+              .timeout(REQUEST_TIMEOUT)
+              .header("Content-Type", "application/json")
+              .method(
+                  method,
+                  body == null
+                      ? HttpRequest.BodyPublishers.noBody()
+                      : HttpRequest.BodyPublishers.ofString(body, StandardCharsets.UTF_8));
+      authenticate(request);
+      HttpResponse<String> response = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+      return new Answer(response.statusCode(), response.body());
+    } catch (IOException | IllegalArgumentException e) {
+      throw new DriverException("Pulsar's admin API at " + baseUrl + " does not answer: " + Failures.words(e), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new DriverException("interrupted while calling Pulsar's admin API at " + baseUrl, e);
+    }
+  }
+
+  private void authenticate(HttpRequest.Builder request) throws DriverException {
+    Map<String, String> settings = connection.clientSettings();
+    String plugin = settings.getOrDefault("authPluginClassName", "");
+    if (plugin.isEmpty()) {
+      return;
+    }
+    try (Authentication authentication =
+        AuthenticationFactory.create(plugin, settings.getOrDefault("authParams", ""))) {
+      authentication.start();
+      AuthenticationDataProvider data = authentication.getAuthData();
+      if (data.hasDataForHttp() && data.getHttpHeaders() != null) {
+        for (Map.Entry<String, String> header : data.getHttpHeaders()) {
+          request.header(header.getKey(), header.getValue());
+        }
+      }
+    } catch (Exception e) {
+      // The plugin's interface lets it throw anything.
+      throw Failures.describe("authenticate with " + plugin, e);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+package io.tidegauge.worker.pulsar;
+
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageSink;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.Consumer;
+import org.apache.pulsar.client.api.ConsumerBuilder;
+import org.apache.pulsar.client.api.PulsarClient;
+
+/**
+ * A consumer of a partitioned topic: one client consumer for each partition, all delivering on one thread.
+ *
+ * <p>The client's own consumer over several topics waits up to 1 ms to gather what it takes from each partition
+ * (MultiTopicsConsumerImpl.createInternalConsumer), which would be measured as latency of the system, and costs more CPU.
+ */
+final class PartitionsConsumer implements MessageConsumer {
+  /** Each subscription loads its topic in the broker, which limits how many it loads at a time. */
+  private static final int SUBSCRIBE_BATCH = 200;
+
+  private static final long CLOSE_TIMEOUT_MS = 10_000;
+
+  private final PulsarClient client;
+  private final List<Consumer<byte[]>> consumers = new ArrayList<>();
+  private final ExecutorService thread;
+  private final Gate gate;
+
+  PartitionsConsumer(PulsarClient client, ConsumerSpec spec) {
+    this.client = client;
+    this.gate = new Gate(spec.startPaused());
+    this.thread =
+        Executors.newSingleThreadExecutor(
+            task -> {
+              Thread made = new Thread(task, "pulsar-" + spec.clientId());
+              made.setDaemon(true);
+              return made;
+            });
+  }
+
+  /** Subscribes to every partition; the builder has all settings but the topic. */
+  void start(ConsumerBuilder<byte[]> builder, String fullName, ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
+    for (int from = 0; from < spec.partitions(); from += SUBSCRIBE_BATCH) {
+      List<CompletableFuture<Consumer<byte[]>>> batch = new ArrayList<>();
+      for (int p = from; p < Math.min(spec.partitions(), from + SUBSCRIBE_BATCH); p++) {
+        batch.add(subscribe(builder.clone(), fullName + "-partition-" + p, new Delivery(sink, spec.topicIndex(), p)));
+      }
+      for (CompletableFuture<Consumer<byte[]>> subscribing : batch) {
+        consumers.add(Failures.await(subscribing, "subscribe to " + spec.topic(), 2L * Connection.TIMEOUT_MS));
+      }
+    }
+  }
+
+  private CompletableFuture<Consumer<byte[]>> subscribe(
+      ConsumerBuilder<byte[]> builder, String topic, Delivery delivery) {
+    return builder
+        .topic(topic)
+        .messageListener(
+            (consumer, message) -> {
+              if (gate.pass()) {
+                delivery.deliver(consumer, message);
+              }
+            })
+        .messageListenerExecutor((message, task) -> thread.execute(task))
+        .subscribeAsync();
+  }
+
+  @Override
+  public void pause() {
+    consumers.forEach(Consumer::pause);
+    gate.shut();
+  }
+
+  @Override
+  public void resume() {
+    gate.open();
+    consumers.forEach(Consumer::resume);
+  }
+
+  @Override
+  public void close() {
+    gate.end();
+    List<CompletableFuture<Void>> closing = new ArrayList<>();
+    consumers.forEach(consumer -> closing.add(consumer.closeAsync()));
+    CompletableFuture<Void> all = CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new));
+    Closing.quietly(all.thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    // The client may still hand over tasks; a pool that is shut down would throw them back at it, one that idles not.
+    thread.execute(thread::shutdown);
+  }
+}

@@ -1,0 +1,206 @@
+package io.tidegauge.worker.pulsar;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.Consumer;
+import org.apache.pulsar.client.api.ConsumerBuilder;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.PulsarClient;
+import org.apache.pulsar.client.api.PulsarClientException;
+import org.apache.pulsar.client.api.PulsarClientSharedResources;
+import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
+import org.apache.pulsar.client.impl.conf.ConsumerConfigurationData;
+import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
+
+/**
+ * A Pulsar cluster. Every producer and consumer has a client of its own, and so connections of its own, as the applications
+ * have that they stand for; the clients share their threads.
+ */
+final class PulsarDriver implements Driver {
+  private static final long CLOSE_TIMEOUT_MS = 5_000;
+  private static final ClientOptions ADMIN_OPTIONS =
+      new ClientOptions(0, 0, "none", 1, 1, 1, "all", 1, Map.of(), Map.of());
+
+  private final Connection connection;
+  private final AdminRest rest;
+  private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
+  private PulsarClientSharedResources threads;
+
+  PulsarDriver(Connection connection) {
+    this.connection = connection;
+    this.rest = new AdminRest(connection);
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> topics) throws DriverException {
+    PulsarClient client = newClient(ADMIN_OPTIONS);
+    try {
+      new Topics(rest, connection).create(topics, client);
+    } finally {
+      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  @Override
+  public void deleteTopics(List<String> names) throws DriverException {
+    new Topics(rest, connection).delete(names);
+  }
+
+  @Override
+  public List<EffectiveSetting> describe(List<String> topics) throws DriverException {
+    return new Description(rest, connection).read(topics);
+  }
+
+  @Override
+  public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
+    Map<String, Object> settings = ClientSettings.producer(spec);
+    ProducerConfigurationData standard = new ProducerConfigurationData();
+    ProducerConfigurationData effective =
+        ClientSettings.load("producer setting", settings, standard, ProducerConfigurationData.class);
+    PulsarClient client = newClient(spec.options());
+    try {
+      Producer<byte[]> producer =
+          Failures.await(
+              client.newProducer().loadConf(settings).topic(connection.fullName(spec.topic())).createAsync(),
+              "create a producer for " + spec.topic(),
+              2L * Connection.TIMEOUT_MS);
+      rememberClient(spec.options());
+      EffectiveSettings.of("producer", effective, standard, clientSettings);
+      return new TopicProducer(client, producer);
+    } catch (DriverException e) {
+      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      throw e;
+    }
+  }
+
+  @Override
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) throws DriverException {
+    Map<String, Object> settings = ClientSettings.consumer(spec);
+    ConsumerConfigurationData<byte[]> standard = new ConsumerConfigurationData<>();
+    ConsumerConfigurationData<?> effective =
+        ClientSettings.load("consumer setting", settings, standard, ConsumerConfigurationData.class);
+    PulsarClient client = newClient(spec.options());
+    ConsumerBuilder<byte[]> builder =
+        client
+            .newConsumer()
+            .loadConf(settings)
+            .subscriptionName(spec.subscription())
+            .consumerName(spec.clientId())
+            .startPaused(spec.startPaused());
+    MessageConsumer consumer =
+        spec.partitions() == 1 ? readOne(client, builder, spec, sink) : readAll(client, builder, spec, sink);
+    rememberClient(spec.options());
+    EffectiveSettings.of("consumer", effective, standard, clientSettings);
+    return consumer;
+  }
+
+  private MessageConsumer readOne(
+      PulsarClient client, ConsumerBuilder<byte[]> builder, ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
+    try {
+      Consumer<byte[]> consumer =
+          Failures.await(
+              builder.topic(connection.fullName(spec.topic())).subscribeAsync(),
+              "subscribe to " + spec.topic(),
+              2L * Connection.TIMEOUT_MS);
+      Delivery delivery = new Delivery(sink, spec.topicIndex(), 0);
+      TopicConsumer reader =
+          new TopicConsumer(client, consumer, sink, delivery, spec.startPaused(), spec.clientId());
+      reader.start();
+      return reader;
+    } catch (DriverException e) {
+      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      throw e;
+    }
+  }
+
+  private MessageConsumer readAll(
+      PulsarClient client, ConsumerBuilder<byte[]> builder, ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
+    PartitionsConsumer reader = new PartitionsConsumer(client, spec);
+    try {
+      reader.start(builder, connection.fullName(spec.topic()), spec, sink);
+      return reader;
+    } catch (DriverException e) {
+      reader.close();
+      throw e;
+    }
+  }
+
+  private PulsarClient newClient(ClientOptions options) throws DriverException {
+    connection.checkReachable();
+    try {
+      if (threads == null) {
+        threads = sharedThreads();
+      }
+      return PulsarClient.builder()
+          .loadConf(ClientSettings.client(connection, options))
+          .sharedResources(threads)
+          .build();
+    } catch (PulsarClientException | RuntimeException e) {
+      throw Failures.describe("use the connection settings", e.getCause() == null ? e : e.getCause());
+    }
+  }
+
+  private PulsarClientSharedResources sharedThreads() throws DriverException {
+    ClientConfigurationData settings = effectiveClient(ADMIN_OPTIONS);
+    return PulsarClientSharedResources.builder()
+        .configureEventLoop(
+            loop ->
+                loop.numberOfThreads(settings.getNumIoThreads()).daemon(true).enableBusyWait(settings.isEnableBusyWait()))
+        .configureThreadPool(
+            PulsarClientSharedResources.SharedResource.ListenerExecutor,
+            pool -> pool.numberOfThreads(settings.getNumListenerThreads()).daemon(true))
+        .build();
+  }
+
+  private ClientConfigurationData effectiveClient(ClientOptions options) throws DriverException {
+    return ClientSettings.load(
+        "connection setting",
+        ClientSettings.client(connection, options),
+        new ClientConfigurationData(),
+        ClientConfigurationData.class);
+  }
+
+  private void rememberClient(ClientOptions options) throws DriverException {
+    EffectiveSettings.of("client", effectiveClient(options), new ClientConfigurationData(), clientSettings);
+  }
+
+  @Override
+  public List<EffectiveSetting> clientSettings() {
+    return List.copyOf(clientSettings);
+  }
+
+  /**
+   * True: the client keeps a reference to the array. With batching until the batch is written out, which happens on another
+   * thread; without until the acknowledgement, since it may have to send the message again.
+   */
+  @Override
+  public boolean retainsValue() {
+    return true;
+  }
+
+  @Override
+  public void close() {
+    if (threads != null) {
+      try {
+        threads.close();
+      } catch (PulsarClientException e) {
+        // Only daemon threads are left, which hold nothing.
+      }
+    }
+  }
+}

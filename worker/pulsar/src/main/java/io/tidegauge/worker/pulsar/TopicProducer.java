@@ -1,0 +1,96 @@
+package io.tidegauge.worker.pulsar;
+
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageProducer;
+import java.nio.charset.StandardCharsets;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.PulsarClient;
+import org.apache.pulsar.client.api.TypedMessageBuilder;
+
+/** A Pulsar producer of one topic, with a client of its own. Allocates nothing per message besides what the client does. */
+final class TopicProducer implements MessageProducer {
+  private static final long CLOSE_TIMEOUT_MS = 5_000;
+  private static final int KEYS_KEPT_MAX = 1 << 20;
+
+  private final PulsarClient client;
+  private final Producer<byte[]> producer;
+
+  /** The client wants keys as text and would encode bytes as base 64 each time. Filled by the one thread that sends. */
+  private final Map<byte[], String> keyTexts = new IdentityHashMap<>();
+
+  TopicProducer(PulsarClient client, Producer<byte[]> producer) {
+    this.client = client;
+    this.producer = producer;
+  }
+
+  @Override
+  public void send(InFlight message) {
+    Outcome outcome = message.driverState instanceof Outcome made ? made : outcomeOf(message);
+    CompletableFuture<MessageId> sent;
+    try {
+      TypedMessageBuilder<byte[]> builder = producer.newMessage().value(message.value());
+      byte[] key = message.key();
+      if (key != null) {
+        builder.key(text(key));
+      }
+      sent = builder.sendAsync();
+    } catch (RuntimeException e) {
+      message.failed(e);
+      return;
+    }
+    sent.whenComplete(outcome);
+  }
+
+  private static Outcome outcomeOf(InFlight message) {
+    Outcome outcome = new Outcome(message);
+    message.driverState = outcome;
+    return outcome;
+  }
+
+  private String text(byte[] key) {
+    String text = keyTexts.get(key);
+    if (text == null) {
+      text = new String(key, StandardCharsets.ISO_8859_1);
+      if (keyTexts.size() < KEYS_KEPT_MAX) {
+        keyTexts.put(key, text);
+      }
+    }
+    return text;
+  }
+
+  @Override
+  public void flush() {
+    // Its future waits for the acknowledgements; the batches go out at once.
+    CompletableFuture<Void> acknowledged = producer.flushAsync();
+    acknowledged.exceptionally(failure -> null);
+  }
+
+  @Override
+  public void close() {
+    Closing.quietly(producer.closeAsync().thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Tells one {@link InFlight} its outcomes, made once. */
+  private static final class Outcome implements BiConsumer<MessageId, Throwable> {
+    private final InFlight message;
+
+    Outcome(InFlight message) {
+      this.message = message;
+    }
+
+    @Override
+    public void accept(MessageId id, Throwable failure) {
+      if (failure == null) {
+        message.acked();
+      } else {
+        message.failed(failure);
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package io.tidegauge.worker.pulsar;
+
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.PulsarClient;
+
+/**
+ * Creates and deletes topics. A topic of one partition is created as one that is not partitioned, as Pulsar's users have it;
+ * the number of copies is the namespace's or the broker's matter.
+ */
+final class Topics {
+  private static final int PARTITIONS_PER_REQUEST = 1_000;
+
+  /** Topics that a broker is asked to load at a time. */
+  private static final int OPEN_BATCH = 200;
+
+  private static final int NOT_FOUND = 404;
+
+  private final AdminRest rest;
+  private final Connection connection;
+
+  Topics(AdminRest rest, Connection connection) {
+    this.rest = rest;
+    this.connection = connection;
+  }
+
+  /** Creates the topics and returns when a broker has opened every partition for writing. */
+  void create(List<TopicSpec> specs, PulsarClient client) throws DriverException {
+    List<String> partitions = new ArrayList<>();
+    for (TopicSpec spec : specs) {
+      if (!spec.settings().isEmpty()) {
+        throw new DriverException(
+            "Pulsar topics have no settings of their own here: " + String.join(", ", spec.settings().keySet()));
+      }
+      createOne(spec);
+      String name = connection.fullName(spec.name());
+      for (int p = 0; p < spec.partitions(); p++) {
+        partitions.add(spec.partitions() == 1 ? name : name + "-partition-" + p);
+      }
+    }
+    openAll(partitions, client);
+  }
+
+  private void createOne(TopicSpec spec) throws DriverException {
+    String what = "create topic " + spec.name();
+    if (spec.partitions() == 1) {
+      rest.require(what, "PUT", path(spec.name()), null);
+      return;
+    }
+    int partitions = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
+    rest.require(what, "PUT", path(spec.name()) + "/partitions", Integer.toString(partitions));
+    while (partitions < spec.partitions()) {
+      partitions = Math.min(spec.partitions(), partitions + PARTITIONS_PER_REQUEST);
+      rest.require(what, "POST", path(spec.name()) + "/partitions", Integer.toString(partitions));
+    }
+  }
+
+  /** A producer that comes up means: a broker owns the partition and has a ledger open for it. */
+  private static void openAll(List<String> partitions, PulsarClient client) throws DriverException {
+    for (int from = 0; from < partitions.size(); from += OPEN_BATCH) {
+      List<CompletableFuture<Void>> batch = new ArrayList<>();
+      for (String partition : partitions.subList(from, Math.min(partitions.size(), from + OPEN_BATCH))) {
+        batch.add(client.newProducer().topic(partition).createAsync().thenCompose(Producer::closeAsync));
+      }
+      Failures.await(
+          CompletableFuture.allOf(batch.toArray(CompletableFuture[]::new)),
+          "open " + partitions.get(from) + " and those after it for writing",
+          2L * Connection.TIMEOUT_MS);
+    }
+  }
+
+  /** Deletes topics with their subscriptions. What does not exist is no error. */
+  void delete(List<String> names) throws DriverException {
+    for (String name : names) {
+      AdminRest.Answer partitioned = rest.call("DELETE", path(name) + "/partitions?force=true", null);
+      if (partitioned.good()) {
+        continue;
+      }
+      AdminRest.Answer plain = rest.call("DELETE", path(name) + "?force=true", null);
+      if (!plain.good() && plain.status() != NOT_FOUND) {
+        throw new DriverException("Pulsar could not delete topic " + name + ": " + plain.reason());
+      }
+    }
+  }
+
+  private String path(String name) {
+    return "persistent/" + connection.namespace() + "/" + name;
+  }
+}
