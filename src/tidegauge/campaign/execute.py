@@ -9,7 +9,7 @@ from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.page_cache import drop_page_cache
@@ -27,6 +27,7 @@ class _Run:
     def __init__(self, store: RunStore, bench: Bench, subjects: dict[str, Subject]) -> None:
         self.results: list[TrialResult] = []
         self.failures: list[str] = []
+        self.first_error: TidegaugeError | None = None
         self._store = store
         self._bench = bench
         self._subjects = subjects
@@ -50,6 +51,7 @@ class _Run:
         except LevelMismatchError:
             raise
         except RunFailedError as error:
+            self.first_error = self.first_error or error
             self._in_a_row[system] += 1
             self._skip(step, begun, failure_text(error))
 
@@ -124,7 +126,7 @@ def carry_out(
         for step in plan.steps:
             run.step(step)
         if not run.results:
-            raise RunFailedError(f"No trial gave a result. {run.failures[0]}", "", store.path)
+            raise _nothing_found(run)
     except BaseException as error:
         if isinstance(error, Exception):
             store.finish("failed", failure_text(error))
@@ -136,6 +138,14 @@ def carry_out(
     else:
         store.finish("finished")
     return run.results
+
+
+def _nothing_found(run: _Run) -> RunFailedError:
+    """The error of a run without any result: the first failure is what the others most likely follow from."""
+    first = run.first_error
+    if first is None:
+        return RunFailedError("No trial gave a result.")
+    return RunFailedError(f"No trial gave a result: {first.message}", first.hint, first.log_path)
 
 
 def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[str], System]) -> dict[str, Subject]:

@@ -194,7 +194,8 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     found = []
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         found.append(
-            f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second: this host is short of CPU"
+            f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second: "
+            "this host is short of CPU"
         )
     if evidence.gc_share > GC_SHARE:
         found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
