@@ -110,7 +110,7 @@ Look next
   run directory:  runs/2026-11-21T03-24-36-quick
   each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog
   settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/
-  again:          tidegauge show 2026-11-21T03-24-36-quick    (--json: every figure)
+  again:          tidegauge show runs/2026-11-21T03-24-36-quick    (--json: every figure)
 """
 
 
@@ -225,13 +225,32 @@ def test_own_client_settings_do_not_part_systems_but_are_told(tmp_path: Path) ->
 def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
     run.plan([spec(), spec(number=2)])
-    run.trial(spec()).fail("kafka-1 ended with exit code 1 (log: x)", False)
-    run.finish("failed", "1 of 2 trials failed")
+    trial = run.trial(spec())
+    (trial.log_directory / "kafka-1.log").write_text("x")
+    trial.fail("kafka-1 ended with exit code 1", False)
+    run.trial(spec(number=2)).fail(f"it too (log: {run.path}/trials/0002-latency-kafka/logs)", False)
+    run.finish("failed", "2 of 2 trials failed: kafka-1 ended with exit code 1")
     text = rendered(run_report(store.load_run(run.path)), 140)
     assert "failed, 0 of 2 trials finished" in text
     assert "No trial has finished" in text
     assert "0001-latency-kafka: failed: kafka-1 ended with exit code 1" in text
-    assert "logs: " in text
+    assert text.count("    logs: ") == 1, "a log that the reason names, and an empty directory, are not told again"
+    assert "Reason:" not in text, "told with the trials"
+
+
+def test_a_reason_that_no_trial_tells_is_shown(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.finish("failed", "There is no version 9.9 of Kafka.")
+    assert "Reason: There is no version 9.9 of Kafka." in rendered(run_report(store.load_run(run.path)))
+
+
+def test_the_host_is_told(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    disks = {"/x": {"file_system": "ext4"}, "/y": {}}
+    host = {"cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30, "kernel": "Linux 6.1 #1 SMP", "disks": disks}
+    run.environment({"host": host})
+    text = rendered(run_report(store.load_run(run.path)))
+    assert "Host: 2 CPUs (Xeon), 24 GiB memory, Linux 6.1, data on ext4. Servers and clients ran on it" in text
 
 
 def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def _phase_words(phase: str, detail: str) -> str:
 
 
 def _left_words(state: LiveState, now_s: float) -> str:
-    parts = [f"{duration(max(0.0, now_s - state.phase_since_s))} so far"]
+    parts = [f"{duration(float(max(0, int(now_s - state.phase_since_s))))} so far"]
     if state.phase_s_max:
         left_s = max(0.0, state.phase_since_s + state.phase_s_max - now_s)
         at_most = "" if state.phase == "measure" else "at most "

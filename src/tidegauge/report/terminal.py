@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -65,9 +65,26 @@ def _head(run: StoredRun) -> list[RenderableType]:
     trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
-    if run.reason:
+    lines += [Paragraph(host, "", "", "  ") for host in [host_words(run.environment.get("host"))] if host]
+    told_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
+    if run.reason and not told_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
     return lines
+
+
+def host_words(host: object) -> str:
+    """The host of a run in one sentence; "" where the run does not (yet) say."""
+    if not isinstance(host, Mapping):
+        return ""
+    memory_bytes = host.get("memory_bytes")
+    memory = f"{memory_bytes / (1 << 30):.3g} GiB memory" if isinstance(memory_bytes, int) else ""
+    kernel = " ".join(str(host.get("kernel", "")).split()[:2])
+    disks = host.get("disks")
+    found = disks.values() if isinstance(disks, Mapping) else []
+    systems = sorted({str(disk.get("file_system")) for disk in found if isinstance(disk, Mapping)} - {"None"})
+    cpus = f"{host.get('cpus', '?')} CPUs ({host.get('cpu_model') or 'unknown model'})"
+    parts = [cpus, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
+    return f"Host: {', '.join(part for part in parts if part)}. Servers and clients ran on it together."
 
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
@@ -140,7 +157,7 @@ def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     yield heading("Compared")
     yield from (bullet(line) for line in lines)
     if any(compare.NO_EVIDENCE in line for line in lines):
-        campaign = run.campaign_path or "CAMPAIGN"
+        campaign = shown_path(Path(run.campaign_path)) if run.campaign_path else "CAMPAIGN"
         yield Text("To see whether a difference is more than chance, repeat the trials:")
         yield Paragraph(f"tidegauge run {campaign} --repeat 5", first="  ", rest="  ")
 
@@ -152,7 +169,9 @@ def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
     yield heading("Trials without a result")
     for trial in left:
         yield bullet(f"{trial.trial_id}: {trial.status}{_because(trial)}")
-        yield path_line("    logs: ", trial.directory / "logs")
+        logs = trial.directory / "logs"
+        if str(logs) not in trial.reason and logs.is_dir() and any(logs.iterdir()):
+            yield path_line("    logs: ", logs)
 
 
 def _because(trial: StoredTrial) -> str:
@@ -167,5 +186,5 @@ def _next(run: StoredRun) -> list[RenderableType]:
             Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"),
             Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"),
         ]
-    lines.append(Paragraph(f"  again:          tidegauge show {run.path.name}    (--json: every figure)"))
+    lines.append(Paragraph(f"  again:          tidegauge show {shown_path(run.path)}    (--json: every figure)"))
     return lines
