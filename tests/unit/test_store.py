@@ -214,9 +214,11 @@ def test_a_failed_run_keeps_its_reason_and_closes_open_trials(tmp_path: Path) ->
 def test_data_can_live_on_another_disk(tmp_path: Path) -> None:
     run = store.create_run(tmp_path / "runs", "q", "", data_root=tmp_path / "disk")
     trial = run.trial(spec())
-    assert trial.data_directory.is_relative_to(tmp_path / "disk" / run.path.name)
+    assert trial.data_directory == tmp_path / "disk" / f"{run.path.name}-{spec().trial_id}"
     trial.remove_data()
     assert not trial.data_directory.exists()
+    left_open = run.trial(spec(number=2))
+    (left_open.data_directory / "segment.log").write_bytes(b"x")
     run.finish("finished")
     assert list((tmp_path / "disk").iterdir()) == []
 

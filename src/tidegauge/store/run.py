@@ -55,7 +55,10 @@ class DirectoryRun:
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
-        trial = DirectoryTrial(directory, self.data_directory / spec.trial_id, self._reserve, spec)
+        # On another disk nothing but the trial's own directory is made, so that removing it leaves nothing behind.
+        own = self.data_directory == self.path / "data"
+        data = self.data_directory / (spec.trial_id if own else f"{self.path.name}-{spec.trial_id}")
+        trial = DirectoryTrial(directory, data, self._reserve, spec)
         self._trials.append(trial)
         return trial
 
@@ -66,7 +69,9 @@ class DirectoryRun:
         """
         if self.ended:
             return
-        shutil.rmtree(self.data_directory, ignore_errors=True)
+        for trial in self._trials:
+            trial.remove_data()
+        shutil.rmtree(self.path / "data", ignore_errors=True)
         why = reason or "the run ended before this trial did"
         for trial in self._trials:
             if not trial.ended:
@@ -116,7 +121,7 @@ def create_run(
     wanted = f"{started:%Y-%m-%dT%H-%M-%S}-{slug}"
     for attempt in range(1, 1000):
         path = runs_directory.absolute() / (wanted if attempt == 1 else f"{wanted}-{attempt}")
-        data = path / "data" if data_root is None else data_root.absolute() / path.name
+        data = path / "data" if data_root is None else data_root.absolute()
         run = DirectoryRun(path, name, campaign_path, started.isoformat(timespec="seconds"), data)
         if not path.exists() and _appear(run, campaign_text):
             return run
