@@ -3,6 +3,7 @@ package io.tidegauge.worker.nulldriver;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.function.BooleanSupplier;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.SpscArrayQueue;
 
@@ -17,6 +18,7 @@ final class ChunkQueue {
   }
 
   private static final int CHUNK_BYTES = 128 << 10;
+  private static final int CHUNKS_WHILE_TAKING = 32;
   private static final int RECORD_HEAD_BYTES = 8;
   private static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
@@ -46,7 +48,8 @@ final class ChunkQueue {
 
   private final int chunkBytes;
   private final long chunksMax;
-  private final SpscArrayQueue<Chunk> recycled = new SpscArrayQueue<>(16);
+  private final BooleanSupplier taking;
+  private final SpscArrayQueue<Chunk> recycled = new SpscArrayQueue<>(4);
   private volatile boolean closed;
   private volatile long chunksTaken;
 
@@ -59,7 +62,11 @@ final class ChunkQueue {
   private Chunk head;
   private int headAt;
 
-  ChunkQueue(int messageBytes, long bytesMax) {
+  /**
+   * @param taking whether the taker is at work, or paused
+   */
+  ChunkQueue(int messageBytes, long bytesMax, BooleanSupplier taking) {
+    this.taking = taking;
     chunkBytes = Math.max(CHUNK_BYTES, 2 * recordBytes(messageBytes));
     chunksMax = Math.max(2, bytesMax / chunkBytes);
     tail = new Chunk(chunkBytes);
@@ -98,7 +105,7 @@ final class ChunkQueue {
 
   private void nextChunk() {
     publish();
-    while (chunksPut - chunksTaken >= chunksMax && !closed) {
+    while (chunksPut - chunksTaken >= chunksAllowed() && !closed) {
       LockSupport.parkNanos(20_000);
     }
     Chunk chunk = recycled.relaxedPoll();
@@ -109,6 +116,11 @@ final class ChunkQueue {
     tail = chunk;
     tailAt = 0;
     chunksPut++;
+  }
+
+  /** A paused taker lets a backlog grow; a working one that is slow holds up the one who puts, as a system would. */
+  private long chunksAllowed() {
+    return taking.getAsBoolean() ? Math.min(chunksMax, CHUNKS_WHILE_TAKING) : chunksMax;
   }
 
   boolean isEmpty() {

@@ -32,7 +32,7 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
   }
 
   ChunkQueue newQueue(int messageBytes, long bytesMax) {
-    ChunkQueue queue = new ChunkQueue(messageBytes, bytesMax);
+    ChunkQueue queue = new ChunkQueue(messageBytes, bytesMax, () -> !paused);
     queues.add(queue);
     return queue;
   }

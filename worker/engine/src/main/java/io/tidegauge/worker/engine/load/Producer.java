@@ -6,6 +6,8 @@ import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.schedule.Schedule;
 import io.tidegauge.worker.engine.schedule.RateProfile;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.MpscArrayQueue;
 
@@ -17,6 +19,16 @@ public final class Producer {
   /** What all producers of a trial share. */
   public record Context(
       long trialId, PayloadPool pool, Live live, AckRecorders acks, ErrorLog errors) {}
+
+  private static final VarHandle SEQUENCES;
+
+  static {
+    try {
+      SEQUENCES = MethodHandles.lookup().findVarHandle(Producer.class, "sequences", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
   final int index;
   final MessageProducer client;
@@ -37,7 +49,8 @@ public final class Producer {
   private Thread loadThread;
   private volatile Thread waiter;
   private volatile AckRecorder lastAcker;
-  private volatile long sequences;
+  // Written by the load thread through the handle, read by observers.
+  private long sequences;
   private long lastSentNs = Long.MIN_VALUE;
 
   /**
@@ -121,7 +134,7 @@ public final class Producer {
   }
 
   void sent(long sequence, long nowNs) {
-    sequences = sequence + 1;
+    SEQUENCES.setRelease(this, sequence + 1);
     if (schedule == null) {
       lastSentNs = nowNs;
     } else {
@@ -182,7 +195,7 @@ public final class Producer {
 
   /** Messages sent so far: their sequences are 0 up to this. */
   public long sentCount() {
-    return sequences;
+    return (long) SEQUENCES.getAcquire(this);
   }
 
   public int index() {
@@ -211,7 +224,7 @@ public final class Producer {
         cursor.add(slot.sequence());
       }
     }
-    failed.forEach(sequences, cursor::add);
+    failed.forEach(sentCount(), cursor::add);
     return unknown;
   }
 }

@@ -1,9 +1,21 @@
 package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.api.InFlight;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 
 /** One of the messages that a producer may have in flight. Reused; never allocated while messages flow. */
 final class Slot extends InFlight {
+  private static final VarHandle IN_FLIGHT;
+
+  static {
+    try {
+      IN_FLIGHT = MethodHandles.lookup().findVarHandle(Slot.class, "inFlight", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final Producer owner;
 
   /** The slot's own array if the client keeps references, else null. */
@@ -14,7 +26,8 @@ final class Slot extends InFlight {
   private long sequence;
   private long intendedNs;
   private long sentNs;
-  private volatile boolean inFlight;
+  // Through the handle: a plain volatile write would cost a fence per message.
+  private boolean inFlight;
 
   Slot(Producer owner, byte[] ownValue) {
     this.owner = owner;
@@ -27,7 +40,7 @@ final class Slot extends InFlight {
     sequence = newSequence;
     intendedNs = intended;
     sentNs = sent;
-    inFlight = true;
+    IN_FLIGHT.setRelease(this, true);
   }
 
   @Override
@@ -43,17 +56,17 @@ final class Slot extends InFlight {
   @Override
   public void acked() {
     long now = System.nanoTime();
-    if (!inFlight) {
+    if (!isInFlight()) {
       owner.toldTwice();
       return;
     }
-    inFlight = false;
+    IN_FLIGHT.setRelease(this, false);
     owner.acked(this, now);
   }
 
   @Override
   public void failed(Throwable cause) {
-    if (!inFlight) {
+    if (!isInFlight()) {
       owner.toldTwice();
       return;
     }
@@ -62,11 +75,11 @@ final class Slot extends InFlight {
   }
 
   void settle() {
-    inFlight = false;
+    IN_FLIGHT.setRelease(this, false);
   }
 
   boolean isInFlight() {
-    return inFlight;
+    return (boolean) IN_FLIGHT.getAcquire(this);
   }
 
   long sequence() {

@@ -1,0 +1,65 @@
+package io.tidegauge.worker.engine.figures;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class FiguresTest {
+  private static SecondFigures second(long n) {
+    return new SecondFigures(
+        n, 0, 0, 0, n, 0, 0, 0, 0, 0, 0, new byte[100], new byte[100], new byte[100], List.of(), 0,
+        0, 0);
+  }
+
+  @Test
+  void theLogGivesUpItsOldestSecondsRatherThanGrow() throws Exception {
+    SecondsLog log = new SecondsLog(10 * second(0).bytes());
+    for (int i = 0; i < 100; i++) {
+      log.append(second(i));
+    }
+    assertThat(log.count()).isEqualTo(100);
+    assertThat(log.next(0, 0).second()).isEqualTo(90);
+    assertThat(log.next(95, 0).second()).isEqualTo(95);
+    assertThat(log.next(100, 1)).isNull();
+    log.close();
+    assertThat(log.next(100, 10_000)).isNull();
+  }
+
+  @Test
+  void movingTheEndKeepsTheWindowAndAnotherBeginningDoesNot() {
+    Window first = Window.NONE.next(1_000, 0);
+    assertThat(first.contains(999)).isFalse();
+    assertThat(first.contains(5_000_000)).isTrue();
+    Window closed = first.next(1_000, 2_000);
+    assertThat(closed.epoch()).isEqualTo(first.epoch());
+    assertThat(closed.contains(2_000)).isFalse();
+    assertThat(closed.next(1_500, 0).epoch()).isNotEqualTo(closed.epoch());
+  }
+
+  @Test
+  void theOverlapWithAWindowIsClipped() {
+    Window w = new Window(1, 1_000, 2_000);
+    assertThat(w.overlapNs(500, 1_500)).isEqualTo(500);
+    assertThat(w.overlapNs(1_200, 1_300)).isEqualTo(100);
+    assertThat(w.overlapNs(1_900, 9_000)).isEqualTo(100);
+    assertThat(w.overlapNs(3_000, 4_000)).isZero();
+  }
+
+  @Test
+  void distinctErrorsAreBounded() {
+    ErrorLog log = new ErrorLog();
+    for (int i = 0; i < 100; i++) {
+      log.add("send", new IllegalStateException("number " + i));
+    }
+    assertThat(log.all()).hasSize(ErrorLog.DISTINCT_MAX + 1);
+    assertThat(log.all().get(ErrorLog.DISTINCT_MAX).count()).isEqualTo(80);
+  }
+
+  @Test
+  void anErrorIsToldInOneLineWithItsRootCause() {
+    Throwable t = new IllegalStateException("outer\nmore", new RuntimeException("root"));
+    assertThat(ErrorLog.describe(t))
+        .isEqualTo("IllegalStateException: outer, caused by RuntimeException: root");
+  }
+}
