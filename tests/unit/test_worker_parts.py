@@ -70,6 +70,11 @@ def test_cause_from_log(tmp_path: Path) -> None:
         "a\njava.lang.RuntimeException: x\n\tat A.b(A.java:1)\nCaused by: java.io.IOException: disk\n\tat C\nend\n"
     )
     assert cause_from_log(log) == "Caused by: java.io.IOException: disk"
+    log.write_text(
+        "Unrecognized VM option 'X'\nError: Could not create the Java Virtual Machine.\n"
+        "Error: A fatal exception has occurred. Program will exit.\n"
+    )
+    assert cause_from_log(log) == "Unrecognized VM option 'X'"
 
 
 def test_flags_by_java_version_and_own_flags_win() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 _TAIL_BYTES = 16_384
 _CAUSE = re.compile(r"(Caused by:|Exception\b|Error\b|OutOfMemory|\bERROR\b|\bFATAL\b)")
 _STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more)")
+_EMPTY_WORDS = ("Could not create the Java Virtual Machine", "A fatal exception has occurred")
+"""What the JVM adds after the line that says what is wrong."""
 _LINE_CHARS_MAX = 300
 
 
@@ -19,6 +21,10 @@ def cause_from_log(path: Path) -> str:
             text = file.read().decode(errors="replace")
     except OSError:
         return ""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not _STACK_LINE.match(line)]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _is_noise(line)]
     telling = [line for line in lines if _CAUSE.search(line)] or lines
     return telling[-1][:_LINE_CHARS_MAX] if telling else ""
+
+
+def _is_noise(line: str) -> bool:
+    return bool(_STACK_LINE.match(line)) or any(words in line for words in _EMPTY_WORDS)

@@ -1,0 +1,75 @@
+"""What the tests with the real worker and the null driver share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tidegauge.worker.api import LoadOrder, SecondFigures, TotalFigures
+from tidegauge.worker.client import GrpcWorker
+from tidegauge.workload.model import ClientSettings, Payload, Workload
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT = (ROOT / "worker" / "app" / "target" / "dist" / "core").is_dir()
+WORKLOAD = Workload(payload=Payload(message_bytes=100), client=ClientSettings(in_flight_messages_max=100_000))
+
+
+def order(
+    connection: Mapping[str, str] | None = None,
+    msgs_per_s: float = 20_000.0,
+    workload: Workload = WORKLOAD,
+    **more: object,
+) -> LoadOrder:
+    """A load on the null system. `more` replaces fields of the order."""
+    base = LoadOrder(
+        connection=connection or {},
+        driver="null",
+        system="null",
+        topic_names=tuple(f"topic-{n}" for n in range(workload.topics)),
+        replication_factor=1,
+        topic_settings={},
+        acks="all",
+        workload=workload,
+        msgs_per_s=msgs_per_s,
+        trial_id=4711,
+        seed=1,
+        own_lag_tolerance_ms=5.0,
+    )
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+def sleep_until(mono_ns: int) -> None:
+    time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
+
+
+def run_trial(worker: GrpcWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 0.5) -> TotalFigures:
+    """One whole trial: prepare, start, a window, stop, totals, finish."""
+    worker.prepare(load)
+    begin_ns = worker.start()
+    from_ns = begin_ns + round(lead_s * 1e9)
+    until_ns = from_ns + round(measure_s * 1e9)
+    worker.set_window(from_ns, until_ns)
+    sleep_until(until_ns + 100_000_000)
+    worker.stop_producers(10.0)
+    totals = drained(worker)
+    worker.finish(True)
+    return totals
+
+
+def drained(worker: GrpcWorker, patience_s: float = 10.0) -> TotalFigures:
+    """Totals once nothing more arrives (a backlog that is truly lost stays)."""
+    deadline_s = time.monotonic() + patience_s
+    totals = worker.totals()
+    while True:
+        time.sleep(0.2)
+        later = worker.totals()
+        received = [s.received for s in totals.subscriptions]
+        if [s.received for s in later.subscriptions] == received or time.monotonic() > deadline_s:
+            return later
+        totals = later
+
+
+def watch_all(worker: GrpcWorker) -> list[SecondFigures]:
+    return list(worker.watch())

