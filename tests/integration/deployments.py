@@ -1,0 +1,139 @@
+"""Deployments for tests: one node, any settings, with everything needed to look at it from outside."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from live import await_ready
+
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.local import LocalHost
+from tidegauge.systems import registry
+from tidegauge.systems.api import Deployment, DeployRequest, LevelChoice, LevelFinding, Setting, System
+from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.client import GrpcWorker
+from tidegauge.worker.launch import start_worker
+from tidegauge.workload.model import Payload, Workload
+
+MSGS_PER_S = 500.0
+LOAD_S = 1.0
+END_S_MAX = 90.0
+
+
+@dataclass
+class Ready:
+    """A system that a client can produce to and consume from."""
+
+    system: System
+    choice: LevelChoice
+    host: LocalHost
+    deployment: Deployment
+    worker: GrpcWorker
+    pid: int
+
+    def load(self, topic: str, topic_settings: Mapping[str, str]) -> int:
+        """Send and receive for about a second on a topic of its own; returns how many messages came back, each once."""
+        order = LoadOrder(
+            connection=self.deployment.connection,
+            driver=self.system.driver,
+            system=self.system.name,
+            topic_names=(topic,),
+            replication_factor=1,
+            topic_settings=topic_settings,
+            acks=self.system.client_acks(self.choice, 1),
+            workload=Workload(payload=Payload(message_bytes=200)),
+            msgs_per_s=MSGS_PER_S,
+            trial_id=len(topic),
+            seed=1,
+            own_lag_tolerance_ms=1.0,
+        )
+        self.worker.prepare(order)
+        self.worker.start()
+        time.sleep(LOAD_S)
+        self.worker.stop_producers(10.0)
+        deadline_s = time.monotonic() + 20
+        while any(s.backlog for s in self.worker.totals().subscriptions) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        totals = self.worker.totals()
+        self.worker.finish(delete_topics=False)
+        assert totals.unresolved == totals.failed == 0
+        (subscription,) = totals.subscriptions
+        assert (subscription.lost, subscription.duplicated, subscription.corrupt) == (0, 0, 0)
+        return subscription.unique
+
+    def read_back(self, *topics: str) -> list[Setting]:
+        """What the servers say is in force."""
+
+        def describe(names: list[str]) -> list[Setting]:
+            return self.worker.describe(self.system.driver, self.deployment.connection, names)
+
+        return self.deployment.read_back(describe, list(topics))
+
+    def level(self, *topics: str) -> LevelFinding:
+        """The level that is in force for these topics."""
+        return self.system.derive_level(self.read_back(*topics), self.choice, 1)
+
+
+def request_for(
+    system: System, choice: LevelChoice, directory: Path, settings: Mapping[str, str], heap_mb: int = 512
+) -> DeployRequest:
+    """One node of the default version with data and logs below `directory`."""
+    distribution = system.provision(system.default_version, lambda _: None)
+    return DeployRequest(distribution, 1, choice, directory / "data", directory / "logs", heap_mb, 512, settings)
+
+
+@contextmanager
+def ready(
+    name: str, choice: LevelChoice, directory: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[Ready]:
+    """Start one node and a worker, and wait until a message goes there and back."""
+    system = registry.get(name)
+    with LocalHost.open() as host:
+        deployment = system.deploy(request_for(system, choice, directory, settings or {}), host)
+        try:
+            worker = start_worker(host, system.driver, directory / "logs")
+            await_ready(deployment, worker, system.driver)
+            pid = host.status(deployment.processes[0]).pid
+            yield Ready(system, choice, host, deployment, worker, pid)
+            worker.close()
+        finally:
+            deployment.stop()
+
+
+def failure_of(name: str, directory: Path, settings: Mapping[str, str], heap_mb: int = 512) -> StartFailedError:
+    """Start a node that can't come up and return what the user would be told."""
+    system = registry.get(name)
+    with LocalHost.open() as host:
+        deployment: Deployment | None = None
+        try:
+            deployment = system.deploy(request_for(system, LevelChoice(3), directory, settings, heap_mb), host)
+            deadline_s = time.monotonic() + END_S_MAX
+            while time.monotonic() < deadline_s:
+                deployment.check_alive()
+                time.sleep(0.1)
+        except StartFailedError as error:
+            return error
+        finally:
+            if deployment is not None:
+                deployment.stop()
+    raise AssertionError(f"{name} did not fail: {settings}")
+
+
+def listening_addresses(pid: int) -> set[str]:
+    """Addresses of all TCP sockets on which a process or its children listen."""
+    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    connections = [c for process in processes for c in process.net_connections("tcp")]
+    return {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN}
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    """A port on loopback that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
