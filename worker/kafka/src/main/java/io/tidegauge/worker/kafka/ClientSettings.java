@@ -11,8 +11,8 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.serialization.ByteBufferDeserializer;
 
 /**
- * Maps the neutral client options to settings of the Kafka client. What is not set here keeps the client's default, so
- * that the measured client is the one that users run. Pure.
+ * Maps the neutral client options to settings of the Kafka client. What is not set here keeps the
+ * client's default, so that the measured client is the one that users run. Pure.
  */
 final class ClientSettings {
   /** A record's own bytes and its share of the batch header, rounded up. */
@@ -22,12 +22,16 @@ final class ClientSettings {
   private static final int REQUEST_BYTES_MIN = 1 << 20;
   private static final long FETCH_BYTES_MAX = ConsumerConfig.DEFAULT_FETCH_MAX_BYTES;
 
-  /** Every partition may have some messages under way, however many partitions share a consumer's queue. */
+  /**
+   * Every partition may have some messages under way, however many partitions share a consumer's
+   * queue.
+   */
   private static final int PARTITION_QUEUE_MESSAGES_MIN = 100;
 
   /**
-   * The default of 3 s would make every consumer but the first wait that long for the rebalance that lets it in, and so
-   * the preparation of each trial. One small request every half second is no load.
+   * The default of 3 s would make every consumer but the first wait that long for the rebalance
+   * that lets it in, and so the preparation of each trial. One small request every half second is
+   * no load.
    */
   private static final String HEARTBEAT_INTERVAL_MS = "500";
 
@@ -35,11 +39,17 @@ final class ClientSettings {
 
   /** Chosen by the driver: giving them would break it. */
   private static final Set<String> RESERVED =
-      Set.of("bootstrap.servers", "key.serializer", "value.serializer", "key.deserializer", "value.deserializer");
+      Set.of(
+          "bootstrap.servers",
+          "key.serializer",
+          "value.serializer",
+          "key.deserializer",
+          "value.deserializer");
 
   private ClientSettings() {}
 
-  static Map<String, Object> producer(Connection connection, ProducerSpec spec) throws DriverException {
+  static Map<String, Object> producer(Connection connection, ProducerSpec spec)
+      throws DriverException {
     ClientOptions options = spec.options();
     checkOverrides("producer setting", options.producerOverrides(), ProducerConfig.configNames());
     Map<String, Object> all = connection.settingsFor(ProducerConfig.configNames());
@@ -49,20 +59,25 @@ final class ClientSettings {
     all.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, InFlightSerializer.Value.class.getName());
     all.put(ProducerConfig.BATCH_SIZE_CONFIG, batching ? options.batchBytesMax() : 0);
     // Whole milliseconds only; a delay that was asked for never becomes none.
-    all.put(ProducerConfig.LINGER_MS_CONFIG, batching ? (options.batchDelayUsMax() + 999) / 1000 : 0);
+    all.put(
+        ProducerConfig.LINGER_MS_CONFIG, batching ? (options.batchDelayUsMax() + 999) / 1000 : 0);
     all.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, options.compression());
-    // Idempotence follows: on with "all" (the client's default), which the client turns off for "1".
+    // Idempotence follows: on with "all" (the client's default), which the client turns off for
+    // "1".
     all.put(ProducerConfig.ACKS_CONFIG, acks(options.acks()));
     all.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
     all.put(ProducerConfig.BUFFER_MEMORY_CONFIG, bufferBytes(spec.partitions(), options));
     all.put(
         ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-        Math.max(REQUEST_BYTES_MIN, Math.max(options.batchBytesMax(), recordBytes(options) + RECORD_OVERHEAD_BYTES)));
+        Math.max(
+            REQUEST_BYTES_MIN,
+            Math.max(options.batchBytesMax(), recordBytes(options) + RECORD_OVERHEAD_BYTES)));
     all.putAll(options.producerOverrides());
     return all;
   }
 
-  static Map<String, Object> consumer(Connection connection, ConsumerSpec spec) throws DriverException {
+  static Map<String, Object> consumer(Connection connection, ConsumerSpec spec)
+      throws DriverException {
     ClientOptions options = spec.options();
     checkOverrides("consumer setting", options.consumerOverrides(), ConsumerConfig.configNames());
     Map<String, Object> all = connection.settingsFor(ConsumerConfig.configNames());
@@ -85,7 +100,10 @@ final class ClientSettings {
     return all;
   }
 
-  /** One group for each topic and subscription: a shared one would rebalance over all topics at once. */
+  /**
+   * One group for each topic and subscription: a shared one would rebalance over all topics at
+   * once.
+   */
   static String groupId(ConsumerSpec spec) {
     return spec.topic() + "-" + spec.subscription();
   }
@@ -95,7 +113,8 @@ final class ClientSettings {
     Keys.check(what, overrides.keySet(), valid);
     for (String key : overrides.keySet()) {
       if (RESERVED.contains(key)) {
-        throw new DriverException("Kafka's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
+        throw new DriverException(
+            "Kafka's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
       }
     }
   }
@@ -113,9 +132,9 @@ final class ClientSettings {
   }
 
   /**
-   * Enough for every message that may be in flight, so that the client's buffer is never what blocks. The client hands out
-   * whole batches: besides full ones, each partition may have up to six with a single message (five requests under way
-   * and one filling).
+   * Enough for every message that may be in flight, so that the client's buffer is never what
+   * blocks. The client hands out whole batches: besides full ones, each partition may have up to
+   * six with a single message (five requests under way and one filling).
    */
   private static long bufferBytes(int partitions, ClientOptions options) {
     long inFlight = Math.max(1, options.inFlightMessagesMax());
@@ -125,13 +144,15 @@ final class ClientSettings {
   }
 
   /**
-   * The client limits what it holds in bytes, not messages: the bytes of the messages that a consumer may hold, at least
-   * one whole message or batch, at most the client's default.
+   * The client limits what it holds in bytes, not messages: the bytes of the messages that a
+   * consumer may hold, at least one whole message or batch, at most the client's default.
    */
   private static int fetchBytes(int partitions, ClientOptions options) {
     long queue = options.receiveQueueMessages();
     long messages = Math.max(queue, partitions * Math.min(queue, PARTITION_QUEUE_MESSAGES_MIN));
-    long wanted = Math.max(messages * recordBytes(options), Math.max(options.batchBytesMax(), REQUEST_BYTES_MIN));
+    long wanted =
+        Math.max(
+            messages * recordBytes(options), Math.max(options.batchBytesMax(), REQUEST_BYTES_MIN));
     return (int) Math.min(FETCH_BYTES_MAX, wanted);
   }
 }

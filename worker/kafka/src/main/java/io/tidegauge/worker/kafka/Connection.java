@@ -25,14 +25,17 @@ record Connection(Map<String, String> settings, int timeoutMs) {
   static Connection of(Map<String, String> settings) throws DriverException {
     Keys.check("connection setting", settings.keySet(), AdminClientConfig.configNames());
     if (settings.getOrDefault(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "").isBlank()) {
-      throw new DriverException("Kafka needs the connection setting bootstrap.servers, for example 127.0.0.1:9092");
+      throw new DriverException(
+          "Kafka needs the connection setting bootstrap.servers, for example 127.0.0.1:9092");
     }
     String timeout = settings.get(CommonClientConfigs.DEFAULT_API_TIMEOUT_MS_CONFIG);
     try {
       return new Connection(
-          Map.copyOf(settings), timeout == null ? TIMEOUT_MS_DEFAULT : Integer.parseInt(timeout.trim()));
+          Map.copyOf(settings),
+          timeout == null ? TIMEOUT_MS_DEFAULT : Integer.parseInt(timeout.trim()));
     } catch (NumberFormatException e) {
-      throw new DriverException("Kafka's default.api.timeout.ms must be a whole number, not \"" + timeout + "\"", e);
+      throw new DriverException(
+          "Kafka's default.api.timeout.ms must be a whole number, not \"" + timeout + "\"", e);
     }
   }
 
@@ -45,7 +48,8 @@ record Connection(Map<String, String> settings, int timeoutMs) {
     Map<String, Object> all = new HashMap<>(settings);
     all.put(CommonClientConfigs.DEFAULT_API_TIMEOUT_MS_CONFIG, timeoutMs);
     // The client refuses a request timeout longer than that of the whole call.
-    all.putIfAbsent(CommonClientConfigs.REQUEST_TIMEOUT_MS_CONFIG, Math.min(timeoutMs, TIMEOUT_MS_DEFAULT));
+    all.putIfAbsent(
+        CommonClientConfigs.REQUEST_TIMEOUT_MS_CONFIG, Math.min(timeoutMs, TIMEOUT_MS_DEFAULT));
     return all;
   }
 
@@ -53,15 +57,16 @@ record Connection(Map<String, String> settings, int timeoutMs) {
   Map<String, Object> settingsFor(Set<String> configNames) {
     Map<String, Object> shared = new HashMap<>(settings);
     shared.keySet().retainAll(configNames);
-    // Meant for the admin's calls; the producer and consumer have timeouts of their own, which users don't shorten.
+    // Meant for the admin's calls; the producer and consumer have timeouts of their own, which
+    // users don't shorten.
     shared.remove(CommonClientConfigs.DEFAULT_API_TIMEOUT_MS_CONFIG);
     shared.remove(CommonClientConfigs.REQUEST_TIMEOUT_MS_CONFIG);
     return shared;
   }
 
   /**
-   * Fails at once if none of the bootstrap servers accepts a TCP connection: the client itself would only time out, and
-   * not say why.
+   * Fails at once if none of the bootstrap servers accepts a TCP connection: the client itself
+   * would only time out, and not say why.
    */
   void checkReachable() throws DriverException {
     List<String> failures = new ArrayList<>();
@@ -84,14 +89,16 @@ record Connection(Map<String, String> settings, int timeoutMs) {
       throw new IOException("not of the form host:port");
     }
     String host = server.substring(0, colon).replaceFirst("^.*://", "").replaceAll("[\\[\\]]", "");
-    InetSocketAddress address = new InetSocketAddress(host, Integer.parseInt(server.substring(colon + 1)));
+    InetSocketAddress address =
+        new InetSocketAddress(host, Integer.parseInt(server.substring(colon + 1)));
     if (address.isUnresolved()) {
       throw new IOException("unknown host");
     }
     try (Socket socket = new Socket()) {
       socket.connect(address, CONNECT_TIMEOUT_MS);
     } catch (IOException e) {
-      throw new IOException(e.getMessage() == null ? "cannot connect" : e.getMessage().toLowerCase(), e);
+      throw new IOException(
+          e.getMessage() == null ? "cannot connect" : e.getMessage().toLowerCase(), e);
     }
   }
 }

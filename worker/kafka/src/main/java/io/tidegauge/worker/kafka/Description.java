@@ -20,8 +20,8 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 
 /**
- * Reads the settings in force back from the running cluster: of the cluster (features, size), of every broker and of the
- * topics asked for, with where their partitions really are.
+ * Reads the settings in force back from the running cluster: of the cluster (features, size), of
+ * every broker and of the topics asked for, with where their partitions really are.
  */
 final class Description {
   private static final String CLUSTER = "cluster";
@@ -46,7 +46,10 @@ final class Description {
   private Collection<Node> readCluster() throws DriverException {
     DescribeClusterResult cluster = admin.describeCluster();
     Collection<Node> brokers = Failures.await(cluster.nodes(), "list its brokers", timeoutMs);
-    add(CLUSTER, "cluster.id", Failures.await(cluster.clusterId(), "tell its cluster id", timeoutMs));
+    add(
+        CLUSTER,
+        "cluster.id",
+        Failures.await(cluster.clusterId(), "tell its cluster id", timeoutMs));
     add(CLUSTER, "brokers", Integer.toString(brokers.size()));
     for (Node broker : brokers) {
       add(scope(broker), "address", broker.host() + ":" + broker.port());
@@ -57,11 +60,16 @@ final class Description {
     return brokers;
   }
 
-  /** The protocol has no server version; metadata.version is the nearest thing to it. Brokers before 2.7 have neither. */
+  /**
+   * The protocol has no server version; metadata.version is the nearest thing to it. Brokers before
+   * 2.7 have neither.
+   */
   private void readFeatures() throws DriverException {
     FeatureMetadata features;
     try {
-      features = Failures.await(admin.describeFeatures().featureMetadata(), "tell its features", timeoutMs);
+      features =
+          Failures.await(
+              admin.describeFeatures().featureMetadata(), "tell its features", timeoutMs);
     } catch (DriverException e) {
       if (Failures.root(e.getCause()) instanceof UnsupportedVersionException) {
         return;
@@ -69,14 +77,22 @@ final class Description {
       throw e;
     }
     new TreeMap<>(features.finalizedFeatures())
-        .forEach((name, range) -> add(CLUSTER, "feature." + name, Short.toString(range.maxVersionLevel())));
+        .forEach(
+            (name, range) ->
+                add(CLUSTER, "feature." + name, Short.toString(range.maxVersionLevel())));
     new TreeMap<>(features.supportedFeatures())
-        .forEach((name, range) -> add(CLUSTER, "feature.supported." + name, range.minVersion() + "-" + range.maxVersion()));
+        .forEach(
+            (name, range) ->
+                add(
+                    CLUSTER,
+                    "feature.supported." + name,
+                    range.minVersion() + "-" + range.maxVersion()));
   }
 
   private void readConfigs(Collection<Node> brokers, List<String> topics) throws DriverException {
     List<ConfigResource> wanted = new ArrayList<>();
-    brokers.forEach(broker -> wanted.add(new ConfigResource(ConfigResource.Type.BROKER, broker.idString())));
+    brokers.forEach(
+        broker -> wanted.add(new ConfigResource(ConfigResource.Type.BROKER, broker.idString())));
     topics.forEach(topic -> wanted.add(new ConfigResource(ConfigResource.Type.TOPIC, topic)));
     Map<ConfigResource, KafkaFuture<Config>> answers = admin.describeConfigs(wanted).values();
     for (ConfigResource resource : wanted) {
@@ -98,11 +114,15 @@ final class Description {
     return new EffectiveSetting(scope, entry.name(), value, isDefault);
   }
 
-  /** How many copies there really are, and on which broker the leaders are: "1: 34, 2: 33, 3: 33". */
+  /**
+   * How many copies there really are, and on which broker the leaders are: "1: 34, 2: 33, 3: 33".
+   */
   private void readPlacement(List<String> topics) throws DriverException {
-    Map<String, KafkaFuture<TopicDescription>> answers = admin.describeTopics(topics).topicNameValues();
+    Map<String, KafkaFuture<TopicDescription>> answers =
+        admin.describeTopics(topics).topicNameValues();
     for (String name : topics) {
-      TopicDescription topic = Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
+      TopicDescription topic =
+          Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
       int copiesMin = Integer.MAX_VALUE;
       int copiesMax = 0;
       int inSyncMin = Integer.MAX_VALUE;
@@ -115,7 +135,10 @@ final class Description {
       }
       String scope = "topic " + name;
       add(scope, "partitions", Integer.toString(topic.partitions().size()));
-      add(scope, "replication.factor", copiesMin == copiesMax ? "" + copiesMin : copiesMin + "-" + copiesMax);
+      add(
+          scope,
+          "replication.factor",
+          copiesMin == copiesMax ? "" + copiesMin : copiesMin + "-" + copiesMax);
       add(scope, "in.sync.replicas", Integer.toString(inSyncMin));
       add(scope, "leaders.by.broker", leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
     }

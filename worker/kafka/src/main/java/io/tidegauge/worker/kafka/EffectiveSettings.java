@@ -16,8 +16,15 @@ final class EffectiveSettings {
 
   private EffectiveSettings() {}
 
-  /** Adds every setting of a client to what has been collected; clients that are set alike leave one entry. */
-  static void of(String scope, AbstractConfig config, ConfigDef definition, Collection<EffectiveSetting> collected) {
+  /**
+   * Adds every setting of a client to what has been collected; clients that are set alike leave one
+   * entry.
+   */
+  static void of(
+      String scope,
+      AbstractConfig config,
+      ConfigDef definition,
+      Collection<EffectiveSetting> collected) {
     Map<String, Object> defaults = definition.defaultValues();
     new TreeMap<>(config.values())
         .forEach(

@@ -13,14 +13,18 @@ import org.apache.kafka.common.errors.InterruptException;
 final class Failures {
   private Failures() {}
 
-  /** Waits for an answer, at most for {@code timeoutMs}. {@code what} completes "Kafka could not ...". */
+  /**
+   * Waits for an answer, at most for {@code timeoutMs}. {@code what} completes "Kafka could not
+   * ...".
+   */
   static <T> T await(Future<T> answer, String what, long timeoutMs) throws DriverException {
     try {
       return answer.get(timeoutMs, TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
       throw describe(what, e);
     } catch (TimeoutException e) {
-      throw new DriverException("Kafka could not " + what + ": no answer within " + timeoutMs + " ms", e);
+      throw new DriverException(
+          "Kafka could not " + what + ": no answer within " + timeoutMs + " ms", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DriverException("Kafka could not " + what + ": interrupted", e);
@@ -32,12 +36,17 @@ final class Failures {
       Thread.currentThread().interrupt();
     }
     Throwable cause = root(failure);
-    String message = cause.getMessage() == null ? "" : cause.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
+    String message =
+        cause.getMessage() == null ? "" : cause.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
     String kind = cause.getClass().getSimpleName().replaceFirst("Exception$", "");
-    return new DriverException("Kafka could not " + what + ": " + (message.isEmpty() ? kind : message), failure);
+    return new DriverException(
+        "Kafka could not " + what + ": " + (message.isEmpty() ? kind : message), failure);
   }
 
-  /** The innermost cause that says something: wrappers of futures and "failed to construct" say nothing. */
+  /**
+   * The innermost cause that says something: wrappers of futures and "failed to construct" say
+   * nothing.
+   */
   static Throwable root(Throwable failure) {
     Throwable current = failure;
     while (current.getCause() != null

@@ -37,11 +37,14 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
   private volatile Throwable firstError;
 
   /**
-   * @param partitionExpected whether the group has a partition left for this member, so that being assigned none yet
-   *     means that the rebalance is not over
+   * @param partitionExpected whether the group has a partition left for this member, so that being
+   *     assigned none yet means that the rebalance is not over
    */
   GroupConsumer(
-      Consumer<ByteBuffer, ByteBuffer> client, ConsumerSpec spec, MessageSink sink, boolean partitionExpected) {
+      Consumer<ByteBuffer, ByteBuffer> client,
+      ConsumerSpec spec,
+      MessageSink sink,
+      boolean partitionExpected) {
     this.client = client;
     this.spec = spec;
     this.sink = sink;
@@ -60,14 +63,19 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new DriverException("Kafka could not subscribe to " + spec.topic() + ": interrupted", e);
+      throw new DriverException(
+          "Kafka could not subscribe to " + spec.topic() + ": interrupted", e);
     }
     Throwable cause = firstError;
     if (cause != null) {
       throw Failures.describe("subscribe to " + spec.topic(), cause);
     }
     throw new DriverException(
-        "Kafka assigned no partition of " + spec.topic() + " to a consumer within " + timeoutMs + " ms");
+        "Kafka assigned no partition of "
+            + spec.topic()
+            + " to a consumer within "
+            + timeoutMs
+            + " ms");
   }
 
   @Override
@@ -130,7 +138,8 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
     try {
       client.close(CloseOptions.timeout(CLOSE_TIMEOUT));
     } catch (RuntimeException e) {
-      // A last commit or the leaving of the group failed: the trial is over, and the group ends with it.
+      // A last commit or the leaving of the group failed: the trial is over, and the group ends
+      // with it.
     }
   }
 
@@ -147,7 +156,9 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
       ConsumerRecords<ByteBuffer, ByteBuffer> batch = client.poll(POLL);
       if (!batch.isEmpty()) {
         deliver(batch, System.nanoTime());
-      } else if (ready.getCount() > 0 && !partitionExpected && client.groupMetadata().generationId() > 0) {
+      } else if (ready.getCount() > 0
+          && !partitionExpected
+          && client.groupMetadata().generationId() > 0) {
         // The newer group protocol does not tell a member that it was given nothing.
         ready.countDown();
       }
@@ -160,7 +171,10 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
     }
   }
 
-  /** Hands over one poll's messages from the arrays that the fetch responses lie in; nothing is copied. */
+  /**
+   * Hands over one poll's messages from the arrays that the fetch responses lie in; nothing is
+   * copied.
+   */
   private void deliver(ConsumerRecords<ByteBuffer, ByteBuffer> batch, long receivedMonoNs) {
     int topicIndex = spec.topicIndex();
     for (ConsumerRecord<ByteBuffer, ByteBuffer> record : batch) {

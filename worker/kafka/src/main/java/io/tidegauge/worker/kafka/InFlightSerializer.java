@@ -4,8 +4,9 @@ import io.tidegauge.worker.api.InFlight;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Serializers that take key and value from the message in flight at the time of sending. So one immutable ProducerRecord,
- * made once for each {@link InFlight}, serves all messages that pass through it. Public for the client, which makes them.
+ * Serializers that take key and value from the message in flight at the time of sending. So one
+ * immutable ProducerRecord, made once for each {@link InFlight}, serves all messages that pass
+ * through it. Public for the client, which makes them.
  */
 public final class InFlightSerializer {
   private InFlightSerializer() {}

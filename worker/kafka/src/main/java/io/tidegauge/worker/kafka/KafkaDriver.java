@@ -25,7 +25,10 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 
-/** A Kafka cluster. Every producer and consumer is a client of its own, with its own connections, as Kafka has it. */
+/**
+ * A Kafka cluster. Every producer and consumer is a client of its own, with its own connections, as
+ * Kafka has it.
+ */
 final class KafkaDriver implements Driver {
   private static final Duration ADMIN_CLOSE_TIMEOUT = Duration.ofSeconds(2);
 
@@ -82,7 +85,8 @@ final class KafkaDriver implements Driver {
       client = new KafkaProducer<>(settings);
       // Fetches the topic's metadata now, so that the first message does not wait for it.
       client.partitionsFor(spec.topic());
-      EffectiveSettings.of("producer", new ProducerConfig(settings), ProducerConfig.configDef(), clientSettings);
+      EffectiveSettings.of(
+          "producer", new ProducerConfig(settings), ProducerConfig.configDef(), clientSettings);
       return new TopicProducer(client, spec.topic());
     } catch (KafkaException e) {
       if (client != null) {
@@ -93,7 +97,8 @@ final class KafkaDriver implements Driver {
   }
 
   @Override
-  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) throws DriverException {
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
     Map<String, Object> settings = ClientSettings.consumer(connection, spec);
     connection.checkReachable();
     String group = ClientSettings.groupId(spec);
@@ -103,7 +108,8 @@ final class KafkaDriver implements Driver {
     try {
       KafkaConsumer<ByteBuffer, ByteBuffer> client = new KafkaConsumer<>(settings);
       consumer = new GroupConsumer(client, spec, sink, members <= spec.partitions());
-      EffectiveSettings.of("consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
+      EffectiveSettings.of(
+          "consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
     } catch (KafkaException e) {
       throw Failures.describe("create a consumer for " + spec.topic(), e);
     }
@@ -121,7 +127,10 @@ final class KafkaDriver implements Driver {
     return List.copyOf(clientSettings);
   }
 
-  /** False: RecordAccumulator.append writes key and value into the batch's buffer before send() returns. */
+  /**
+   * False: RecordAccumulator.append writes key and value into the batch's buffer before send()
+   * returns.
+   */
   @Override
   public boolean retainsValue() {
     return false;

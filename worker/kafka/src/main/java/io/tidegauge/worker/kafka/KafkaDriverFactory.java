@@ -9,9 +9,9 @@ import org.apache.kafka.common.utils.AppInfoParser;
 /**
  * Apache Kafka through its official client.
  *
- * <p>The connection takes {@code bootstrap.servers} and any other setting of the admin client (security.*, ssl.*, sasl.*,
- * request.timeout.ms, default.api.timeout.ms); those that concern reaching the brokers go to producers and consumers as
- * well.
+ * <p>The connection takes {@code bootstrap.servers} and any other setting of the admin client
+ * (security.*, ssl.*, sasl.*, request.timeout.ms, default.api.timeout.ms); those that concern
+ * reaching the brokers go to producers and consumers as well.
  */
 public final class KafkaDriverFactory implements DriverFactory {
   @Override

@@ -22,11 +22,15 @@ final class TopicProducer implements MessageProducer {
 
   @Override
   public void send(InFlight message) {
-    Sending sending = message.driverState instanceof Sending made && made.owner == this ? made : sendingOf(message);
+    Sending sending =
+        message.driverState instanceof Sending made && made.owner == this
+            ? made
+            : sendingOf(message);
     try {
       client.send(sending.message, sending);
     } catch (RuntimeException e) {
-      // Thrown only where the client does not call back: buffers, metadata and size errors come through the callback.
+      // Thrown only where the client does not call back: buffers, metadata and size errors come
+      // through the callback.
       message.failed(e);
     }
   }
@@ -37,7 +41,10 @@ final class TopicProducer implements MessageProducer {
     return sending;
   }
 
-  /** Nothing to do: the client has no flush that does not wait, and sends a batch after linger.ms at the latest. */
+  /**
+   * Nothing to do: the client has no flush that does not wait, and sends a batch after linger.ms at
+   * the latest.
+   */
   @Override
   public void flush() {}
 

@@ -24,14 +24,17 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** Creates and deletes topics. */
 final class Topics {
-  /** A controller in KRaft mode refuses requests that make more than 10,000 records; smaller ones also time out less. */
+  /**
+   * A controller in KRaft mode refuses requests that make more than 10,000 records; smaller ones
+   * also time out less.
+   */
   private static final int PARTITIONS_PER_REQUEST = 1_000;
 
   private static final long POLL_INTERVAL_MS = 20;
 
   /**
-   * The broker's default limit for a batch, 1,048,588 bytes, has no room for a message of 1 MiB with its header. A limit
-   * far above every batch changes nothing else.
+   * The broker's default limit for a batch, 1,048,588 bytes, has no room for a message of 1 MiB
+   * with its header. A limit far above every batch changes nothing else.
    */
   private static final String MESSAGE_BYTES_MAX = Integer.toString(16 << 20);
 
@@ -72,7 +75,8 @@ final class Topics {
       int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
       Map<String, String> settings = new HashMap<>(spec.settings());
       settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
-      topics.add(new NewTopic(spec.name(), first, (short) spec.replicationFactor()).configs(settings));
+      topics.add(
+          new NewTopic(spec.name(), first, (short) spec.replicationFactor()).configs(settings));
     }
     Failures.await(admin.createTopics(topics).all(), "create " + names(specs), timeoutMs);
   }
@@ -94,7 +98,10 @@ final class Topics {
     return new TopicSpec(spec.name(), partitions, spec.replicationFactor(), spec.settings());
   }
 
-  /** Waits until all partitions have a leader that answers for them; gives up when nothing changes for the timeout. */
+  /**
+   * Waits until all partitions have a leader that answers for them; gives up when nothing changes
+   * for the timeout.
+   */
   private void awaitLeaders(List<TopicSpec> specs) throws DriverException {
     Set<TopicPartition> open = new HashSet<>();
     for (TopicSpec spec : specs) {
@@ -113,7 +120,12 @@ final class Topics {
         progressMonoNs = System.nanoTime();
       } else if (System.nanoTime() - progressMonoNs > timeoutMs * 1_000_000L) {
         throw new DriverException(
-            "Kafka gave " + open.size() + " partitions no leader within " + timeoutMs + " ms, " + open.iterator().next()
+            "Kafka gave "
+                + open.size()
+                + " partitions no leader within "
+                + timeoutMs
+                + " ms, "
+                + open.iterator().next()
                 + " among them");
       }
       pause();
@@ -124,7 +136,8 @@ final class Topics {
     Set<String> names = new HashSet<>();
     partitions.forEach(partition -> names.add(partition.topic()));
     List<TopicPartition> led = new ArrayList<>();
-    for (KafkaFuture<TopicDescription> answer : admin.describeTopics(names).topicNameValues().values()) {
+    for (KafkaFuture<TopicDescription> answer :
+        admin.describeTopics(names).topicNameValues().values()) {
       try {
         TopicDescription topic = Failures.await(answer, "describe topics", timeoutMs);
         for (TopicPartitionInfo info : topic.partitions()) {
@@ -142,11 +155,15 @@ final class Topics {
     return led;
   }
 
-  /** Those whose leader knows that it is. Only the leader answers for the newest offset; the client asks it again. */
+  /**
+   * Those whose leader knows that it is. Only the leader answers for the newest offset; the client
+   * asks it again.
+   */
   private List<TopicPartition> answering(List<TopicPartition> led) throws DriverException {
     for (int from = 0; from < led.size(); from += PARTITIONS_PER_REQUEST) {
       Map<TopicPartition, OffsetSpec> question = new HashMap<>();
-      for (TopicPartition partition : led.subList(from, Math.min(led.size(), from + PARTITIONS_PER_REQUEST))) {
+      for (TopicPartition partition :
+          led.subList(from, Math.min(led.size(), from + PARTITIONS_PER_REQUEST))) {
         question.put(partition, OffsetSpec.latest());
       }
       Failures.await(admin.listOffsets(question).all(), "reach the partition leaders", timeoutMs);
@@ -156,15 +173,21 @@ final class Topics {
 
   /** Deletes the topics and those of the groups that are empty. What does not exist is no error. */
   void delete(Collection<String> names, Collection<String> groups) throws DriverException {
-    for (Map.Entry<String, KafkaFuture<Void>> answer : admin.deleteTopics(names).topicNameValues().entrySet()) {
+    for (Map.Entry<String, KafkaFuture<Void>> answer :
+        admin.deleteTopics(names).topicNameValues().entrySet()) {
       awaitUnless(
-          UnknownTopicOrPartitionException.class, answer.getValue(), "delete topic " + answer.getKey());
+          UnknownTopicOrPartitionException.class,
+          answer.getValue(),
+          "delete topic " + answer.getKey());
     }
-    for (Map.Entry<String, KafkaFuture<Void>> answer : admin.deleteConsumerGroups(groups).deletedGroups().entrySet()) {
+    for (Map.Entry<String, KafkaFuture<Void>> answer :
+        admin.deleteConsumerGroups(groups).deletedGroups().entrySet()) {
       try {
-        awaitUnless(GroupIdNotFoundException.class, answer.getValue(), "delete group " + answer.getKey());
+        awaitUnless(
+            GroupIdNotFoundException.class, answer.getValue(), "delete group " + answer.getKey());
       } catch (DriverException e) {
-        // A member is on its way out; the group without its topic is of no use to anyone and expires.
+        // A member is on its way out; the group without its topic is of no use to anyone and
+        // expires.
         if (!(Failures.root(e.getCause()) instanceof GroupNotEmptyException)) {
           throw e;
         }
@@ -172,7 +195,8 @@ final class Topics {
     }
   }
 
-  private void awaitUnless(Class<? extends Throwable> harmless, KafkaFuture<Void> answer, String what)
+  private void awaitUnless(
+      Class<? extends Throwable> harmless, KafkaFuture<Void> answer, String what)
       throws DriverException {
     try {
       Failures.await(answer, what, timeoutMs);
@@ -184,7 +208,9 @@ final class Topics {
   }
 
   private static String names(List<TopicSpec> specs) {
-    return specs.size() == 1 ? "topic " + specs.get(0).name() : specs.size() + " topics from " + specs.get(0).name();
+    return specs.size() == 1
+        ? "topic " + specs.get(0).name()
+        : specs.size() + " topics from " + specs.get(0).name();
   }
 
   private static void pause() throws DriverException {

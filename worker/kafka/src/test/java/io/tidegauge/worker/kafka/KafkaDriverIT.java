@@ -33,7 +33,9 @@ class KafkaDriverIT {
 
   @BeforeEach
   void connect() throws DriverException {
-    driver = new KafkaDriverFactory().open(Map.of("bootstrap.servers", System.getProperty("tidegauge.kafka")));
+    driver =
+        new KafkaDriverFactory()
+            .open(Map.of("bootstrap.servers", System.getProperty("tidegauge.kafka")));
   }
 
   @AfterEach
@@ -54,13 +56,26 @@ class KafkaDriverIT {
     "2, 1, 3, all, gzip, consumer",
   })
   void everyMessageArrivesOnceAndInOrder(
-      int partitions, int producers, int consumers, String acks, String compression, String protocol) throws Exception {
+      int partitions,
+      int producers,
+      int consumers,
+      String acks,
+      String compression,
+      String protocol)
+      throws Exception {
     createTopic(partitions);
     ClientOptions options = options(1024, acks, compression, Map.of("group.protocol", protocol));
-    List<Exchange.Received> received = List.of(new Exchange.Received(1024), new Exchange.Received(1024));
+    List<Exchange.Received> received =
+        List.of(new Exchange.Received(1024), new Exchange.Received(1024));
     for (int subscription = 0; subscription < 2; subscription++) {
       for (int consumer = 0; consumer < consumers; consumer++) {
-        consume("sub-" + subscription, consumer, partitions, options, false, received.get(subscription));
+        consume(
+            "sub-" + subscription,
+            consumer,
+            partitions,
+            options,
+            false,
+            received.get(subscription));
       }
     }
     int count = 20_000;
@@ -147,7 +162,8 @@ class KafkaDriverIT {
         .contains(new EffectiveSetting(scope, "retention.bytes", "-1", true))
         .contains(new EffectiveSetting(scope, "replication.factor", "1", null))
         .anyMatch(one -> one.scope().startsWith("broker ") && one.name().equals("num.io.threads"))
-        .anyMatch(one -> one.scope().equals("cluster") && one.name().equals("feature.metadata.version"));
+        .anyMatch(
+            one -> one.scope().equals("cluster") && one.name().equals("feature.metadata.version"));
   }
 
   @Test
@@ -167,14 +183,16 @@ class KafkaDriverIT {
     createTopic(1);
     assertThatThrownBy(() -> createTopic(1))
         .isInstanceOf(DriverException.class)
-        .hasMessage("Kafka could not create topic " + topic + ": Topic '" + topic + "' already exists.");
+        .hasMessage(
+            "Kafka could not create topic " + topic + ": Topic '" + topic + "' already exists.");
   }
 
   private void createTopic(int partitions) throws DriverException {
     driver.createTopics(List.of(new TopicSpec(topic, partitions, 1, Map.of())));
   }
 
-  private MessageProducer produce(int id, int partitions, ClientOptions options) throws DriverException {
+  private MessageProducer produce(int id, int partitions, ClientOptions options)
+      throws DriverException {
     MessageProducer producer =
         driver.createProducer(new ProducerSpec(topic, 0, partitions, "producer-" + id, options));
     open.add(producer);
@@ -182,11 +200,18 @@ class KafkaDriverIT {
   }
 
   private MessageConsumer consume(
-      String subscription, int id, int partitions, ClientOptions options, boolean paused, Exchange.Received sink)
+      String subscription,
+      int id,
+      int partitions,
+      ClientOptions options,
+      boolean paused,
+      Exchange.Received sink)
       throws DriverException {
     MessageConsumer consumer =
         driver.createConsumer(
-            new ConsumerSpec(topic, 0, partitions, subscription, subscription + "-" + id, paused, options), sink);
+            new ConsumerSpec(
+                topic, 0, partitions, subscription, subscription + "-" + id, paused, options),
+            sink);
     open.add(consumer);
     return consumer;
   }
@@ -194,6 +219,15 @@ class KafkaDriverIT {
   private static ClientOptions options(
       int messageBytes, String acks, String compression, Map<String, String> consumerOverrides) {
     return new ClientOptions(
-        131_072, 1_000, compression, 1000, 5000, 1, acks, messageBytes, Map.of(), consumerOverrides);
+        131_072,
+        1_000,
+        compression,
+        1000,
+        5000,
+        1,
+        acks,
+        messageBytes,
+        Map.of(),
+        consumerOverrides);
   }
 }

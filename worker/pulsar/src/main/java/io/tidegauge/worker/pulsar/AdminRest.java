@@ -48,7 +48,10 @@ final class AdminRest {
     this.connection = connection;
   }
 
-  /** A call below {@code /admin/v2} that must succeed; {@code what} completes "Pulsar could not ...". */
+  /**
+   * A call below {@code /admin/v2} that must succeed; {@code what} completes "Pulsar could not
+   * ...".
+   */
   String require(String what, String method, String path, String body) throws DriverException {
     Answer answer = call(method, path, body);
     if (!answer.good()) {
@@ -74,10 +77,12 @@ final class AdminRest {
                       ? HttpRequest.BodyPublishers.noBody()
                       : HttpRequest.BodyPublishers.ofString(body, StandardCharsets.UTF_8));
       authenticate(request);
-      HttpResponse<String> response = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+      HttpResponse<String> response =
+          http.send(request.build(), HttpResponse.BodyHandlers.ofString());
       return new Answer(response.statusCode(), response.body());
     } catch (IOException | IllegalArgumentException e) {
-      throw new DriverException("Pulsar's admin API at " + baseUrl + " does not answer: " + Failures.words(e), e);
+      throw new DriverException(
+          "Pulsar's admin API at " + baseUrl + " does not answer: " + Failures.words(e), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DriverException("interrupted while calling Pulsar's admin API at " + baseUrl, e);

@@ -12,8 +12,9 @@ import org.apache.pulsar.client.impl.conf.ConsumerConfigurationData;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 
 /**
- * Maps the neutral client options to settings of the Pulsar client, by the names of its configuration classes. What is not
- * set here keeps the client's default, so that the measured client is the one that users run. Pure.
+ * Maps the neutral client options to settings of the Pulsar client, by the names of its
+ * configuration classes. What is not set here keeps the client's default, so that the measured
+ * client is the one that users run. Pure.
  */
 final class ClientSettings {
   private static final int BATCH_MESSAGES_MIN = 1_000;
@@ -21,7 +22,10 @@ final class ClientSettings {
   /** The shortest that the client's builder takes, and its default. */
   private static final long BATCH_DELAY_US_MIN = 1_000;
 
-  /** Every partition may have some messages under way, however many partitions share a consumer's queue. */
+  /**
+   * Every partition may have some messages under way, however many partitions share a consumer's
+   * queue.
+   */
   private static final int PARTITION_QUEUE_MESSAGES_MIN = 100;
 
   /** Chosen by the driver: giving them would break it. */
@@ -56,7 +60,8 @@ final class ClientSettings {
 
   static Map<String, Object> producer(ProducerSpec spec) throws DriverException {
     ClientOptions options = spec.options();
-    checkOverrides("producer setting", options.producerOverrides(), new ProducerConfigurationData());
+    checkOverrides(
+        "producer setting", options.producerOverrides(), new ProducerConfigurationData());
     boolean batching = options.batchBytesMax() > 1;
     Map<String, Object> all = new HashMap<>();
     all.put("batchingEnabled", batching);
@@ -65,11 +70,14 @@ final class ClientSettings {
       // Only the bytes are to limit a batch, as they do for every other system.
       all.put(
           "batchingMaxMessages",
-          Math.max(BATCH_MESSAGES_MIN, options.batchBytesMax() / Math.max(1, options.messageBytes()) + 1));
+          Math.max(
+              BATCH_MESSAGES_MIN,
+              options.batchBytesMax() / Math.max(1, options.messageBytes()) + 1));
       all.put("batchingMaxPublishDelayMicros", batchDelayUs(options));
     }
     all.put("compressionType", compression(options.compression()));
-    // No limit of messages: the engine's window is the only one. Blocking would count as delay, failing as loss.
+    // No limit of messages: the engine's window is the only one. Blocking would count as delay,
+    // failing as loss.
     all.put("maxPendingMessages", 0);
     all.put("maxPendingMessagesAcrossPartitions", 0);
     all.put("blockIfQueueFull", true);
@@ -79,9 +87,12 @@ final class ClientSettings {
 
   static Map<String, Object> consumer(ConsumerSpec spec) throws DriverException {
     ClientOptions options = spec.options();
-    checkOverrides("consumer setting", options.consumerOverrides(), new ConsumerConfigurationData<>());
+    checkOverrides(
+        "consumer setting", options.consumerOverrides(), new ConsumerConfigurationData<>());
     int queue = Math.max(1, options.receiveQueueMessages());
-    int share = Math.max(queue / Math.max(1, spec.partitions()), Math.min(queue, PARTITION_QUEUE_MESSAGES_MIN));
+    int share =
+        Math.max(
+            queue / Math.max(1, spec.partitions()), Math.min(queue, PARTITION_QUEUE_MESSAGES_MIN));
     Map<String, Object> all = new HashMap<>();
     // Failover keeps the order of each partition with any number of consumers; Shared does not.
     all.put("subscriptionType", "Failover");
@@ -91,7 +102,10 @@ final class ClientSettings {
     return all;
   }
 
-  /** Whole milliseconds like other systems' clients, at least one: the shortest that the client's builder takes. */
+  /**
+   * Whole milliseconds like other systems' clients, at least one: the shortest that the client's
+   * builder takes.
+   */
   private static long batchDelayUs(ClientOptions options) {
     return Math.max(BATCH_DELAY_US_MIN, (options.batchDelayUsMax() + 999) / 1000 * 1000);
   }
@@ -112,17 +126,20 @@ final class ClientSettings {
     Keys.check(what, overrides.keySet(), Json.settingsOf(defaults).keySet());
     for (String key : overrides.keySet()) {
       if (RESERVED.contains(key)) {
-        throw new DriverException("Pulsar's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
+        throw new DriverException(
+            "Pulsar's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
       }
     }
   }
 
   /** The client's own configuration object with these settings, as its builder makes it. */
-  static <T> T load(String what, Map<String, Object> settings, T defaults, Class<T> type) throws DriverException {
+  static <T> T load(String what, Map<String, Object> settings, T defaults, Class<T> type)
+      throws DriverException {
     try {
       return ConfigurationDataUtils.loadData(settings, defaults, type);
     } catch (RuntimeException e) {
-      throw Failures.describe("use the " + what + "s given", e.getCause() == null ? e : e.getCause());
+      throw Failures.describe(
+          "use the " + what + "s given", e.getCause() == null ? e : e.getCause());
     }
   }
 }

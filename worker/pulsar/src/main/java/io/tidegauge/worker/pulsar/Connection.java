@@ -21,7 +21,8 @@ import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
  * @param namespace tenant/namespace of all topics
  * @param clientSettings the other settings given, all of them valid for the client
  */
-record Connection(String serviceUrl, String adminUrl, String namespace, Map<String, String> clientSettings) {
+record Connection(
+    String serviceUrl, String adminUrl, String namespace, Map<String, String> clientSettings) {
   static final int TIMEOUT_MS = 30_000;
   private static final int CONNECT_TIMEOUT_MS = 2_000;
   private static final int SERVICE_PORT_DEFAULT = 6650;
@@ -32,7 +33,8 @@ record Connection(String serviceUrl, String adminUrl, String namespace, Map<Stri
     Keys.check("connection setting", settings.keySet(), valid);
     String namespace = settings.getOrDefault("namespace", "public/default");
     if (!namespace.matches("[^/\\s]+/[^/\\s]+")) {
-      throw new DriverException("Pulsar's namespace must be TENANT/NAMESPACE, not \"" + namespace + "\"");
+      throw new DriverException(
+          "Pulsar's namespace must be TENANT/NAMESPACE, not \"" + namespace + "\"");
     }
     Map<String, String> others = new TreeMap<>(settings);
     others.keySet().removeAll(List.of("serviceUrl", "adminUrl", "namespace"));
@@ -43,10 +45,12 @@ record Connection(String serviceUrl, String adminUrl, String namespace, Map<Stri
         others);
   }
 
-  private static String required(Map<String, String> settings, String key, String example) throws DriverException {
+  private static String required(Map<String, String> settings, String key, String example)
+      throws DriverException {
     String value = settings.getOrDefault(key, "").trim();
     if (!value.matches("[a-z+]+://.+")) {
-      throw new DriverException("Pulsar needs the connection setting " + key + ", for example " + example);
+      throw new DriverException(
+          "Pulsar needs the connection setting " + key + ", for example " + example);
     }
     return value;
   }
@@ -55,12 +59,16 @@ record Connection(String serviceUrl, String adminUrl, String namespace, Map<Stri
     return "persistent://" + namespace + "/" + topic;
   }
 
-  /** Fails at once if no broker accepts a TCP connection: the client itself would try for half a minute. */
+  /**
+   * Fails at once if no broker accepts a TCP connection: the client itself would try for half a
+   * minute.
+   */
   void checkReachable() throws DriverException {
     String scheme = serviceUrl.substring(0, serviceUrl.indexOf("://") + 3);
     List<String> failures = new ArrayList<>();
     IOException first = null;
-    for (String server : serviceUrl.substring(scheme.length()).replaceFirst("/.*$", "").split("[,;]")) {
+    for (String server :
+        serviceUrl.substring(scheme.length()).replaceFirst("/.*$", "").split("[,;]")) {
       try {
         tryConnect(scheme + server);
         return;
@@ -69,7 +77,8 @@ record Connection(String serviceUrl, String adminUrl, String namespace, Map<Stri
         first = first == null ? e : first;
       }
     }
-    throw new DriverException("No Pulsar broker reachable at " + String.join(", ", failures), first);
+    throw new DriverException(
+        "No Pulsar broker reachable at " + String.join(", ", failures), first);
   }
 
   private static void tryConnect(String url) throws IOException {
@@ -83,7 +92,8 @@ record Connection(String serviceUrl, String adminUrl, String namespace, Map<Stri
       throw new IOException("not of the form host:port");
     }
     InetSocketAddress address =
-        new InetSocketAddress(uri.getHost(), uri.getPort() < 0 ? SERVICE_PORT_DEFAULT : uri.getPort());
+        new InetSocketAddress(
+            uri.getHost(), uri.getPort() < 0 ? SERVICE_PORT_DEFAULT : uri.getPort());
     if (address.isUnresolved()) {
       throw new IOException("unknown host");
     }

@@ -19,8 +19,9 @@ final class Delivery {
   }
 
   /**
-   * Delivers a message that the client has just handed over. Its value is the array that the client made of it: messages
-   * from the client's pool would need no array but cost more in all, as measured.
+   * Delivers a message that the client has just handed over. Its value is the array that the client
+   * made of it: messages from the client's pool would need no array but cost more in all, as
+   * measured.
    */
   void deliver(Consumer<byte[]> consumer, Message<byte[]> message) {
     long receivedMonoNs = System.nanoTime();
@@ -29,7 +30,8 @@ final class Delivery {
       value = NO_BYTES;
     }
     sink.received(topicIndex, partition, value, 0, value.length, receivedMonoNs);
-    // The client gathers acknowledgements and sends them every 100 ms. One that fails leads to a second delivery.
+    // The client gathers acknowledgements and sends them every 100 ms. One that fails leads to a
+    // second delivery.
     var acknowledged = consumer.acknowledgeAsync(message.getMessageId());
     if (acknowledged.isCompletedExceptionally()) {
       sink.error(acknowledged.handle((done, failure) -> failure).join());

@@ -8,12 +8,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads the settings in force back through the admin API: of every broker, of the namespace, and of the topics asked for,
- * with the quorums that their ledgers were really made with. Bookies have no part in this API.
+ * Reads the settings in force back through the admin API: of every broker, of the namespace, and of
+ * the topics asked for, with the quorums that their ledgers were really made with. Bookies have no
+ * part in this API.
  */
 final class Description {
-  private static final Pattern SECRET = Pattern.compile("(?i).*(password|secret|authParam|AuthenticationParameters).*");
-  private static final Pattern QUORUM = Pattern.compile("(ensembleSize|writeQuorumSize|ackQuorumSize)=(\\d+)");
+  private static final Pattern SECRET =
+      Pattern.compile("(?i).*(password|secret|authParam|AuthenticationParameters).*");
+  private static final Pattern QUORUM =
+      Pattern.compile("(ensembleSize|writeQuorumSize|ackQuorumSize)=(\\d+)");
 
   private final AdminRest rest;
   private final Connection connection;
@@ -38,7 +41,8 @@ final class Description {
   /** Web addresses, host:port, of the active brokers. */
   private List<String> brokers() throws DriverException {
     List<String> brokers = new ArrayList<>();
-    if (Json.parse(rest.require("list its brokers", "GET", "brokers", null)) instanceof List<?> answer) {
+    if (Json.parse(rest.require("list its brokers", "GET", "brokers", null))
+        instanceof List<?> answer) {
       answer.forEach(broker -> brokers.add(String.valueOf(broker)));
     }
     add("cluster", "brokers", brokers.size());
@@ -52,9 +56,11 @@ final class Description {
     if (version.good()) {
       add(scope, "version", version.body().replace("\"", "").strip());
     }
-    AdminRest.Answer runtime = rest.callAt(scheme + broker, "GET", "brokers/configuration/runtime", null);
+    AdminRest.Answer runtime =
+        rest.callAt(scheme + broker, "GET", "brokers/configuration/runtime", null);
     if (!runtime.good()) {
-      throw new DriverException("Pulsar could not tell the configuration of " + scope + ": " + runtime.reason());
+      throw new DriverException(
+          "Pulsar could not tell the configuration of " + scope + ": " + runtime.reason());
     }
     Json.parseObject(runtime.body()).forEach((name, value) -> add(scope, name, value));
   }
@@ -70,7 +76,8 @@ final class Description {
     String scope = "topic " + topic;
     String path = "persistent/" + connection.namespace() + "/" + topic;
     Object partitions =
-        Json.parseObject(rest.require("describe " + scope, "GET", path + "/partitions", null)).get("partitions");
+        Json.parseObject(rest.require("describe " + scope, "GET", path + "/partitions", null))
+            .get("partitions");
     boolean plain = partitions == null || partitions.equals(0);
     add(scope, "partitions", plain ? 1 : partitions);
     add(scope, "partitioned", !plain);
@@ -80,7 +87,12 @@ final class Description {
     }
     // The truth of the newest ledger of one partition; policies only say what the next one will be.
     String first = plain ? path : path + "-partition-0";
-    String ledgers = rest.require("describe the ledgers of " + topic, "GET", first + "/internalStats?metadata=true", null);
+    String ledgers =
+        rest.require(
+            "describe the ledgers of " + topic,
+            "GET",
+            first + "/internalStats?metadata=true",
+            null);
     if (Json.parseObject(ledgers).get("ledgers") instanceof List<?> list && !list.isEmpty()) {
       Matcher quorum = QUORUM.matcher(String.valueOf(list.get(list.size() - 1)));
       while (quorum.find()) {

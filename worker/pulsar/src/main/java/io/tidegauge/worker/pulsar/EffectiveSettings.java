@@ -14,12 +14,22 @@ final class EffectiveSettings {
 
   /** Differ from client to client and say nothing about behaviour. */
   private static final Set<String> IDENTITIES =
-      Set.of("topicName", "topicNames", "producerName", "consumerName", "subscriptionName", "startPaused");
+      Set.of(
+          "topicName",
+          "topicNames",
+          "producerName",
+          "consumerName",
+          "subscriptionName",
+          "startPaused");
 
   private EffectiveSettings() {}
 
-  /** Adds every setting of a client to what has been collected; clients that are set alike leave one entry. */
-  static void of(String scope, Object configuration, Object defaults, Collection<EffectiveSetting> collected)
+  /**
+   * Adds every setting of a client to what has been collected; clients that are set alike leave one
+   * entry.
+   */
+  static void of(
+      String scope, Object configuration, Object defaults, Collection<EffectiveSetting> collected)
       throws DriverException {
     Map<String, Object> standard = Json.settingsOf(defaults);
     Json.settingsOf(configuration)
@@ -27,7 +37,8 @@ final class EffectiveSettings {
             (name, value) -> {
               if (!IDENTITIES.contains(name)) {
                 boolean isDefault = Objects.equals(value, standard.get(name));
-                String shown = !isDefault && SECRET.matcher(name).matches() ? "(hidden)" : Json.text(value);
+                String shown =
+                    !isDefault && SECRET.matcher(name).matches() ? "(hidden)" : Json.text(value);
                 collected.add(new EffectiveSetting(scope, name, shown, isDefault));
               }
             });

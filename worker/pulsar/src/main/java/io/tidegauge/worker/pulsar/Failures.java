@@ -12,14 +12,19 @@ import java.util.concurrent.TimeoutException;
 final class Failures {
   private Failures() {}
 
-  /** Waits for an answer, at most for {@code timeoutMs}. {@code what} completes "Pulsar could not ...". */
-  static <T> T await(CompletableFuture<T> answer, String what, long timeoutMs) throws DriverException {
+  /**
+   * Waits for an answer, at most for {@code timeoutMs}. {@code what} completes "Pulsar could not
+   * ...".
+   */
+  static <T> T await(CompletableFuture<T> answer, String what, long timeoutMs)
+      throws DriverException {
     try {
       return answer.get(timeoutMs, TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
       throw describe(what, e);
     } catch (TimeoutException e) {
-      throw new DriverException("Pulsar could not " + what + ": no answer within " + timeoutMs + " ms", e);
+      throw new DriverException(
+          "Pulsar could not " + what + ": no answer within " + timeoutMs + " ms", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DriverException("Pulsar could not " + what + ": interrupted", e);
@@ -28,7 +33,8 @@ final class Failures {
 
   static DriverException describe(String what, Throwable failure) {
     Throwable cause = failure;
-    while (cause.getCause() != null && (cause instanceof ExecutionException || cause instanceof CompletionException)) {
+    while (cause.getCause() != null
+        && (cause instanceof ExecutionException || cause instanceof CompletionException)) {
       cause = cause.getCause();
     }
     return new DriverException("Pulsar could not " + what + ": " + firstLine(cause), failure);

@@ -1,8 +1,8 @@
 package io.tidegauge.worker.pulsar;
 
 /**
- * Holds a consumer's delivery while it is paused: the client's own pause only stops asking the broker for more, and would
- * still hand over what is on its way.
+ * Holds a consumer's delivery while it is paused: the client's own pause only stops asking the
+ * broker for more, and would still hand over what is on its way.
  */
 final class Gate {
   private volatile boolean shut;

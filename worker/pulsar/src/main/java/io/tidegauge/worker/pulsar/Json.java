@@ -7,7 +7,9 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 
-/** JSON by the mapper that the Pulsar client carries anyway: one library fewer on the class path. */
+/**
+ * JSON by the mapper that the Pulsar client carries anyway: one library fewer on the class path.
+ */
 final class Json {
   private Json() {}
 
@@ -33,10 +35,13 @@ final class Json {
   static Map<String, Object> settingsOf(Object configuration) throws DriverException {
     try {
       String text =
-          ObjectMapperFactory.getMapperWithIncludeAlways().getObjectMapper().writeValueAsString(configuration);
+          ObjectMapperFactory.getMapperWithIncludeAlways()
+              .getObjectMapper()
+              .writeValueAsString(configuration);
       return parseObject(text);
     } catch (IOException e) {
-      throw new DriverException("the Pulsar client's configuration can't be read: " + e.getMessage(), e);
+      throw new DriverException(
+          "the Pulsar client's configuration can't be read: " + e.getMessage(), e);
     }
   }
 

@@ -15,10 +15,12 @@ import org.apache.pulsar.client.api.ConsumerBuilder;
 import org.apache.pulsar.client.api.PulsarClient;
 
 /**
- * A consumer of a partitioned topic: one client consumer for each partition, all delivering on one thread.
+ * A consumer of a partitioned topic: one client consumer for each partition, all delivering on one
+ * thread.
  *
- * <p>The client's own consumer over several topics waits up to 1 ms to gather what it takes from each partition
- * (MultiTopicsConsumerImpl.createInternalConsumer), which would be measured as latency of the system, and costs more CPU.
+ * <p>The client's own consumer over several topics waits up to 1 ms to gather what it takes from
+ * each partition (MultiTopicsConsumerImpl.createInternalConsumer), which would be measured as
+ * latency of the system, and costs more CPU.
  */
 final class PartitionsConsumer implements MessageConsumer {
   /** Each subscription loads its topic in the broker, which limits how many it loads at a time. */
@@ -49,10 +51,16 @@ final class PartitionsConsumer implements MessageConsumer {
     for (int from = 0; from < spec.partitions(); from += SUBSCRIBE_BATCH) {
       List<CompletableFuture<Consumer<byte[]>>> batch = new ArrayList<>();
       for (int p = from; p < Math.min(spec.partitions(), from + SUBSCRIBE_BATCH); p++) {
-        batch.add(subscribe(builder.clone(), fullName + "-partition-" + p, new Delivery(sink, spec.topicIndex(), p)));
+        batch.add(
+            subscribe(
+                builder.clone(),
+                fullName + "-partition-" + p,
+                new Delivery(sink, spec.topicIndex(), p)));
       }
       for (CompletableFuture<Consumer<byte[]>> subscribing : batch) {
-        consumers.add(Failures.await(subscribing, "subscribe to " + spec.topic(), 2L * Connection.TIMEOUT_MS));
+        consumers.add(
+            Failures.await(
+                subscribing, "subscribe to " + spec.topic(), 2L * Connection.TIMEOUT_MS));
       }
     }
   }
@@ -88,9 +96,12 @@ final class PartitionsConsumer implements MessageConsumer {
     gate.end();
     List<CompletableFuture<Void>> closing = new ArrayList<>();
     consumers.forEach(consumer -> closing.add(consumer.closeAsync()));
-    CompletableFuture<Void> all = CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new));
-    Closing.quietly(all.thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
-    // The client may still hand over tasks; a pool that is shut down would throw them back at it, one that idles not.
+    CompletableFuture<Void> all =
+        CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new));
+    Closing.quietly(
+        all.thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    // The client may still hand over tasks; a pool that is shut down would throw them back at it,
+    // one that idles not.
     thread.execute(thread::shutdown);
   }
 }

@@ -26,8 +26,8 @@ import org.apache.pulsar.client.impl.conf.ConsumerConfigurationData;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 
 /**
- * A Pulsar cluster. Every producer and consumer has a client of its own, and so connections of its own, as the applications
- * have that they stand for; the clients share their threads.
+ * A Pulsar cluster. Every producer and consumer has a client of its own, and so connections of its
+ * own, as the applications have that they stand for; the clients share their threads.
  */
 final class PulsarDriver implements Driver {
   private static final long CLOSE_TIMEOUT_MS = 5_000;
@@ -69,12 +69,17 @@ final class PulsarDriver implements Driver {
     Map<String, Object> settings = ClientSettings.producer(spec);
     ProducerConfigurationData standard = new ProducerConfigurationData();
     ProducerConfigurationData effective =
-        ClientSettings.load("producer setting", settings, standard, ProducerConfigurationData.class);
+        ClientSettings.load(
+            "producer setting", settings, standard, ProducerConfigurationData.class);
     PulsarClient client = newClient(spec.options());
     try {
       Producer<byte[]> producer =
           Failures.await(
-              client.newProducer().loadConf(settings).topic(connection.fullName(spec.topic())).createAsync(),
+              client
+                  .newProducer()
+                  .loadConf(settings)
+                  .topic(connection.fullName(spec.topic()))
+                  .createAsync(),
               "create a producer for " + spec.topic(),
               2L * Connection.TIMEOUT_MS);
       rememberClient(spec.options());
@@ -87,11 +92,13 @@ final class PulsarDriver implements Driver {
   }
 
   @Override
-  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) throws DriverException {
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
     Map<String, Object> settings = ClientSettings.consumer(spec);
     ConsumerConfigurationData<byte[]> standard = new ConsumerConfigurationData<>();
     ConsumerConfigurationData<?> effective =
-        ClientSettings.load("consumer setting", settings, standard, ConsumerConfigurationData.class);
+        ClientSettings.load(
+            "consumer setting", settings, standard, ConsumerConfigurationData.class);
     PulsarClient client = newClient(spec.options());
     ConsumerBuilder<byte[]> builder =
         client
@@ -101,7 +108,9 @@ final class PulsarDriver implements Driver {
             .consumerName(spec.clientId())
             .startPaused(spec.startPaused());
     MessageConsumer consumer =
-        spec.partitions() == 1 ? readOne(client, builder, spec, sink) : readAll(client, builder, spec, sink);
+        spec.partitions() == 1
+            ? readOne(client, builder, spec, sink)
+            : readAll(client, builder, spec, sink);
     rememberClient(spec.options());
     EffectiveSettings.of("consumer", effective, standard, clientSettings);
     return consumer;
@@ -151,7 +160,8 @@ final class PulsarDriver implements Driver {
           .sharedResources(threads)
           .build();
     } catch (PulsarClientException | RuntimeException e) {
-      throw Failures.describe("use the connection settings", e.getCause() == null ? e : e.getCause());
+      throw Failures.describe(
+          "use the connection settings", e.getCause() == null ? e : e.getCause());
     }
   }
 
@@ -160,7 +170,9 @@ final class PulsarDriver implements Driver {
     return PulsarClientSharedResources.builder()
         .configureEventLoop(
             loop ->
-                loop.numberOfThreads(settings.getNumIoThreads()).daemon(true).enableBusyWait(settings.isEnableBusyWait()))
+                loop.numberOfThreads(settings.getNumIoThreads())
+                    .daemon(true)
+                    .enableBusyWait(settings.isEnableBusyWait()))
         .configureThreadPool(
             PulsarClientSharedResources.SharedResource.ListenerExecutor,
             pool -> pool.numberOfThreads(settings.getNumListenerThreads()).daemon(true))
@@ -176,7 +188,8 @@ final class PulsarDriver implements Driver {
   }
 
   private void rememberClient(ClientOptions options) throws DriverException {
-    EffectiveSettings.of("client", effectiveClient(options), new ClientConfigurationData(), clientSettings);
+    EffectiveSettings.of(
+        "client", effectiveClient(options), new ClientConfigurationData(), clientSettings);
   }
 
   @Override
@@ -185,8 +198,9 @@ final class PulsarDriver implements Driver {
   }
 
   /**
-   * True: the client keeps a reference to the array. With batching until the batch is written out, which happens on another
-   * thread; without until the acknowledgement, since it may have to send the message again.
+   * True: the client keeps a reference to the array. With batching until the batch is written out,
+   * which happens on another thread; without until the acknowledgement, since it may have to send
+   * the message again.
    */
   @Override
   public boolean retainsValue() {

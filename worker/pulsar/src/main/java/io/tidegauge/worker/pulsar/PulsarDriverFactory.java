@@ -9,8 +9,9 @@ import org.apache.pulsar.PulsarVersion;
 /**
  * Apache Pulsar through its official client.
  *
- * <p>The connection takes {@code serviceUrl} (pulsar://host:port), {@code adminUrl} (http://host:port), {@code namespace}
- * (public/default if absent) and any other setting of the client's ClientConfigurationData (numIoThreads, authParams, tls*).
+ * <p>The connection takes {@code serviceUrl} (pulsar://host:port), {@code adminUrl}
+ * (http://host:port), {@code namespace} (public/default if absent) and any other setting of the
+ * client's ClientConfigurationData (numIoThreads, authParams, tls*).
  */
 public final class PulsarDriverFactory implements DriverFactory {
   @Override

@@ -8,7 +8,10 @@ import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
 
-/** A consumer of a topic that is not partitioned: a thread that receives, the cheapest way of the client's. */
+/**
+ * A consumer of a topic that is not partitioned: a thread that receives, the cheapest way of the
+ * client's.
+ */
 final class TopicConsumer implements MessageConsumer {
   private static final int RECEIVE_MS = 200;
   private static final long ERROR_PAUSE_MS = 100;
@@ -23,7 +26,12 @@ final class TopicConsumer implements MessageConsumer {
   private volatile boolean closing;
 
   TopicConsumer(
-      PulsarClient client, Consumer<byte[]> consumer, MessageSink sink, Delivery delivery, boolean paused, String name) {
+      PulsarClient client,
+      Consumer<byte[]> consumer,
+      MessageSink sink,
+      Delivery delivery,
+      boolean paused,
+      String name) {
     this.client = client;
     this.consumer = consumer;
     this.sink = sink;
@@ -80,7 +88,10 @@ final class TopicConsumer implements MessageConsumer {
   public void close() {
     closing = true;
     gate.end();
-    Closing.quietly(consumer.closeAsync().thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    Closing.quietly(
+        consumer.closeAsync().thenCompose(done -> client.closeAsync()),
+        CLOSE_TIMEOUT_MS,
+        TimeUnit.MILLISECONDS);
     try {
       thread.join(CLOSE_TIMEOUT_MS);
     } catch (InterruptedException e) {

@@ -13,7 +13,10 @@ import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.TypedMessageBuilder;
 
-/** A Pulsar producer of one topic, with a client of its own. Allocates nothing per message besides what the client does. */
+/**
+ * A Pulsar producer of one topic, with a client of its own. Allocates nothing per message besides
+ * what the client does.
+ */
 final class TopicProducer implements MessageProducer {
   private static final long CLOSE_TIMEOUT_MS = 5_000;
   private static final int KEYS_KEPT_MAX = 1 << 20;
@@ -21,7 +24,10 @@ final class TopicProducer implements MessageProducer {
   private final PulsarClient client;
   private final Producer<byte[]> producer;
 
-  /** The client wants keys as text and would encode bytes as base 64 each time. Filled by the one thread that sends. */
+  /**
+   * The client wants keys as text and would encode bytes as base 64 each time. Filled by the one
+   * thread that sends.
+   */
   private final Map<byte[], String> keyTexts = new IdentityHashMap<>();
 
   TopicProducer(PulsarClient client, Producer<byte[]> producer) {
@@ -73,7 +79,10 @@ final class TopicProducer implements MessageProducer {
 
   @Override
   public void close() {
-    Closing.quietly(producer.closeAsync().thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    Closing.quietly(
+        producer.closeAsync().thenCompose(done -> client.closeAsync()),
+        CLOSE_TIMEOUT_MS,
+        TimeUnit.MILLISECONDS);
   }
 
   /** Tells one {@link InFlight} its outcomes, made once. */

@@ -9,8 +9,8 @@ import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
 
 /**
- * Creates and deletes topics. A topic of one partition is created as one that is not partitioned, as Pulsar's users have it;
- * the number of copies is the namespace's or the broker's matter.
+ * Creates and deletes topics. A topic of one partition is created as one that is not partitioned,
+ * as Pulsar's users have it; the number of copies is the namespace's or the broker's matter.
  */
 final class Topics {
   private static final int PARTITIONS_PER_REQUEST = 1_000;
@@ -34,7 +34,8 @@ final class Topics {
     for (TopicSpec spec : specs) {
       if (!spec.settings().isEmpty()) {
         throw new DriverException(
-            "Pulsar topics have no settings of their own here: " + String.join(", ", spec.settings().keySet()));
+            "Pulsar topics have no settings of their own here: "
+                + String.join(", ", spec.settings().keySet()));
       }
       createOne(spec);
       String name = connection.fullName(spec.name());
@@ -63,8 +64,10 @@ final class Topics {
   private static void openAll(List<String> partitions, PulsarClient client) throws DriverException {
     for (int from = 0; from < partitions.size(); from += OPEN_BATCH) {
       List<CompletableFuture<Void>> batch = new ArrayList<>();
-      for (String partition : partitions.subList(from, Math.min(partitions.size(), from + OPEN_BATCH))) {
-        batch.add(client.newProducer().topic(partition).createAsync().thenCompose(Producer::closeAsync));
+      for (String partition :
+          partitions.subList(from, Math.min(partitions.size(), from + OPEN_BATCH))) {
+        batch.add(
+            client.newProducer().topic(partition).createAsync().thenCompose(Producer::closeAsync));
       }
       Failures.await(
           CompletableFuture.allOf(batch.toArray(CompletableFuture[]::new)),
@@ -76,7 +79,8 @@ final class Topics {
   /** Deletes topics with their subscriptions. What does not exist is no error. */
   void delete(List<String> names) throws DriverException {
     for (String name : names) {
-      AdminRest.Answer partitioned = rest.call("DELETE", path(name) + "/partitions?force=true", null);
+      AdminRest.Answer partitioned =
+          rest.call("DELETE", path(name) + "/partitions?force=true", null);
       if (partitioned.good()) {
         continue;
       }

@@ -17,7 +17,9 @@ final class Exchange {
   final AtomicInteger acked = new AtomicInteger();
   final AtomicReference<Throwable> failure = new AtomicReference<>();
 
-  /** Sends {@code count} messages numbered from 0 and waits until every one of them has its outcome. */
+  /**
+   * Sends {@code count} messages numbered from 0 and waits until every one of them has its outcome.
+   */
   void send(MessageProducer producer, int producerId, int count, int messageBytes, boolean keyed)
       throws InterruptedException {
     int window = Math.min(count, 1000);

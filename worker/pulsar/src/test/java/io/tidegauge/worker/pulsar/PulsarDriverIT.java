@@ -25,8 +25,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Against a real broker: mvn test -pl pulsar -am -Dtest='*IT' -Dtidegauge.pulsar=pulsar://127.0.0.1:6650
- * -Dtidegauge.pulsar.admin=http://127.0.0.1:8080.
+ * Against a real broker: mvn test -pl pulsar -am -Dtest='*IT'
+ * -Dtidegauge.pulsar=pulsar://127.0.0.1:6650 -Dtidegauge.pulsar.admin=http://127.0.0.1:8080.
  */
 @EnabledIfSystemProperty(named = "tidegauge.pulsar", matches = ".+")
 class PulsarDriverIT {
@@ -36,8 +36,14 @@ class PulsarDriverIT {
 
   @BeforeEach
   void connect() throws DriverException {
-    driver = new PulsarDriverFactory().open(Map.of(
-        "serviceUrl", System.getProperty("tidegauge.pulsar"), "adminUrl", System.getProperty("tidegauge.pulsar.admin")));
+    driver =
+        new PulsarDriverFactory()
+            .open(
+                Map.of(
+                    "serviceUrl",
+                    System.getProperty("tidegauge.pulsar"),
+                    "adminUrl",
+                    System.getProperty("tidegauge.pulsar.admin")));
   }
 
   @AfterEach
@@ -58,13 +64,21 @@ class PulsarDriverIT {
     "2, 1, 3, gzip, Failover",
   })
   void everyMessageArrivesOnceAndInOrder(
-      int partitions, int producers, int consumers, String compression, String type) throws Exception {
+      int partitions, int producers, int consumers, String compression, String type)
+      throws Exception {
     createTopic(partitions);
     ClientOptions options = options(1024, compression, Map.of("subscriptionType", type));
-    List<Exchange.Received> received = List.of(new Exchange.Received(1024), new Exchange.Received(1024));
+    List<Exchange.Received> received =
+        List.of(new Exchange.Received(1024), new Exchange.Received(1024));
     for (int subscription = 0; subscription < 2; subscription++) {
       for (int consumer = 0; consumer < consumers; consumer++) {
-        consume("sub-" + subscription, consumer, partitions, options, false, received.get(subscription));
+        consume(
+            "sub-" + subscription,
+            consumer,
+            partitions,
+            options,
+            false,
+            received.get(subscription));
       }
     }
     int count = 20_000;
@@ -138,7 +152,8 @@ class PulsarDriverIT {
   void messagesAreSentAtOnceWithoutBatching() throws Exception {
     createTopic(1);
     Exchange.Received received = new Exchange.Received(1000);
-    ClientOptions options = new ClientOptions(0, 0, "none", 100, 100, 1, "all", 1000, Map.of(), Map.of());
+    ClientOptions options =
+        new ClientOptions(0, 0, "none", 100, 100, 1, "all", 1000, Map.of(), Map.of());
     consume("sub-0", 0, 1, options, false, received);
     Exchange exchange = new Exchange();
     exchange.send(produce(0, 1, options), 0, 500, 1000, false);
@@ -161,7 +176,10 @@ class PulsarDriverIT {
     assertThat(driver.describe(List.of(topic)))
         .contains(new EffectiveSetting(scope, "partitions", "3", null))
         .contains(new EffectiveSetting(scope, "ledger.ackQuorumSize", "1", null))
-        .anyMatch(one -> one.scope().startsWith("broker ") && one.name().equals("managedLedgerDefaultAckQuorum"))
+        .anyMatch(
+            one ->
+                one.scope().startsWith("broker ")
+                    && one.name().equals("managedLedgerDefaultAckQuorum"))
         .anyMatch(one -> one.scope().startsWith("broker ") && one.name().equals("version"))
         .anyMatch(one -> one.scope().equals("namespace public/default"));
   }
@@ -179,7 +197,8 @@ class PulsarDriverIT {
     driver.createTopics(List.of(new TopicSpec(topic, partitions, 1, Map.of())));
   }
 
-  private MessageProducer produce(int id, int partitions, ClientOptions options) throws DriverException {
+  private MessageProducer produce(int id, int partitions, ClientOptions options)
+      throws DriverException {
     MessageProducer producer =
         driver.createProducer(new ProducerSpec(topic, 0, partitions, "producer-" + id, options));
     open.add(producer);
@@ -187,11 +206,18 @@ class PulsarDriverIT {
   }
 
   private MessageConsumer consume(
-      String subscription, int id, int partitions, ClientOptions options, boolean paused, Exchange.Received sink)
+      String subscription,
+      int id,
+      int partitions,
+      ClientOptions options,
+      boolean paused,
+      Exchange.Received sink)
       throws DriverException {
     MessageConsumer consumer =
         driver.createConsumer(
-            new ConsumerSpec(topic, 0, partitions, subscription, subscription + "-" + id, paused, options), sink);
+            new ConsumerSpec(
+                topic, 0, partitions, subscription, subscription + "-" + id, paused, options),
+            sink);
     open.add(consumer);
     return consumer;
   }
@@ -199,6 +225,15 @@ class PulsarDriverIT {
   private static ClientOptions options(
       int messageBytes, String compression, Map<String, String> consumerOverrides) {
     return new ClientOptions(
-        131_072, 1_000, compression, 1000, 5000, 1, "all", messageBytes, Map.of(), consumerOverrides);
+        131_072,
+        1_000,
+        compression,
+        1000,
+        5000,
+        1,
+        "all",
+        messageBytes,
+        Map.of(),
+        consumerOverrides);
   }
 }
