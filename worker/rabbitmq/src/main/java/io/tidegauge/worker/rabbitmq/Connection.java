@@ -1,0 +1,135 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.client.Address;
+import com.rabbitmq.client.ConnectionFactory;
+import io.tidegauge.worker.api.DriverException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.security.GeneralSecurityException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * How to reach RabbitMQ.
+ *
+ * <ul>
+ *   <li>{@code uri}: one amqp:// or amqps:// address for each node, with user, password and virtual host, separated by
+ *       commas; the credentials and the virtual host of the first are used for all
+ *   <li>{@code streamUri}: likewise rabbitmq-stream://, needed for streams
+ *   <li>{@code managementUrl}: base addresses of the management HTTP API, needed to read settings back and for mirrored
+ *       queues; the credentials of {@code uri} are used
+ *   <li>{@code queueType}: the type of topics that do not say it themselves: classic (default), quorum, stream, mirrored
+ *   <li>{@code nodes}: how many nodes must be running before topics are created
+ *   <li>{@code timeoutMs}: longest time an operation may take
+ * </ul>
+ */
+record Connection(
+    List<URI> uris, List<String> streamUris, List<URI> managementUrls, QueueType queueType, int nodes, int timeoutMs) {
+  private static final List<String> KEYS =
+      List.of("uri", "streamUri", "managementUrl", "queueType", "nodes", "timeoutMs");
+  private static final int TIMEOUT_MS_DEFAULT = 30_000;
+  private static final int CONNECT_TIMEOUT_MS_MAX = 5_000;
+
+  static Connection of(Map<String, String> settings) throws DriverException {
+    Keys.check("connection setting", settings.keySet(), KEYS);
+    List<URI> uris = addresses("uri", settings.get("uri"), List.of("amqp", "amqps"));
+    if (uris.isEmpty()) {
+      throw new DriverException(
+          "RabbitMQ needs the connection setting uri, for example amqp://guest:guest@127.0.0.1:5672");
+    }
+    List<String> streamUris = new ArrayList<>();
+    for (URI uri :
+        addresses("streamUri", settings.get("streamUri"), List.of("rabbitmq-stream", "rabbitmq-stream+tls"))) {
+      streamUris.add(uri.toString());
+    }
+    int timeoutMs =
+        Values.wholeNumber("timeoutMs", settings.getOrDefault("timeoutMs", "" + TIMEOUT_MS_DEFAULT), 1);
+    return new Connection(
+        uris,
+        List.copyOf(streamUris),
+        addresses("managementUrl", settings.get("managementUrl"), List.of("http", "https")),
+        QueueType.of(settings.getOrDefault("queueType", "classic")),
+        Values.wholeNumber("nodes", settings.getOrDefault("nodes", "1"), 1),
+        timeoutMs);
+  }
+
+  private static List<URI> addresses(String key, String text, List<String> schemes) throws DriverException {
+    List<URI> found = new ArrayList<>();
+    for (String part : text == null ? new String[0] : text.split(",")) {
+      if (part.isBlank()) {
+        continue;
+      }
+      try {
+        URI uri = new URI(part.trim());
+        if (uri.getHost() == null || !schemes.contains(uri.getScheme())) {
+          throw new URISyntaxException("", "it must begin with " + String.join(":// or ", schemes) + "://");
+        }
+        found.add(uri);
+      } catch (URISyntaxException e) {
+        // The address itself is not repeated: it may hold a password.
+        throw new DriverException("RabbitMQ's " + key + " is not usable: " + e.getReason(), null);
+      }
+    }
+    return List.copyOf(found);
+  }
+
+  /** A factory of AMQP connections to the first node that answers. */
+  ConnectionFactory factory() throws DriverException {
+    ConnectionFactory factory = new ConnectionFactory();
+    try {
+      factory.setUri(uris.get(0));
+    } catch (GeneralSecurityException | RuntimeException e) {
+      throw new DriverException("RabbitMQ's uri is not usable: " + e.getMessage(), null);
+    }
+    // The driver opens a new connection itself, so that confirms of the old and the new one are never mixed up.
+    factory.setAutomaticRecoveryEnabled(false);
+    factory.setTopologyRecoveryEnabled(false);
+    factory.setConnectionTimeout(Math.min(timeoutMs, CONNECT_TIMEOUT_MS_MAX));
+    factory.setChannelRpcTimeout(timeoutMs);
+    return factory;
+  }
+
+  /** The nodes' addresses, beginning with that of a number, so that clients spread over the nodes. */
+  List<Address> addressesFrom(int number) {
+    List<Address> all = new ArrayList<>();
+    for (URI uri : uris) {
+      int port = uri.getPort() >= 0 ? uri.getPort() : uri.getScheme().equals("amqps") ? 5671 : 5672;
+      all.add(new Address(uri.getHost(), port));
+    }
+    Collections.rotate(all, -Math.floorMod(number, all.size()));
+    return all;
+  }
+
+  String user() {
+    return userInfo(0);
+  }
+
+  String password() {
+    return userInfo(1);
+  }
+
+  private String userInfo(int part) {
+    String info = uris.get(0).getUserInfo();
+    String[] parts = info == null ? new String[0] : info.split(":", 2);
+    return parts.length > part ? parts[part] : "guest";
+  }
+
+  String virtualHost() {
+    String path = uris.get(0).getPath();
+    return path == null || path.length() < 2 ? "/" : path.substring(1);
+  }
+
+  /** Addresses in words for an error, without credentials. */
+  String shown() {
+    return String.join(", ", uris.stream().map(uri -> uri.getHost() + ":" + uri.getPort()).toList());
+  }
+
+  /** Records print all their parts; this one holds a password. */
+  @Override
+  public String toString() {
+    return "RabbitMQ at " + shown() + " " + Arrays.asList(queueType, nodes, timeoutMs);
+  }
+}

@@ -1,0 +1,67 @@
+package io.tidegauge.worker.rabbitmq;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Settings of an AMQP consumer.
+ *
+ * @param queueMessages deliveries that a consumer may hold unacknowledged, over all its queues
+ * @param ackEvery deliveries acknowledged together; 0 = a quarter of a queue's prefetch, at most 250
+ * @param ackIntervalMs how long an acknowledgement is held back at most
+ */
+record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
+  private static final String PREFETCH = "prefetch";
+  private static final String ACK_EVERY = "ackEvery";
+  private static final String ACK_INTERVAL = "ackIntervalMs";
+
+  /** Every queue may have some deliveries under way, however many queues share a consumer. */
+  private static final int PREFETCH_MIN = 100;
+
+  /** The broker's own limit: 16 bits. */
+  private static final int PREFETCH_MAX = 65_535;
+
+  private static final int ACK_EVERY_MAX = 250;
+
+  static ConsumerOptions of(ClientOptions options) throws DriverException {
+    Map<String, String> overrides = options.consumerOverrides();
+    Keys.check("consumer setting", overrides.keySet(), List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL));
+    String queue = Integer.toString(Math.max(1, options.receiveQueueMessages()));
+    return new ConsumerOptions(
+        Values.wholeNumber(PREFETCH, overrides.getOrDefault(PREFETCH, queue), 1),
+        Values.wholeNumber(ACK_EVERY, overrides.getOrDefault(ACK_EVERY, "0"), 0),
+        Values.wholeNumber(ACK_INTERVAL, overrides.getOrDefault(ACK_INTERVAL, "50"), 1));
+  }
+
+  /** The prefetch of each of a consumer's queues. */
+  int prefetchOf(int queues) {
+    int share = (queueMessages + Math.max(1, queues) - 1) / Math.max(1, queues);
+    return Math.min(PREFETCH_MAX, Math.max(share, Math.min(queueMessages, PREFETCH_MIN)));
+  }
+
+  /** Never so many that a queue's prefetch is used up while its acknowledgements are held back. */
+  int ackEveryOf(int prefetch) {
+    int most = Math.max(1, prefetch / 2);
+    return ackEvery > 0 ? Math.min(ackEvery, most) : Math.max(1, Math.min(ACK_EVERY_MAX, prefetch / 4));
+  }
+
+  /** What was given to the client, for disclosure. */
+  List<EffectiveSetting> disclosed(int queues) {
+    int prefetch = prefetchOf(queues);
+    return List.of(
+        setting("protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY"),
+        setting("acknowledgement", "manual, multiple=true"),
+        setting(PREFETCH, prefetch + " for each queue"),
+        setting(ACK_EVERY, Integer.toString(ackEveryOf(prefetch))),
+        setting(ACK_INTERVAL, Integer.toString(ackIntervalMs)),
+        setting("connections", "1 connection, 1 channel and 1 thread for each consumer"),
+        setting("assignment", "the driver: each partition has one reader in a subscription"));
+  }
+
+  private static EffectiveSetting setting(String name, String value) {
+    return new EffectiveSetting("consumer", name, value, null);
+  }
+}

@@ -1,0 +1,137 @@
+package io.tidegauge.worker.rabbitmq;
+
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Reads back what is in force: the server's version, its nodes with their alarms, its policies, and for each topic what its
+ * queues really are. Without the management API only what the AMQP handshake tells.
+ */
+final class Description {
+  private static final String CLUSTER = "cluster";
+
+  /** Policy and storage version of a queue come with its statistics, every 5 s by default. */
+  private static final long STATISTICS_MS_MAX = 12_000;
+
+  private static final long POLL_MS = 200;
+  private static final List<String> NODE_FACTS =
+      List.of("running", "mem_alarm", "disk_free_alarm", "mem_limit", "disk_free_limit", "partitions", "type");
+
+  private final AdminLink admin;
+  private final Management management;
+  private final List<EffectiveSetting> found = new ArrayList<>();
+
+  Description(AdminLink admin, Management management) {
+    this.admin = admin;
+    this.management = management;
+  }
+
+  List<EffectiveSetting> read(List<String> topics) throws DriverException {
+    if (!management.isKnown()) {
+      Map<String, Object> server = admin.serverProperties();
+      add(CLUSTER, "version", server.get("version"));
+      add(CLUSTER, "cluster_name", server.get("cluster_name"));
+      add(CLUSTER, "queues", "unknown: no managementUrl was given");
+      return found;
+    }
+    readCluster();
+    for (String topic : topics) {
+      readTopic(topic);
+    }
+    return found;
+  }
+
+  private void readCluster() throws DriverException {
+    Map<String, Object> overview = management.overview();
+    add(CLUSTER, "version", overview.get("rabbitmq_version"));
+    add(CLUSTER, "erlang_version", overview.get("erlang_version"));
+    add(CLUSTER, "cluster_name", overview.get("cluster_name"));
+    List<Map<String, Object>> nodes = management.nodes();
+    add(CLUSTER, "nodes", nodes.size());
+    for (Map<String, Object> node : nodes) {
+      for (String fact : NODE_FACTS) {
+        if (node.containsKey(fact)) {
+          add("node " + node.get("name"), fact, Json.text(node.get(fact)));
+        }
+      }
+    }
+    for (Map<String, Object> policy : management.policies()) {
+      String scope = "policy " + policy.get("name");
+      add(scope, "pattern", policy.get("pattern"));
+      add(scope, "apply-to", policy.get("apply-to"));
+      add(scope, "definition", Json.text(policy.get("definition")));
+    }
+  }
+
+  private void readTopic(String topic) throws DriverException {
+    List<String> names = management.queuesOf(topic);
+    String scope = "topic " + topic;
+    add(scope, "queues", names.size());
+    Object mode = management.exchangeArguments(topic).get(Topology.DELIVERY_MODE);
+    add(scope, "message.delivery_mode", mode == null ? "unknown" : mode);
+    Map<String, Map<String, String>> byQueue = new LinkedHashMap<>();
+    for (Map.Entry<String, Map<String, Object>> queue : awaitStatistics(names).entrySet()) {
+      byQueue.put(queue.getKey(), QueueFacts.of(queue.getValue()));
+    }
+    addFacts(scope, byQueue);
+  }
+
+  private Map<String, Map<String, Object>> awaitStatistics(List<String> names) throws DriverException {
+    Map<String, Map<String, Object>> found = new TreeMap<>();
+    long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STATISTICS_MS_MAX);
+    for (String name : names) {
+      Map<String, Object> queue = management.queue(name);
+      while (!queue.containsKey("effective_policy_definition") && System.nanoTime() < untilNs) {
+        pause();
+        queue = management.queue(name);
+      }
+      found.put(name, queue);
+    }
+    return found;
+  }
+
+  private static void pause() throws DriverException {
+    try {
+      Thread.sleep(POLL_MS);
+    } catch (InterruptedException e) {
+      throw Failures.describe("be described", e);
+    }
+  }
+
+  /** Each fact once for the topic; where its queues differ, all values, and the odd ones by name. */
+  private void addFacts(String scope, Map<String, Map<String, String>> byQueue) {
+    Map<String, Map<String, Integer>> counts = new TreeMap<>();
+    byQueue.values().forEach(
+        facts -> facts.forEach(
+            (name, value) -> counts.computeIfAbsent(name, key -> new TreeMap<>()).merge(value, 1, Integer::sum)));
+    counts.forEach(
+        (name, values) -> {
+          if (name.equals(QueueFacts.LEADER)) {
+            // Where the leaders are is meant to differ.
+            add(scope, "queue.leaders", Json.text(values));
+            return;
+          }
+          add(scope, name, String.join(", ", new TreeSet<>(values.keySet())));
+          String usual =
+              values.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey).orElse("");
+          byQueue.forEach(
+              (queue, facts) -> {
+                String value = facts.getOrDefault(name, "");
+                if (!value.equals(usual)) {
+                  add("queue " + queue, name, value);
+                }
+              });
+        });
+  }
+
+  private void add(String scope, String name, Object value) {
+    found.add(new EffectiveSetting(scope, name, value == null ? "" : value.toString(), null));
+  }
+}

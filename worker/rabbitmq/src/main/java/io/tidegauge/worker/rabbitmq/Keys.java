@@ -1,0 +1,55 @@
+package io.tidegauge.worker.rabbitmq;
+
+import io.tidegauge.worker.api.DriverException;
+import java.util.Collection;
+import java.util.Locale;
+
+/** Checks that setting names exist, so that a slip of the pen is an error and not a setting that silently has no effect. */
+final class Keys {
+  private Keys() {}
+
+  /**
+   * @param what what the names are, for the message: "producer setting"
+   * @throws DriverException naming the first unknown key and the valid key nearest to it
+   */
+  static void check(String what, Collection<String> given, Collection<String> valid) throws DriverException {
+    for (String key : given) {
+      if (!valid.contains(key)) {
+        throw new DriverException(
+            "RabbitMQ has no " + what + " \"" + key + "\"; did you mean \"" + nearest(key, valid) + "\"?");
+      }
+    }
+  }
+
+  /** The candidate with the smallest edit distance, letter case aside; the first of equals. */
+  static String nearest(String key, Collection<String> candidates) {
+    String best = "";
+    int bestDistance = Integer.MAX_VALUE;
+    for (String candidate : candidates) {
+      int distance = distance(key.toLowerCase(Locale.ROOT), candidate.toLowerCase(Locale.ROOT));
+      if (distance < bestDistance) {
+        best = candidate;
+        bestDistance = distance;
+      }
+    }
+    return best;
+  }
+
+  /** Levenshtein's edit distance. */
+  private static int distance(String a, String b) {
+    int[] above = new int[b.length() + 1];
+    for (int j = 0; j <= b.length(); j++) {
+      above[j] = j;
+    }
+    for (int i = 1; i <= a.length(); i++) {
+      int[] row = new int[b.length() + 1];
+      row[0] = i;
+      for (int j = 1; j <= b.length(); j++) {
+        int change = above[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        row[j] = Math.min(change, Math.min(above[j], row[j - 1]) + 1);
+      }
+      above = row;
+    }
+    return above[b.length()];
+  }
+}

@@ -1,0 +1,55 @@
+package io.tidegauge.worker.rabbitmq;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Settings of an AMQP producer. AMQP 0-9-1 has no batches, no compression and no choice of acknowledgement: what the neutral
+ * options ask of these is reported as not available, and compression is refused.
+ *
+ * @param mandatory whether the broker returns messages that reach no queue; the driver has always bound one
+ */
+record ProducerOptions(boolean mandatory) {
+  private static final String MANDATORY = "mandatory";
+
+  static ProducerOptions of(ClientOptions options) throws DriverException {
+    Map<String, String> overrides = options.producerOverrides();
+    Keys.check("producer setting", overrides.keySet(), List.of(MANDATORY));
+    if (!options.compression().equals("none")) {
+      throw new DriverException(
+          "RabbitMQ's AMQP client can't compress (" + options.compression() + "): use compression none, or streams");
+    }
+    checkAcks(options.acks());
+    return new ProducerOptions(Values.truth(MANDATORY, overrides.getOrDefault(MANDATORY, "false")));
+  }
+
+  static void checkAcks(String acks) throws DriverException {
+    if (!acks.equals("all") && !acks.equals("one")) {
+      throw new DriverException("acks must be \"all\" or \"one\", not \"" + acks + "\"");
+    }
+  }
+
+  /** What was given to the client, for disclosure. */
+  List<EffectiveSetting> disclosed(boolean persistent) {
+    List<EffectiveSetting> all = new ArrayList<>();
+    add(all, "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
+    add(all, "publisher.confirms", "true");
+    add(all, "delivery_mode", persistent ? "2 (persistent)" : "1 (transient)");
+    add(all, MANDATORY, Boolean.toString(mandatory));
+    add(all, "batching", "none: AMQP sends each message by itself; batch bytes and delay have no effect");
+    add(all, "compression", "none: AMQP has none");
+    add(all, "acks", "by queue type: the broker confirms, the client has no choice");
+    add(all, "partitioner", "the driver: hash of the key, else round robin");
+    add(all, "connections", "1 connection and 1 channel for each producer");
+    add(all, "automatic_recovery", "by the driver: new connection, waiting confirms failed");
+    return all;
+  }
+
+  private static void add(List<EffectiveSetting> all, String name, String value) {
+    all.add(new EffectiveSetting("producer", name, value, null));
+  }
+}

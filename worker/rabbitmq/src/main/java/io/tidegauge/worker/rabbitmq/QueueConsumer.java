@@ -1,0 +1,217 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.AlreadyClosedException;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.DefaultConsumer;
+import com.rabbitmq.client.Envelope;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.MessageSink;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
+
+/** Reads the queues of some partitions over a connection, a channel and a thread of its own, acknowledging by hand. */
+final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
+  private static final long RETRY_MS = 500;
+
+  private final ConsumerSpec spec;
+  private final MessageSink sink;
+  private final ConsumerOptions options;
+  private final IntFunction<String> queueOf;
+  private final ScheduledExecutorService keeper;
+  private final ExecutorService deliveries;
+  private final AmqpLink link;
+  private final ScheduledFuture<?> acknowledging;
+  private volatile GroupedAcks acks;
+  private volatile boolean closing;
+
+  /** Guarded by this, like what follows: consumer tags of the partitions being read. */
+  private final Map<Integer, String> reading = new TreeMap<>();
+
+  private Channel channel;
+  private List<Integer> assigned = List.of();
+  private int prefetch;
+  private boolean paused;
+
+  /** @param queueOf the name of the subscription's queue of a partition */
+  QueueConsumer(
+      Connection connection,
+      ConsumerSpec spec,
+      int number,
+      ConsumerOptions options,
+      IntFunction<String> queueOf,
+      MessageSink sink,
+      ScheduledExecutorService keeper) {
+    this.spec = spec;
+    this.sink = sink;
+    this.options = options;
+    this.queueOf = queueOf;
+    this.keeper = keeper;
+    this.paused = spec.startPaused();
+    this.deliveries =
+        Executors.newSingleThreadExecutor(
+            task -> {
+              Thread thread = new Thread(task, "rabbitmq-" + spec.clientId());
+              thread.setDaemon(true);
+              return thread;
+            });
+    this.link = new AmqpLink(connection, number, spec.clientId(), deliveries, keeper, this);
+    long ms = options.ackIntervalMs();
+    this.acknowledging = keeper.scheduleWithFixedDelay(this::flushAcks, ms, ms, TimeUnit.MILLISECONDS);
+  }
+
+  void open() throws DriverException {
+    try {
+      link.open();
+    } catch (DriverException e) {
+      close();
+      throw e;
+    }
+  }
+
+  @Override
+  public synchronized void opened(com.rabbitmq.client.Connection connection, Channel opened) throws IOException {
+    reading.clear();
+    channel = opened;
+    acks = new GroupedAcks(opened);
+    followAssignment();
+  }
+
+  @Override
+  public void lost(ShutdownSignalException cause) {
+    sink.error(new IOException("RabbitMQ's channel was lost: " + Failures.reason(cause), cause));
+  }
+
+  @Override
+  public synchronized void assign(List<Integer> partitions) throws DriverException {
+    assigned = List.copyOf(partitions);
+    try {
+      followAssignment();
+    } catch (IOException | RuntimeException e) {
+      throw Failures.describe("consume " + spec.topic(), e);
+    }
+  }
+
+  @Override
+  public void pause() {
+    setPaused(true);
+  }
+
+  @Override
+  public void resume() {
+    setPaused(false);
+  }
+
+  private synchronized void setPaused(boolean wanted) {
+    paused = wanted;
+    retryToFollow();
+  }
+
+  /** Makes what is read what should be read. Cancelling leaves deliveries that are under way to be processed. */
+  private synchronized void followAssignment() throws IOException {
+    if (channel == null) {
+      return;
+    }
+    List<Integer> wanted = paused ? List.of() : assigned;
+    int prefetchWanted = options.prefetchOf(assigned.size());
+    for (Integer partition : List.copyOf(reading.keySet())) {
+      // The prefetch in force when a consumer begins stays its own.
+      if (!wanted.contains(partition) || prefetch != prefetchWanted) {
+        channel.basicCancel(reading.remove(partition));
+      }
+    }
+    prefetch = prefetchWanted;
+    acks.every(options.ackEveryOf(prefetch));
+    channel.basicQos(prefetch);
+    for (Integer partition : wanted) {
+      if (!reading.containsKey(partition)) {
+        reading.put(partition, channel.basicConsume(queueOf.apply(partition), false, new Reader(partition)));
+      }
+    }
+  }
+
+  private synchronized void retryToFollow() {
+    if (closing) {
+      return;
+    }
+    try {
+      followAssignment();
+    } catch (AlreadyClosedException e) {
+      // The next channel follows by itself.
+    } catch (IOException | RuntimeException e) {
+      sink.error(new IOException("RabbitMQ could not deliver " + spec.topic() + ": " + Failures.reason(e), e));
+    }
+  }
+
+  private synchronized void cancelledByBroker(int partition, GroupedAcks of) {
+    if (closing || of != acks) {
+      return;
+    }
+    reading.remove(partition);
+    sink.error(new IOException("RabbitMQ cancelled the consumer of " + queueOf.apply(partition)));
+    try {
+      keeper.schedule(this::retryToFollow, RETRY_MS, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException e) {
+      closing = true;
+    }
+  }
+
+  private void flushAcks() {
+    GroupedAcks current = acks;
+    if (current != null) {
+      try {
+        current.flush();
+      } catch (IOException | RuntimeException e) {
+        sink.error(new IOException("RabbitMQ could not take an acknowledgement: " + Failures.reason(e), e));
+      }
+    }
+  }
+
+  @Override
+  public boolean isClosed() {
+    return closing;
+  }
+
+  @Override
+  public void close() {
+    closing = true;
+    acknowledging.cancel(false);
+    flushAcks();
+    link.close();
+    deliveries.shutdownNow();
+  }
+
+  /** Deliveries of one queue on one channel. */
+  private final class Reader extends DefaultConsumer {
+    private final int partition;
+    private final GroupedAcks ofChannel = acks;
+
+    Reader(int partition) {
+      super(channel);
+      this.partition = partition;
+    }
+
+    @Override
+    public void handleDelivery(String tag, Envelope envelope, AMQP.BasicProperties properties, byte[] body)
+        throws IOException {
+      sink.received(spec.topicIndex(), partition, body, 0, body.length, System.nanoTime());
+      ofChannel.processed(envelope.getDeliveryTag());
+    }
+
+    @Override
+    public void handleCancel(String tag) {
+      cancelledByBroker(partition, ofChannel);
+    }
+  }
+}

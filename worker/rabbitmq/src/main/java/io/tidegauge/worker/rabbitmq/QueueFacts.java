@@ -1,0 +1,52 @@
+package io.tidegauge.worker.rabbitmq;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What the management API tells about a queue, in the same words for every type and version. Pure. */
+final class QueueFacts {
+  static final String LEADER = "queue.leader";
+
+  private QueueFacts() {}
+
+  static Map<String, String> of(Map<String, Object> queue) {
+    Map<String, String> facts = new TreeMap<>();
+    if (queue.isEmpty()) {
+      facts.put("queue.type", "absent");
+      return facts;
+    }
+    Map<String, Object> arguments = Json.map(queue.get("arguments"));
+    Object type = queue.get("type");
+    facts.put("queue.type", type == null ? Json.text(arguments.getOrDefault("x-queue-type", "classic")) : type + "");
+    facts.put("queue.durable", Json.text(queue.get("durable")));
+    facts.put("queue.members", Integer.toString(members(queue)));
+    facts.put("queue.members.online", Integer.toString(online(queue)));
+    facts.put("queue.arguments", Json.text(arguments));
+    facts.put("queue.policy", Json.text(queue.get("policy")));
+    facts.put("queue.policy.definition", Json.text(Json.map(queue.get("effective_policy_definition"))));
+    facts.put("queue.storage_version", storageVersion(queue));
+    Object leader = queue.containsKey("leader") ? queue.get("leader") : queue.get("node");
+    facts.put(LEADER, Json.text(leader));
+    return facts;
+  }
+
+  /** A classic queue is on one node and on those of its mirrors. */
+  private static int members(Map<String, Object> queue) {
+    if (queue.containsKey("members")) {
+      return Json.list(queue.get("members")).size();
+    }
+    return 1 + Json.list(queue.get("slave_nodes")).size();
+  }
+
+  private static int online(Map<String, Object> queue) {
+    List<Object> online = Json.list(queue.get("online"));
+    return online.isEmpty() ? 1 + Json.list(queue.get("synchronised_slave_nodes")).size() : online.size();
+  }
+
+  /** Of a classic queue: 1 or 2; "" if the server does not say. */
+  private static String storageVersion(Map<String, Object> queue) {
+    Object version = queue.get("storage_version");
+    return Json.text(version == null ? Json.map(queue.get("backing_queue_status")).get("version") : version);
+  }
+}

@@ -1,0 +1,190 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.BlockedListener;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ConfirmListener;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.ProducerSpec;
+import java.io.IOException;
+import java.util.concurrent.ScheduledExecutorService;
+
+/**
+ * Publishes to a topic's exchange over a connection and channel of its own, with asynchronous publisher confirms.
+ *
+ * <p>AMQP has no batches: each message is a command of its own, written to the socket before {@link #send} returns.
+ */
+final class QueueProducer implements MessageProducer, AmqpLink.User {
+  /** A channel with the messages that wait for its confirms. */
+  private record Session(Channel channel, ConfirmRing ring) {}
+
+  /** A message that finds the connection broken waits this long for a new one, since this client holds nothing back. */
+  private static final long RECONNECT_MS_MAX = 10_000;
+
+  /** How long a message waits for a broker that blocks publishing (memory or disk alarm) to relent. */
+  private static final long BLOCKED_MS_MAX = 1_000;
+
+  private final String exchange;
+  private final String[] routingKeys;
+  private final PartitionChooser chooser;
+  private final AMQP.BasicProperties properties;
+  private final boolean mandatory;
+  private final int inFlightMessagesMax;
+  private final AmqpLink link;
+  private final Object changed = new Object();
+  private volatile Session session;
+  private volatile String blocked;
+  private volatile String lost = "";
+  private volatile boolean closing;
+
+  QueueProducer(
+      Connection connection,
+      ProducerSpec spec,
+      int number,
+      ProducerOptions options,
+      boolean persistent,
+      ScheduledExecutorService keeper) {
+    this.exchange = spec.topic();
+    this.routingKeys = new String[spec.partitions()];
+    for (int partition = 0; partition < spec.partitions(); partition++) {
+      routingKeys[partition] = Integer.toString(partition);
+    }
+    this.chooser = new PartitionChooser(spec.partitions(), number);
+    this.properties = new AMQP.BasicProperties.Builder().deliveryMode(persistent ? 2 : 1).build();
+    this.mandatory = options.mandatory();
+    this.inFlightMessagesMax = spec.options().inFlightMessagesMax();
+    this.link = new AmqpLink(connection, number, spec.clientId(), null, keeper, this);
+  }
+
+  void open() throws DriverException {
+    link.open();
+  }
+
+  @Override
+  public void opened(com.rabbitmq.client.Connection connection, Channel channel) throws IOException {
+    ConfirmRing ring = new ConfirmRing(inFlightMessagesMax);
+    connection.addBlockedListener(
+        new BlockedListener() {
+          @Override
+          public void handleBlocked(String reason) {
+            setBlocked(reason == null ? "" : reason);
+          }
+
+          @Override
+          public void handleUnblocked() {
+            setBlocked(null);
+          }
+        });
+    channel.addConfirmListener(
+        new ConfirmListener() {
+          @Override
+          public void handleAck(long number, boolean multiple) {
+            ring.acked(number, multiple);
+          }
+
+          @Override
+          public void handleNack(long number, boolean multiple) {
+            ring.failed(number, multiple, new IOException("RabbitMQ refused the message (basic.nack)"));
+          }
+        });
+    channel.confirmSelect();
+    synchronized (changed) {
+      blocked = null;
+      session = new Session(channel, ring);
+      changed.notifyAll();
+    }
+  }
+
+  @Override
+  public void lost(ShutdownSignalException cause) {
+    lost = Failures.reason(cause);
+    Session gone = session;
+    session = null;
+    if (gone != null) {
+      gone.ring().failAll(new IOException("RabbitMQ's channel was lost before the confirm came: " + lost, cause));
+    }
+  }
+
+  private void setBlocked(String reason) {
+    synchronized (changed) {
+      blocked = reason;
+      changed.notifyAll();
+    }
+  }
+
+  @Override
+  public void send(InFlight message) {
+    Session current = session;
+    if (current == null || blocked != null) {
+      current = awaitUsable(message);
+      if (current == null) {
+        return;
+      }
+    }
+    String routingKey = routingKeys[chooser.partitionOf(message.key())];
+    long number = current.ring().add(message);
+    try {
+      current.channel().basicPublish(exchange, routingKey, mandatory, properties, message.value());
+    } catch (IOException | RuntimeException e) {
+      if (current.ring().remove(number)) {
+        message.failed(new IOException("RabbitMQ could not take a message: " + Failures.reason(e), e));
+      }
+    }
+  }
+
+  /** Waits until there is a channel that takes messages; null if there was none in time and the message has failed. */
+  private Session awaitUsable(InFlight message) {
+    long beganNs = System.nanoTime();
+    synchronized (changed) {
+      while (!closing) {
+        Session current = session;
+        String reason = blocked;
+        if (current != null && reason == null) {
+          return current;
+        }
+        long waitedMs = (System.nanoTime() - beganNs) / 1_000_000;
+        long leftMs = (current == null ? RECONNECT_MS_MAX : BLOCKED_MS_MAX) - waitedMs;
+        if (leftMs <= 0 || !waitForChange(leftMs)) {
+          break;
+        }
+      }
+    }
+    String reason = blocked;
+    message.failed(
+        new IOException(
+            reason == null
+                ? "RabbitMQ's connection is lost: " + lost
+                : "RabbitMQ blocks publishing: " + reason));
+    return null;
+  }
+
+  private boolean waitForChange(long ms) {
+    try {
+      changed.wait(ms);
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  /** Nothing to do: nothing is held back. */
+  @Override
+  public void flush() {}
+
+  @Override
+  public void close() {
+    synchronized (changed) {
+      closing = true;
+      changed.notifyAll();
+    }
+    link.close();
+    Session gone = session;
+    if (gone != null) {
+      gone.ring().failAll(new IOException("the producer was closed before the confirm came"));
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package io.tidegauge.worker.rabbitmq;
+
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.IntFunction;
+
+/** A RabbitMQ node or cluster. Every producer and consumer is a client of its own, with its own connections. */
+final class RabbitmqDriver implements Driver {
+  private final Connection connection;
+  private final AdminLink admin;
+  private final Management management;
+  private final Topology topology;
+  private final StreamClients streams;
+  private final Map<String, Topic> topics = new HashMap<>();
+  private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
+  private final ScheduledExecutorService keeper;
+  private int clients;
+
+  RabbitmqDriver(Connection connection) {
+    this.connection = connection;
+    this.admin = new AdminLink(connection);
+    this.management = new Management(connection);
+    this.topology = new Topology(connection, admin, management);
+    this.streams = new StreamClients(connection);
+    this.keeper =
+        Executors.newSingleThreadScheduledExecutor(
+            task -> {
+              Thread thread = new Thread(task, "rabbitmq-keeper");
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> specs) throws DriverException {
+    topology.requireNodes();
+    for (TopicSpec spec : specs) {
+      TopicSettings settings = TopicSettings.of(spec, connection.queueType());
+      topics.put(spec.name(), new Topic(spec.name(), spec.partitions(), settings));
+      topology.create(spec, settings);
+    }
+  }
+
+  @Override
+  public void deleteTopics(List<String> names) throws DriverException {
+    for (String name : names) {
+      Topic known = topics.remove(name);
+      topology.delete(name, known == null ? Set.of() : known.queues());
+    }
+  }
+
+  @Override
+  public List<EffectiveSetting> describe(List<String> names) throws DriverException {
+    return new Description(admin, management).read(names);
+  }
+
+  @Override
+  public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
+    Topic topic = topic(spec.topic(), spec.partitions());
+    int number = clients++;
+    if (topic.settings.type() == QueueType.STREAM) {
+      StreamOptions options = StreamOptions.of(spec.options());
+      IntFunction<String> streamOf = partition -> Topology.queue(topic.name, partition);
+      StreamProducer producer = new StreamProducer(streams, spec, number, options, streamOf);
+      clientSettings.addAll(options.disclosedProducer());
+      return producer;
+    }
+    ProducerOptions options = ProducerOptions.of(spec.options());
+    boolean persistent = topic.settings.persistent();
+    QueueProducer producer = new QueueProducer(connection, spec, number, options, persistent, keeper);
+    producer.open();
+    clientSettings.addAll(options.disclosed(persistent));
+    return producer;
+  }
+
+  @Override
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) throws DriverException {
+    Topic topic = topic(spec.topic(), spec.partitions());
+    String subscription = spec.subscription();
+    if (!topic.isKnown(subscription) && topic.subscribe(subscription)) {
+      topology.declareQueues(topic.name, topic.partitions, subscription, topic.settings);
+    }
+    IntFunction<String> queueOf = partition -> topic.queueOf(partition, subscription);
+    PartitionedConsumer consumer;
+    if (topic.settings.type() == QueueType.STREAM) {
+      StreamOptions options = StreamOptions.of(spec.options());
+      consumer = new StreamConsumer(streams, spec, options, queueOf, sink);
+      clientSettings.addAll(options.disclosedConsumer());
+    } else {
+      ConsumerOptions options = ConsumerOptions.of(spec.options());
+      QueueConsumer reader = new QueueConsumer(connection, spec, clients++, options, queueOf, sink, keeper);
+      reader.open();
+      consumer = reader;
+      clientSettings.addAll(options.disclosed(topic.partitions));
+    }
+    try {
+      topic.join(subscription, consumer);
+      return consumer;
+    } catch (DriverException e) {
+      consumer.close();
+      throw e;
+    }
+  }
+
+  /** A topic that this driver did not create is taken to be as the connection says. */
+  private Topic topic(String name, int partitions) throws DriverException {
+    Topic known = topics.get(name);
+    if (known == null) {
+      TopicSpec spec = new TopicSpec(name, partitions, connection.nodes(), Map.of());
+      known = new Topic(name, partitions, TopicSettings.of(spec, connection.queueType()));
+      topics.put(name, known);
+    }
+    return known;
+  }
+
+  @Override
+  public List<EffectiveSetting> clientSettings() {
+    return List.copyOf(clientSettings);
+  }
+
+  /**
+   * False: the AMQP client writes the frames to the socket's stream within basicPublish, and the stream client encodes the
+   * message into an array of its own within send.
+   */
+  @Override
+  public boolean retainsValue() {
+    return false;
+  }
+
+  @Override
+  public void close() {
+    keeper.shutdownNow();
+    admin.close();
+    streams.close();
+  }
+}

@@ -1,0 +1,79 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.stream.Environment;
+import com.rabbitmq.stream.EnvironmentBuilder;
+import com.rabbitmq.stream.StreamException;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.tidegauge.worker.api.DriverException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Makes stream environments: one for each producer and consumer, so that each has connections and a delivery thread of its
+ * own. They share the threads that serve the sockets.
+ */
+final class StreamClients implements AutoCloseable {
+  private static final long RETRY_MS = 100;
+  private static final long CLOSE_MS_MAX = 2_000;
+
+  private final Connection connection;
+  private EventLoopGroup eventLoops;
+
+  StreamClients(Connection connection) {
+    this.connection = connection;
+  }
+
+  synchronized Environment environment(String clientId) throws DriverException {
+    if (connection.streamUris().isEmpty()) {
+      throw new DriverException(
+          "RabbitMQ's streams need the connection setting streamUri, for example rabbitmq-stream://127.0.0.1:5552");
+    }
+    if (eventLoops == null) {
+      eventLoops = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
+    }
+    EnvironmentBuilder builder =
+        Environment.builder()
+            .uris(connection.streamUris())
+            .id(clientId)
+            .rpcTimeout(Duration.ofMillis(Math.min(connection.timeoutMs(), 10_000)))
+            .netty()
+            .eventLoopGroup(eventLoops)
+            .environmentBuilder();
+    try {
+      return builder.build();
+    } catch (RuntimeException e) {
+      throw Failures.describe("be reached by the stream protocol", e);
+    }
+  }
+
+  /** Makes a client, again while the stream's leader is not yet there. {@code what} completes "could not ...". */
+  <T> T whenReady(String what, Supplier<T> maker) throws DriverException {
+    long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(connection.timeoutMs());
+    while (true) {
+      try {
+        return maker.get();
+      } catch (StreamException e) {
+        if (System.nanoTime() > untilNs) {
+          throw Failures.describe(what, e);
+        }
+      } catch (RuntimeException e) {
+        throw Failures.describe(what, e);
+      }
+      try {
+        Thread.sleep(RETRY_MS);
+      } catch (InterruptedException e) {
+        throw Failures.describe(what, e);
+      }
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    if (eventLoops != null) {
+      eventLoops.shutdownGracefully(0, CLOSE_MS_MAX, TimeUnit.MILLISECONDS);
+    }
+  }
+}

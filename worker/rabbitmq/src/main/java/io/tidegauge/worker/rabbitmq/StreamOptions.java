@@ -1,0 +1,127 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.stream.ConsumerFlowStrategy;
+import com.rabbitmq.stream.ProducerBuilder;
+import com.rabbitmq.stream.compression.Compression;
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * Settings of the stream client's producers and consumers.
+ *
+ * @param batchSize largest batch, in messages (the client knows no bytes)
+ * @param dynamicBatch whether a batch is sent as soon as the one before is on its way, full or not (the client's default)
+ * @param batchDelayMs longest time a message waits for its batch, without dynamic batches
+ * @param unconfirmedMessagesMax above it the client blocks; the engine's own limit must be what is met first
+ * @param subEntrySize messages compressed together; 1 = no sub-batches
+ * @param compression null for none
+ * @param initialCredits chunks (the broker's batches) under way to a consumer; the client has no limit in messages
+ */
+record StreamOptions(
+    int batchSize,
+    boolean dynamicBatch,
+    int batchDelayMs,
+    int unconfirmedMessagesMax,
+    int subEntrySize,
+    Compression compression,
+    int initialCredits) {
+  private static final List<String> PRODUCER_KEYS =
+      List.of("batchSize", "dynamicBatch", "batchPublishingDelayMs", "maxUnconfirmedMessages", "subEntrySize");
+  private static final List<String> CONSUMER_KEYS = List.of("initialCredits");
+
+  /** The client packs no more into one frame than the server allows (1 MiB by default): larger batches are split. */
+  private static final int BATCH_MESSAGES_MAX = 10_000;
+
+  private static final int SUB_ENTRY_MESSAGES_MAX = 100;
+  private static final int INITIAL_CREDITS_DEFAULT = 10;
+
+  static StreamOptions of(ClientOptions options) throws DriverException {
+    Map<String, String> producer = options.producerOverrides();
+    Map<String, String> consumer = options.consumerOverrides();
+    Keys.check("stream producer setting", producer.keySet(), PRODUCER_KEYS);
+    Keys.check("stream consumer setting", consumer.keySet(), CONSUMER_KEYS);
+    ProducerOptions.checkAcks(options.acks());
+    Compression compression = compression(options.compression());
+    int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytes()));
+    int batch = number(producer, "batchSize", Math.min(fit, BATCH_MESSAGES_MAX));
+    int delayMs = (int) Math.max(1, (options.batchDelayUsMax() + 999) / 1000);
+    return new StreamOptions(
+        batch,
+        Values.truth("dynamicBatch", producer.getOrDefault("dynamicBatch", "true")),
+        number(producer, "batchPublishingDelayMs", delayMs),
+        // One more than the engine allows, so that it is never the client that blocks.
+        number(producer, "maxUnconfirmedMessages", options.inFlightMessagesMax() + 1),
+        number(producer, "subEntrySize", compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX)),
+        compression,
+        number(consumer, "initialCredits", INITIAL_CREDITS_DEFAULT));
+  }
+
+  private static int number(Map<String, String> given, String key, int byDefault) throws DriverException {
+    return Values.wholeNumber(key, given.getOrDefault(key, Integer.toString(byDefault)), 1);
+  }
+
+  private static Compression compression(String name) throws DriverException {
+    if (name.equals("none")) {
+      return null;
+    }
+    for (Compression compression : Compression.values()) {
+      if (compression.name().toLowerCase(Locale.ROOT).equals(name)) {
+        return compression;
+      }
+    }
+    throw new DriverException("RabbitMQ's stream client has no compression \"" + name + "\"");
+  }
+
+  ProducerBuilder applyTo(ProducerBuilder builder) {
+    builder
+        .batchSize(batchSize)
+        .dynamicBatch(dynamicBatch)
+        .batchPublishingDelay(Duration.ofMillis(batchDelayMs))
+        .maxUnconfirmedMessages(unconfirmedMessagesMax)
+        // Zero: never give a message up because the client's own limit is met.
+        .enqueueTimeout(Duration.ZERO)
+        .subEntrySize(subEntrySize);
+    return compression == null ? builder : builder.compression(compression);
+  }
+
+  ConsumerFlowStrategy flow() {
+    return ConsumerFlowStrategy.creditOnChunkArrival(initialCredits);
+  }
+
+  /** What was given to the client, for disclosure. */
+  List<EffectiveSetting> disclosedProducer() {
+    List<EffectiveSetting> all = new ArrayList<>();
+    add(all, "producer", "protocol", "RabbitMQ stream protocol");
+    add(all, "producer", "batchSize", batchSize + " messages");
+    add(all, "producer", "dynamicBatch", Boolean.toString(dynamicBatch));
+    add(all, "producer", "batchPublishingDelayMs", dynamicBatch ? "none: batches are dynamic" : "" + batchDelayMs);
+    add(all, "producer", "maxUnconfirmedMessages", Integer.toString(unconfirmedMessagesMax));
+    add(all, "producer", "subEntrySize", Integer.toString(subEntrySize));
+    add(all, "producer", "compression", compression == null ? "none" : compression.name());
+    add(all, "producer", "publisher.confirms", "true");
+    add(all, "producer", "acks", "the broker confirms, the client has no choice");
+    add(all, "producer", "partitioner", "the driver: hash of the key, else round robin");
+    return all;
+  }
+
+  /** Likewise for consumers. */
+  List<EffectiveSetting> disclosedConsumer() {
+    List<EffectiveSetting> all = new ArrayList<>();
+    add(all, "consumer", "protocol", "RabbitMQ stream protocol");
+    add(all, "consumer", "offset", "first, then the consumer's own stored one");
+    add(all, "consumer", "tracking", "the client's automatic one (every 10,000 messages and 5 s)");
+    add(all, "consumer", "initialCredits", initialCredits + " chunks; the client has no limit in messages");
+    add(all, "consumer", "assignment", "the driver: each partition has one reader in a subscription");
+    return all;
+  }
+
+  private static void add(List<EffectiveSetting> all, String scope, String name, String value) {
+    all.add(new EffectiveSetting(scope, name, value, null));
+  }
+}

@@ -1,0 +1,98 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.stream.ConfirmationHandler;
+import com.rabbitmq.stream.ConfirmationStatus;
+import com.rabbitmq.stream.Environment;
+import com.rabbitmq.stream.Producer;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.ProducerSpec;
+import java.io.IOException;
+import java.util.function.IntFunction;
+
+/** Publishes to the streams of a topic, one client producer for each, over connections of its own. */
+final class StreamProducer implements MessageProducer {
+  private final Environment environment;
+  private final Producer[] producers;
+  private final PartitionChooser chooser;
+
+  StreamProducer(
+      StreamClients clients, ProducerSpec spec, int number, StreamOptions options, IntFunction<String> streamOf)
+      throws DriverException {
+    environment = clients.environment(spec.clientId());
+    producers = new Producer[spec.partitions()];
+    chooser = new PartitionChooser(spec.partitions(), number);
+    try {
+      for (int partition = 0; partition < producers.length; partition++) {
+        String stream = streamOf.apply(partition);
+        producers[partition] =
+            clients.whenReady(
+                "create a producer for " + stream,
+                () -> options.applyTo(environment.producerBuilder().stream(stream)).build());
+      }
+    } catch (DriverException e) {
+      close();
+      throw e;
+    }
+  }
+
+  @Override
+  public void send(InFlight message) {
+    Confirmation confirmation =
+        message.driverState instanceof Confirmation known && known.of == this
+            ? known
+            : new Confirmation(this, message);
+    message.driverState = confirmation;
+    Producer producer = producers[chooser.partitionOf(message.key())];
+    try {
+      producer.send(producer.messageBuilder().addData(message.value()).build(), confirmation);
+    } catch (RuntimeException e) {
+      // Thrown before the client has taken the message: what it took and gave up comes through the confirmation.
+      message.failed(new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e), e));
+    }
+  }
+
+  /** Nothing to do: with dynamic batches nothing is held back, else the client's own delay ends it. */
+  @Override
+  public void flush() {}
+
+  @Override
+  public void close() {
+    for (Producer producer : producers) {
+      if (producer != null) {
+        closeQuietly(producer);
+      }
+    }
+    closeQuietly(environment);
+  }
+
+  static void closeQuietly(AutoCloseable client) {
+    try {
+      client.close();
+    } catch (Exception e) {
+      // The trial is over; the connection ends with the environment.
+    }
+  }
+
+  /** The callback of one {@link InFlight}, made once. */
+  private static final class Confirmation implements ConfirmationHandler {
+    private final StreamProducer of;
+    private final InFlight message;
+
+    Confirmation(StreamProducer of, InFlight message) {
+      this.of = of;
+      this.message = message;
+    }
+
+    @Override
+    public void handle(ConfirmationStatus status) {
+      if (status.isConfirmed()) {
+        message.acked();
+      } else {
+        message.failed(
+            new IOException("RabbitMQ's stream gave the message up (code " + status.getCode() + ")"));
+      }
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.client.BuiltinExchangeType;
+import com.rabbitmq.client.Channel;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.TopicSpec;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A topic in RabbitMQ's terms: a durable direct exchange of its name; for each partition a queue, bound with the partition's
+ * number as routing key. Further subscriptions have queues of their own, bound alike, so each gets a copy of every message.
+ * Of streams there is one for each partition, laid out as a super stream; all subscriptions read it.
+ *
+ * <p>A queue's leader is on the node where it is declared, so declaring in turn spreads leaders over the nodes.
+ */
+final class Topology {
+  /** Tells how producers mark the topic's messages, for whoever reads the topic back. The server only keeps it. */
+  static final String DELIVERY_MODE = "x-tidegauge-delivery-mode";
+
+  private static final String POLICY_PREFIX = "tidegauge-";
+  private static final long POLL_MS = 100;
+
+  private final Connection connection;
+  private final AdminLink admin;
+  private final Management management;
+
+  Topology(Connection connection, AdminLink admin, Management management) {
+    this.connection = connection;
+    this.admin = admin;
+    this.management = management;
+  }
+
+  /** The queue of a partition that the first subscription reads, or the partition's stream. */
+  static String queue(String topic, int partition) {
+    return topic + "." + partition;
+  }
+
+  /** The queue of a partition for a further subscription. */
+  static String queue(String topic, int partition, String subscription) {
+    return queue(topic, partition) + "@" + subscription;
+  }
+
+  /** Fails until as many nodes are running as the connection says there must be. */
+  void requireNodes() throws DriverException {
+    if (!management.isKnown() || connection.nodes() <= 1) {
+      return;
+    }
+    long running = management.nodes().stream().filter(node -> Boolean.TRUE.equals(node.get("running"))).count();
+    if (running < connection.nodes()) {
+      throw new DriverException(
+          "RabbitMQ has " + running + " of " + connection.nodes() + " nodes running in its cluster");
+    }
+  }
+
+  void create(TopicSpec spec, TopicSettings settings) throws DriverException {
+    if (settings.type() == QueueType.MIRRORED) {
+      mirror(spec.name(), settings);
+    }
+    Map<String, Object> arguments = new HashMap<>();
+    arguments.put(DELIVERY_MODE, settings.persistent() ? 2 : 1);
+    if (settings.type() == QueueType.STREAM) {
+      arguments.put("x-super-stream", true);
+    }
+    admin.run(
+        0,
+        "create exchange " + spec.name(),
+        channel -> channel.exchangeDeclare(spec.name(), BuiltinExchangeType.DIRECT, true, false, arguments));
+    declareQueues(spec.name(), spec.partitions(), "", settings);
+  }
+
+  /** Declares and binds a queue for each partition; {@code subscription} is empty for the first one. */
+  void declareQueues(String topic, int partitions, String subscription, TopicSettings settings)
+      throws DriverException {
+    for (int node = 0; node < Math.min(admin.nodes(), partitions); node++) {
+      int first = node;
+      admin.run(
+          node,
+          "create the queues of " + topic,
+          channel -> {
+            for (int partition = first; partition < partitions; partition += admin.nodes()) {
+              String name =
+                  subscription.isEmpty() ? queue(topic, partition) : queue(topic, partition, subscription);
+              declare(channel, topic, partition, name, settings);
+            }
+          });
+    }
+    if (settings.type() == QueueType.MIRRORED) {
+      for (int partition = 0; partition < partitions; partition++) {
+        awaitMirrors(
+            subscription.isEmpty() ? queue(topic, partition) : queue(topic, partition, subscription), settings);
+      }
+    }
+  }
+
+  private static void declare(Channel channel, String topic, int partition, String name, TopicSettings settings)
+      throws IOException {
+    channel.queueDeclare(name, true, false, false, settings.queueArguments());
+    Map<String, Object> order =
+        settings.type() == QueueType.STREAM ? Map.of("x-stream-partition-order", partition) : Map.of();
+    channel.queueBind(name, topic, Integer.toString(partition), order);
+  }
+
+  /** A policy gives the topic's queues their mirrors: queue arguments can't. */
+  private void mirror(String topic, TopicSettings settings) throws DriverException {
+    if (!admin.serverVersion().startsWith("3.")) {
+      throw new DriverException(
+          "RabbitMQ " + admin.serverVersion() + " has no mirrored queues (3.x had them): use quorum");
+    }
+    if (!management.isKnown()) {
+      throw new DriverException("RabbitMQ's mirrored queues need the connection setting managementUrl");
+    }
+    Map<String, Object> definition = new TreeMap<>();
+    definition.put("ha-mode", "exactly");
+    definition.put("ha-params", settings.members());
+    definition.put("ha-sync-mode", "automatic");
+    Map<String, Object> policy = new TreeMap<>();
+    policy.put("pattern", "^" + topic.replaceAll("([^A-Za-z0-9_-])", "\\\\$1") + "\\.[0-9]+(@.*)?$");
+    policy.put("definition", definition);
+    policy.put("apply-to", "queues");
+    policy.put("priority", 100);
+    management.putPolicy(POLICY_PREFIX + topic, policy);
+  }
+
+  private void awaitMirrors(String queue, TopicSettings settings) throws DriverException {
+    long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(connection.timeoutMs());
+    while (true) {
+      int mirrors = Json.list(management.queue(queue).get("synchronised_slave_nodes")).size();
+      if (mirrors >= settings.members() - 1) {
+        return;
+      }
+      if (System.nanoTime() > untilNs) {
+        throw new DriverException(
+            "RabbitMQ gave " + queue + " " + mirrors + " of " + (settings.members() - 1) + " mirrors within "
+                + connection.timeoutMs() + " ms");
+      }
+      try {
+        Thread.sleep(POLL_MS);
+      } catch (InterruptedException e) {
+        throw Failures.describe("create the mirrors of " + queue, e);
+      }
+    }
+  }
+
+  /** Deletes a topic's queues and its exchange. {@code known} are queues that were made here; others are looked up. */
+  void delete(String topic, Collection<String> known) throws DriverException {
+    List<String> bound = management.isKnown() ? management.queuesOf(topic) : List.of();
+    admin.run(
+        0,
+        "delete topic " + topic,
+        channel -> {
+          for (String queue : known) {
+            channel.queueDelete(queue);
+          }
+          for (String queue : bound) {
+            if (!known.contains(queue)) {
+              channel.queueDelete(queue);
+            }
+          }
+          channel.exchangeDelete(topic);
+        });
+    if (management.isKnown() && admin.serverVersion().startsWith("3.")) {
+      management.deletePolicy(POLICY_PREFIX + topic);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package io.tidegauge.worker.rabbitmq;
+
+import io.tidegauge.worker.api.DriverException;
+
+/** Reads values of settings. */
+final class Values {
+  private Values() {}
+
+  static int wholeNumber(String name, String value, int least) throws DriverException {
+    try {
+      int number = Integer.parseInt(value.trim());
+      if (number >= least) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Told below, like a number that is too small.
+    }
+    throw new DriverException(
+        "RabbitMQ's " + name + " must be a whole number of at least " + least + ", not \"" + value + "\"");
+  }
+
+  static boolean truth(String name, String value) throws DriverException {
+    return switch (value.trim()) {
+      case "true" -> true;
+      case "false" -> false;
+      default -> throw new DriverException("RabbitMQ's " + name + " must be true or false, not \"" + value + "\"");
+    };
+  }
+
+  /** A queue argument: the server insists on the right type. */
+  static Object argument(String value) {
+    if (value.matches("-?\\d{1,18}")) {
+      return Long.parseLong(value);
+    }
+    return value.equals("true") || value.equals("false") ? (Object) Boolean.valueOf(value) : value;
+  }
+}

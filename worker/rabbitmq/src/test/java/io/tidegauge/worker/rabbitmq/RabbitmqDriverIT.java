@@ -1,0 +1,226 @@
+package io.tidegauge.worker.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Against a real server: mvn test -pl rabbitmq -am -Dtest='*IT' -Dtidegauge.rabbitmq=5672,5552,15672 (the ports of AMQP,
+ * streams and management on 127.0.0.1).
+ */
+@EnabledIfSystemProperty(named = "tidegauge.rabbitmq", matches = ".+")
+class RabbitmqDriverIT {
+  private static final String[] PORTS = System.getProperty("tidegauge.rabbitmq", "0,0,0").split(",");
+
+  private final String topic = "it-" + UUID.randomUUID();
+  private final List<AutoCloseable> open = new ArrayList<>();
+  private Driver driver;
+
+  static Map<String, String> connection() {
+    return Map.of(
+        "uri", "amqp://guest:guest@127.0.0.1:" + PORTS[0],
+        "streamUri", "rabbitmq-stream://guest:guest@127.0.0.1:" + PORTS[1],
+        "managementUrl", "http://127.0.0.1:" + PORTS[2]);
+  }
+
+  @BeforeEach
+  void connect() throws DriverException {
+    driver = new RabbitmqDriverFactory().open(connection());
+  }
+
+  @AfterEach
+  void leave() throws Exception {
+    for (AutoCloseable client : open) {
+      client.close();
+    }
+    driver.deleteTopics(List.of(topic, "never-was"));
+    driver.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "classic, 1, 1, 1, none",
+    "classic, 5, 2, 2, none",
+    "quorum, 1, 2, 1, none",
+    "quorum, 5, 2, 3, none",
+    "stream, 1, 1, 1, none",
+    "stream, 5, 2, 2, none",
+    "stream, 1, 2, 1, lz4",
+  })
+  void everyMessageArrivesOnceAndInOrder(
+      String type, int partitions, int producers, int consumers, String compression) throws Exception {
+    createTopic(type, partitions, Map.of());
+    ClientOptions options = options(1024, compression, Map.of());
+    List<Exchange.Received> received = List.of(new Exchange.Received(1024), new Exchange.Received(1024));
+    for (int subscription = 0; subscription < 2; subscription++) {
+      for (int consumer = 0; consumer < consumers; consumer++) {
+        consume("sub-" + subscription, consumer, partitions, options, false, received.get(subscription));
+      }
+    }
+    int count = 20_000;
+    Exchange exchange = new Exchange();
+    List<CompletableFuture<Void>> runs = new ArrayList<>();
+    for (int producer = 0; producer < producers; producer++) {
+      int id = producer;
+      MessageProducer client = produce(id, partitions, options);
+      runs.add(
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  exchange.send(client, id, count, 1024, id > 0);
+                } catch (InterruptedException e) {
+                  throw new IllegalStateException(e);
+                }
+              }));
+    }
+    runs.forEach(CompletableFuture::join);
+    assertThat(exchange.failure.get()).isNull();
+    assertThat(exchange.acked.get()).isEqualTo(count * producers);
+    for (Exchange.Received one : received) {
+      one.await(count * producers);
+      assertThat(one.error).isNull();
+      assertThat(one.unique()).isEqualTo(count * producers);
+      assertThat(one.duplicated + one.reordered + one.wrongLength).isZero();
+      assertThat(one.partitions.cardinality()).isEqualTo(partitions);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum", "stream"})
+  void aPausedConsumerReceivesNothingUntilItIsResumed(String type) throws Exception {
+    createTopic(type, 4, Map.of());
+    ClientOptions options = options(100, "none", Map.of());
+    Exchange.Received received = new Exchange.Received(100);
+    MessageConsumer consumer = consume("sub-0", 0, 4, options, true, received);
+    MessageProducer producer = produce(0, 4, options);
+    Exchange exchange = new Exchange();
+    exchange.send(producer, 0, 1000, 100, true);
+    Thread.sleep(300);
+    assertThat(received.unique()).isZero();
+    consumer.resume();
+    received.await(1000);
+    assertThat(received.unique()).isEqualTo(1000);
+    consumer.pause();
+    Thread.sleep(200);
+    exchange.send(producer, 1, 1000, 100, true);
+    Thread.sleep(300);
+    assertThat(received.unique()).isEqualTo(1000);
+    consumer.resume();
+    received.await(2000);
+    assertThat(received.unique()).isEqualTo(2000);
+    assertThat(received.duplicated + received.reordered).isZero();
+    assertThat(received.error).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum", "stream"})
+  void aMessageOfOneMebibyteFits(String type) throws Exception {
+    createTopic(type, 1, Map.of());
+    // A stream's frame has 1 MiB for message and envelope together.
+    int bytes = type.equals("stream") ? (1 << 20) - 1024 : 1 << 20;
+    ClientOptions options = options(bytes, "none", Map.of());
+    Exchange.Received received = new Exchange.Received(bytes);
+    consume("sub-0", 0, 1, options, false, received);
+    Exchange exchange = new Exchange();
+    exchange.send(produce(0, 1, options), 0, 50, bytes, false);
+    received.await(50);
+    assertThat(exchange.failure.get()).isNull();
+    assertThat(received.unique()).isEqualTo(50);
+  }
+
+  @Test
+  void aSmallPrefetchNeverStalls() throws Exception {
+    createTopic("classic", 3, Map.of());
+    ClientOptions options = options(100, "none", Map.of("prefetch", "1", "ackEvery", "1000"));
+    Exchange.Received received = new Exchange.Received(100);
+    consume("sub-0", 0, 3, options, false, received);
+    new Exchange().send(produce(0, 3, options), 0, 1000, 100, false);
+    received.await(1000);
+    assertThat(received.unique()).isEqualTo(1000);
+  }
+
+  @Test
+  void describeTellsWhatIsInForce() throws Exception {
+    createTopic("quorum", 2, Map.of("message.persistent", "false", "x-delivery-limit", "7"));
+    try (Driver other = new RabbitmqDriverFactory().open(connection())) {
+      String scope = "topic " + topic;
+      assertThat(other.describe(List.of(topic)))
+          .contains(new EffectiveSetting(scope, "queues", "2", null))
+          .contains(new EffectiveSetting(scope, "queue.type", "quorum", null))
+          .contains(new EffectiveSetting(scope, "queue.durable", "true", null))
+          .contains(new EffectiveSetting(scope, "queue.members", "1", null))
+          .contains(new EffectiveSetting(scope, "message.delivery_mode", "1", null))
+          .anyMatch(one -> one.name().equals("queue.arguments") && one.value().contains("x-delivery-limit=7"))
+          .anyMatch(one -> one.scope().startsWith("node ") && one.name().equals("mem_alarm"))
+          .anyMatch(one -> one.scope().equals("cluster") && one.name().equals("version"));
+    }
+  }
+
+  @Test
+  void errorsAreOneLine() throws Exception {
+    assertThatThrownBy(() -> createTopic("quroum", 1, Map.of()))
+        .hasMessage("RabbitMQ has no queue.type \"quroum\"; it has classic, quorum, stream and mirrored");
+    assertThatThrownBy(() -> createTopic("quorum", 1, Map.of("x-quorum-initial-group-size", "none")))
+        .isInstanceOf(DriverException.class)
+        .hasMessageStartingWith("RabbitMQ could not create the queues of " + topic + ": PRECONDITION_FAILED")
+        .hasMessageNotContaining("\n");
+    Map<String, String> wrong = new HashMap<>(connection());
+    wrong.put("uri", "amqp://guest:wrong@127.0.0.1:" + PORTS[0]);
+    try (Driver other = new RabbitmqDriverFactory().open(wrong)) {
+      assertThatThrownBy(() -> other.createTopics(List.of(new TopicSpec(topic, 1, 1, Map.of()))))
+          .isInstanceOf(DriverException.class)
+          .hasMessageContaining("ACCESS_REFUSED")
+          .hasMessageNotContaining("wrong");
+    }
+  }
+
+  private void createTopic(String type, int partitions, Map<String, String> more) throws DriverException {
+    Map<String, String> settings = new HashMap<>(more);
+    settings.put("queue.type", type);
+    driver.createTopics(List.of(new TopicSpec(topic, partitions, 1, settings)));
+  }
+
+  private MessageProducer produce(int id, int partitions, ClientOptions options) throws DriverException {
+    MessageProducer producer =
+        driver.createProducer(new ProducerSpec(topic, 0, partitions, "producer-" + id, options));
+    open.add(producer);
+    return producer;
+  }
+
+  private MessageConsumer consume(
+      String subscription, int id, int partitions, ClientOptions options, boolean paused, Exchange.Received sink)
+      throws DriverException {
+    MessageConsumer consumer =
+        driver.createConsumer(
+            new ConsumerSpec(topic, 0, partitions, subscription, subscription + "-" + id, paused, options), sink);
+    open.add(consumer);
+    return consumer;
+  }
+
+  private static ClientOptions options(int messageBytes, String compression, Map<String, String> consumerOverrides) {
+    return new ClientOptions(
+        131_072, 1_000, compression, 1000, 5000, 1, "all", messageBytes, Map.of(), consumerOverrides);
+  }
+}
