@@ -48,6 +48,8 @@ class FakeWorker(WorkerServicer):
         print("java.lang.IllegalStateException: out of ideas", file=sys.stderr, flush=True)
         if MODE == "dies":
             os._exit(3)
+        if MODE == "raises":
+            raise ValueError
         if MODE == "big":
             return pb.TotalFigures(window=pb.WindowFigures(response=b"x" * (20 << 20)))
         time.sleep(1000)

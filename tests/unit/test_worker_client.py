@@ -136,6 +136,12 @@ def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch
         worker.totals()
 
 
+def test_an_error_that_the_worker_did_not_expect_is_told_from_its_log(connect: Connect, tmp_path: Path) -> None:
+    with pytest.raises(RunFailedError, match=r"The worker failed in Totals: .*Error") as caught:
+        connect("raises").totals()
+    assert caught.value.log_path == tmp_path / "worker.log"
+
+
 def test_a_closed_worker_says_so(connect: Connect) -> None:
     worker = connect("good")
     worker.close()

@@ -201,6 +201,8 @@ class GrpcWorker:
             return StartFailedError(
                 f"The worker does not fit this version of Tidegauge: {details}", "Run `make build`.", log
             )
+        if code == grpc.StatusCode.UNKNOWN:  # An error that the worker did not expect: only its log says which.
+            return RunFailedError(f"The worker failed in {call}: {cause_from_log(log) or details}", "See its log.", log)
         return RunFailedError(details or f"The worker refused {call} ({code.name}).", "", log)
 
     def _is_gone(self, doubt_s: float) -> bool:
