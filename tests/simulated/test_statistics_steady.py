@@ -153,7 +153,36 @@ def test_growth_of_the_backlog_over_the_window() -> None:
 
 
 def test_drift_over_the_window_is_put_in_words() -> None:
-    assert drifts(points(20, rate=lambda s: 1000.0 + 20 * s)).startswith("the rate was rising, by 3")
-    assert drifts(points(20, p99=lambda s: 40.0 - s)).startswith("the p99 was falling")
+    assert drifts(points(20, rate=lambda s: 1000.0 + 20 * s)) == "the rate was rising, from about 1,050 to 1,330 msg/s"
+    assert drifts(points(20, p99=lambda s: 40.0 - s)) == "the p99 was falling, from about 38 to 24 ms"
     assert drifts(points(20, noise=0.05)) == ""
     assert drifts(points(3, rate=lambda s: 1000.0 * s)) == ""
+
+
+@pytest.mark.parametrize(
+    ("rate", "says"),
+    [
+        (1000.0, ""),
+        (970.0, ""),
+        (900.0, "the system is behind the schedule: 900 instead of 1,000 msg/s over the last 6 s"),
+        (1100.0, "the system is still catching up: 1,100 instead of 1,000 msg/s over the last 6 s"),
+    ],
+)
+def test_an_open_loop_is_steady_only_on_schedule(rate: float, says: str) -> None:
+    assert unsteady_because(points(10, rate=lambda _s: rate), 1000.0) == says
+    assert unsteady_because(points(10, rate=lambda _s: rate)) == ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_poisson_arrivals_at_a_low_rate_are_on_schedule(seed: int) -> None:
+    draw = random.Random(seed)
+    arrivals = points(60, rate=lambda _s: 20 + draw.gauss(0, math.sqrt(20)))
+    ended = next((n for n in range(1, 61) if not unsteady_because(arrivals[:n], 20.0)), None)
+    assert ended is not None
+    assert ended <= 30
+
+
+def test_the_end_of_a_stall_is_waited_for() -> None:
+    stalled = points(60, rate=lambda s: 0.0 if 5 <= s < 8 else 1600.0 if 8 <= s < 13 else 1000.0)
+    ended = next(n for n in range(7, 61) if not unsteady_because(stalled[:n], 1000.0))
+    assert ended >= 13

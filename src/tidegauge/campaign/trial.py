@@ -248,7 +248,7 @@ def _warm_up(session: _Session, follower: Follower, begin_ns: int) -> str:
     latest_ns = begin_ns + round(spec.warmup_s_max * _SECOND_NS)
     follower.until(earliest_ns)
     while True:
-        unsteady = unsteady_because([timed.point for timed in follower.points])
+        unsteady = unsteady_because([timed.point for timed in follower.points], spec.msgs_per_s)
         if not unsteady or not follower.until_next_second(latest_ns):
             return unsteady
 

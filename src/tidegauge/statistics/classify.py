@@ -165,6 +165,11 @@ def _load_warnings(evidence: Evidence) -> list[str]:
             f"the system did not keep up: {evidence.achieved_msgs_per_s:,.0f} of {offered:,.0f} msg/s ({share:.0%}); "
             "while that lasts its latency grows, so it depends on the length of the trial"
         )
+    elif not evidence.closed_loop and offered and evidence.achieved_msgs_per_s > (1 + RATE_SHORTFALL) * offered:
+        found.append(
+            f"{evidence.achieved_msgs_per_s:,.0f} msg/s were acknowledged though {offered:,.0f} were due: "
+            "the system was still catching up with the warm-up"
+        )
     if evidence.unsteady:
         found.append(f"the warm-up never became steady: {evidence.unsteady}")
     if evidence.backlog_grew:

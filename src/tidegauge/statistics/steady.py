@@ -31,6 +31,7 @@ ALPHA = 0.15
 RATE_TOLERANCE = 0.10
 P99_TOLERANCE = 0.30
 BACKLOG_TOLERANCE = 0.02
+SCHEDULE_TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -73,32 +74,39 @@ def trend(values: Sequence[float]) -> Trend:
     return Trend(median(slopes), math.erfc(deviation / math.sqrt(2)))
 
 
-def unsteady_because(points: Sequence[SecondPoint]) -> str:
+def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | None = None) -> str:
     """ "" when the newest seconds are steady, else which figure still moves, in words.
 
     Args:
         points: whole seconds since the load began, the oldest first. The first is left out: it holds the start.
+        offered_msgs_per_s: the schedule's rate in an open loop. While the rate is another one, the system falls behind
+            or works off what it owes, and what it owes would be measured as if the window had caused it.
     """
     known = points[1:]
     if len(known) < SECONDS_MIN:
         return f"fewer than {SECONDS_MIN} whole seconds seen"
     horizon = known[-min(SECONDS_MAX, max(SECONDS_MIN, len(known) // 2)) :]
-    seconds = len(horizon)
     rates = [point.msgs_per_s for point in horizon]
     rate = median(rates)
     if rate <= 0:
         return "nothing was acknowledged"
-    moving = _moves(rates, RATE_TOLERANCE * rate)
-    if moving:
-        return f"the rate is {moving} over the last {seconds} s"
+    return _off_schedule(rates, offered_msgs_per_s) or _first_moving(horizon, rate)
+
+
+def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
+    """The first of rate, p99 and backlog that has a trend, in words; "" if none has."""
     p99s = [point.p99_ms for point in horizon if point.p99_ms is not None]
+    backlog = [float(point.backlog) for point in horizon]
+    figures = [
+        ("rate", [point.msgs_per_s for point in horizon], RATE_TOLERANCE * rate),
+        ("backlog", backlog, BACKLOG_TOLERANCE * rate * len(horizon)),
+    ]
     if len(p99s) >= SECONDS_MIN:
-        moving = _moves(p99s, P99_TOLERANCE * median(p99s))
+        figures.insert(1, ("p99", p99s, P99_TOLERANCE * median(p99s)))
+    for name, values, tolerance in figures:
+        moving = _moves(values, tolerance)
         if moving:
-            return f"p99 is {moving} over the last {seconds} s"
-    moving = _moves([float(point.backlog) for point in horizon], BACKLOG_TOLERANCE * rate * seconds)
-    if moving:
-        return f"the backlog is {moving} over the last {seconds} s"
+            return f"the {name} is {moving} over the last {len(horizon)} s"
     return ""
 
 
@@ -112,19 +120,37 @@ def backlog_grows(points: Sequence[SecondPoint]) -> bool:
 
 
 def drifts(points: Sequence[SecondPoint]) -> str:
-    """ "" or what drifted over these seconds of the measured window: "the rate was rising by 14 %"."""
-    if len(points) < SECONDS_MIN:
-        return ""
+    """ "" or what drifted over these seconds of the measured window, from where to where."""
     rates = [point.msgs_per_s for point in points]
     p99s = [point.p99_ms for point in points if point.p99_ms is not None]
-    for name, values, tolerance in (("rate", rates, RATE_TOLERANCE), ("p99", p99s, P99_TOLERANCE)):
+    for name, unit, values, tolerance in (
+        ("rate", "msg/s", rates, RATE_TOLERANCE),
+        ("p99", "ms", p99s, P99_TOLERANCE),
+    ):
         if len(values) < SECONDS_MIN or median(values) <= 0:
             continue
         moving = _moves(values, tolerance * median(values))
         if moving:
-            change = abs(trend(values).slope_per_s) * (len(values) - 1) / median(values)
-            return f"the {name} was {moving}, by {change:.0%} over the window"
+            third = len(values) // 3
+            first, last = median(values[:third]), median(values[-third:])
+            return f"the {name} was {moving}, from about {_short(first)} to {_short(last)} {unit}"
     return ""
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> str:
+    if not offered_msgs_per_s:
+        return ""
+    rate = sum(rates) / len(rates)
+    # Poisson arrivals differ from their rate by chance.
+    tolerance = max(SCHEDULE_TOLERANCE, 3 / math.sqrt(offered_msgs_per_s * len(rates)))
+    if abs(rate / offered_msgs_per_s - 1) <= tolerance:
+        return ""
+    doing = "the system is behind the schedule" if rate < offered_msgs_per_s else "the system is still catching up"
+    return f"{doing}: {_short(rate)} instead of {_short(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
 
 
 def _moves(values: Sequence[float], change_tolerated: float) -> str:
