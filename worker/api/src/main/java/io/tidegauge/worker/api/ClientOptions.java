@@ -8,10 +8,11 @@ import java.util.Map;
  * @param batchBytesMax largest batch; 0 or 1 = no batching
  * @param batchDelayUsMax longest time a message waits for its batch to fill
  * @param compression "none", "lz4", "zstd", "snappy", "gzip"
- * @param inFlightMessagesMax messages sent and not yet acknowledged, for each producer; the engine enforces it, the client's
- *     own buffers must be large enough never to be what blocks
+ * @param inFlightMessagesMax messages sent and not yet acknowledged, for each producer; the engine
+ *     enforces it, the client's own buffers must be large enough never to be what blocks
  * @param receiveQueueMessages messages a consumer may hold before the application takes them
- * @param connectionsPerBroker connections from one client to one broker, where the client lets one choose
+ * @param connectionsPerBroker connections from one client to one broker, where the client lets one
+ *     choose
  * @param acks "all" or "one"
  * @param messageBytes size of a message value, for sizing the client's buffers
  * @param producerOverrides the client's own settings; they win over everything above

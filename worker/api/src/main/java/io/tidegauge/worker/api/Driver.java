@@ -3,8 +3,8 @@ package io.tidegauge.worker.api;
 import java.util.List;
 
 /**
- * One messaging system as the engine sees it. Methods of this interface are called from one thread at a time; producers and
- * consumers that it made are used by others meanwhile.
+ * One messaging system as the engine sees it. Methods of this interface are called from one thread
+ * at a time; producers and consumers that it made are used by others meanwhile.
  */
 public interface Driver extends AutoCloseable {
   /** Creates the topics and returns when every partition can be written to. */
@@ -13,7 +13,10 @@ public interface Driver extends AutoCloseable {
   /** Deletes the topics; those that do not exist are no error. */
   void deleteTopics(List<String> names) throws DriverException;
 
-  /** Settings in force in the running system: its brokers and the named topics. Read from it, never from what we wrote. */
+  /**
+   * Settings in force in the running system: its brokers and the named topics. Read from it, never
+   * from what we wrote.
+   */
   List<EffectiveSetting> describe(List<String> topics) throws DriverException;
 
   MessageProducer createProducer(ProducerSpec spec) throws DriverException;
@@ -25,8 +28,9 @@ public interface Driver extends AutoCloseable {
   List<EffectiveSetting> clientSettings();
 
   /**
-   * True if the client keeps a reference to the value array until its acknowledgement; the engine then gives every message
-   * in flight an array of its own. False if {@link MessageProducer#send} has copied it on return.
+   * True if the client keeps a reference to the value array until its acknowledgement; the engine
+   * then gives every message in flight an array of its own. False if {@link MessageProducer#send}
+   * has copied it on return.
    */
   boolean retainsValue();
 

@@ -1,20 +1,29 @@
 package io.tidegauge.worker.api;
 
 /**
- * A message between {@link MessageProducer#send} and its outcome. Objects are reused: the engine keeps as many as messages may
- * be in flight, so that the per-message path allocates nothing of its own.
+ * A message between {@link MessageProducer#send} and its outcome. Objects are reused: the engine
+ * keeps as many as messages may be in flight, so that the per-message path allocates nothing of its
+ * own.
  */
 public abstract class InFlight {
-  /** For the driver: a callback made once for this object and reused for every message that passes through it. */
+  /**
+   * For the driver: a callback made once for this object and reused for every message that passes
+   * through it.
+   */
   public Object driverState;
 
-  /** The whole message value, header and body. Not to be changed; valid until the outcome is told. */
+  /**
+   * The whole message value, header and body. Not to be changed; valid until the outcome is told.
+   */
   public abstract byte[] value();
 
   /** The key, or null. */
   public abstract byte[] key();
 
-  /** The system has acknowledged the message. Reads the clock: call it first thing in the client's callback. */
+  /**
+   * The system has acknowledged the message. Reads the clock: call it first thing in the client's
+   * callback.
+   */
   public abstract void acked();
 
   /** The system or the client refused or gave up the message; whether it was stored is unknown. */

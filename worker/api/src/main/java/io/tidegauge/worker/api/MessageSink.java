@@ -7,10 +7,13 @@ public interface MessageSink {
    *
    * @param topic index of the topic in the list given to the engine
    * @param partition partition of the topic, from 0
-   * @param array holds the value from {@code offset}, {@code length} bytes; only valid during the call
-   * @param receivedMonoNs {@link System#nanoTime()} when the client handed it over; one reading may serve a whole poll
+   * @param array holds the value from {@code offset}, {@code length} bytes; only valid during the
+   *     call
+   * @param receivedMonoNs {@link System#nanoTime()} when the client handed it over; one reading may
+   *     serve a whole poll
    */
-  void received(int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs);
+  void received(
+      int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs);
 
   /** The consumer met an error; it goes on if it can. */
   void error(Throwable cause);

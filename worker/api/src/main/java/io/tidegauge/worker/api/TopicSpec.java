@@ -7,4 +7,5 @@ import java.util.Map;
  *
  * @param settings topic-level settings in the system's own words (Kafka: flush.messages)
  */
-public record TopicSpec(String name, int partitions, int replicationFactor, Map<String, String> settings) {}
+public record TopicSpec(
+    String name, int partitions, int replicationFactor, Map<String, String> settings) {}

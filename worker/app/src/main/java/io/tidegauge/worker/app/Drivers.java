@@ -29,10 +29,7 @@ final class Drivers {
     DriverFactory factory = byName.get(connection.getDriver());
     if (factory == null) {
       throw new DriverException(
-          "this worker has no driver '"
-              + connection.getDriver()
-              + "'; it has "
-              + byName.keySet());
+          "this worker has no driver '" + connection.getDriver() + "'; it has " + byName.keySet());
     }
     return factory.open(connection.getSettingsMap());
   }

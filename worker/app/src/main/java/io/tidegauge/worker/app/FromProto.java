@@ -10,7 +10,9 @@ import io.tidegauge.worker.proto.KeyChoice;
 import io.tidegauge.worker.proto.PrepareRequest;
 import java.util.List;
 
-/** Orders as the engine wants them. Throws {@link IllegalArgumentException} if they make no sense. */
+/**
+ * Orders as the engine wants them. Throws {@link IllegalArgumentException} if they make no sense.
+ */
 final class FromProto {
   private FromProto() {}
 
@@ -41,39 +43,29 @@ final class FromProto {
         .map(
             t ->
                 new TopicSpec(
-                    t.getName(),
-                    t.getPartitions(),
-                    t.getReplicationFactor(),
-                    t.getSettingsMap()))
+                    t.getName(), t.getPartitions(), t.getReplicationFactor(), t.getSettingsMap()))
         .toList();
   }
 
   private static Keys.Choice keys(KeyChoice choice) {
-    switch (choice) {
-      case ROUND_ROBIN:
-        return Keys.Choice.ROUND_ROBIN;
-      case RANDOM:
-        return Keys.Choice.RANDOM;
-      default:
-        return Keys.Choice.NONE;
-    }
+    return switch (choice) {
+      case ROUND_ROBIN -> Keys.Choice.ROUND_ROBIN;
+      case RANDOM -> Keys.Choice.RANDOM;
+      default -> Keys.Choice.NONE;
+    };
   }
 
   private static Arrival arrival(PrepareRequest r) {
-    switch (r.getArrival()) {
-      case UNIFORM:
-        return Arrival.UNIFORM;
-      case POISSON:
-        return Arrival.POISSON;
-      case CLOSED_LOOP:
-        return Arrival.CLOSED_LOOP;
-      default:
-        throw new IllegalArgumentException("arrival must be UNIFORM, POISSON or CLOSED_LOOP");
-    }
+    return switch (r.getArrival()) {
+      case UNIFORM -> Arrival.UNIFORM;
+      case POISSON -> Arrival.POISSON;
+      case CLOSED_LOOP -> Arrival.CLOSED_LOOP;
+      default ->
+          throw new IllegalArgumentException("arrival must be UNIFORM, POISSON or CLOSED_LOOP");
+    };
   }
 
-  static ClientOptions client(
-      io.tidegauge.worker.proto.ClientOptions c, int messageBytes) {
+  static ClientOptions client(io.tidegauge.worker.proto.ClientOptions c, int messageBytes) {
     return new ClientOptions(
         c.getBatchBytesMax(),
         c.getBatchDelayUsMax(),
@@ -95,17 +87,12 @@ final class FromProto {
   }
 
   private static String compression(Compression c) {
-    switch (c) {
-      case LZ4:
-        return "lz4";
-      case ZSTD:
-        return "zstd";
-      case SNAPPY:
-        return "snappy";
-      case GZIP:
-        return "gzip";
-      default:
-        return "none";
-    }
+    return switch (c) {
+      case LZ4 -> "lz4";
+      case ZSTD -> "zstd";
+      case SNAPPY -> "snappy";
+      case GZIP -> "gzip";
+      default -> "none";
+    };
   }
 }

@@ -3,8 +3,8 @@ package io.tidegauge.worker.app;
 import java.util.function.Consumer;
 
 /**
- * The controller's lease on this process. It ends the process when the controller's stream breaks, stays silent for longer than
- * it promised, or was never opened.
+ * The controller's lease on this process. It ends the process when the controller's stream breaks,
+ * stays silent for longer than it promised, or was never opened.
  */
 final class Lease {
   /** Time that a new worker waits for its controller. */

@@ -14,8 +14,9 @@ import java.nio.file.StandardCopyOption;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The worker process. Reads a secret from the first line of standard input, serves on a free port of the loopback address, and
- * writes the port to a file. Ends when its controller says so or disappears.
+ * The worker process. Reads a secret from the first line of standard input, serves on a free port
+ * of the loopback address, and writes the port to a file. Ends when its controller says so or
+ * disappears.
  */
 public final class Main {
   /** A Totals reply carries several histograms for each subscription. */
@@ -55,7 +56,8 @@ public final class Main {
 
   /** Starts the service on a free loopback port. */
   static Server start(WorkerService service, String secret) throws IOException {
-    InetSocketAddress loopback = new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0);
+    InetSocketAddress loopback =
+        new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0);
     return NettyServerBuilder.forAddress(loopback)
         .maxInboundMessageSize(MESSAGE_BYTES_MAX)
         .intercept(new SecretCheck(secret))
@@ -81,8 +83,7 @@ public final class Main {
   private static void writePort(Path file, int port) throws IOException {
     Path next = file.resolveSibling(file.getFileName() + ".new");
     Files.writeString(next, port + "\n", StandardCharsets.US_ASCII);
-    Files.move(
-        next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 
   /** Ends the process at once: clients may be stuck in calls to a system that is gone. */

@@ -50,7 +50,7 @@ final class Probe implements MessageSink {
     ConsumerSpec to =
         new ConsumerSpec(topic, 0, 1, topic + "-probe", "tg-probe-in", false, OPTIONS);
     ProducerSpec from = new ProducerSpec(topic, 0, 1, "tg-probe-out", OPTIONS);
-    try (MessageConsumer consumer = driver.createConsumer(to, this);
+    try (MessageConsumer unused = driver.createConsumer(to, this);
         MessageProducer producer = driver.createProducer(from)) {
       producer.send(new Once());
       producer.flush();

@@ -23,8 +23,7 @@ final class SecretCheck implements ServerInterceptor {
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     String given = headers.get(KEY);
-    if (given == null
-        || !MessageDigest.isEqual(secret, given.getBytes(StandardCharsets.UTF_8))) {
+    if (given == null || !MessageDigest.isEqual(secret, given.getBytes(StandardCharsets.UTF_8))) {
       call.close(
           Status.UNAUTHENTICATED.withDescription("the worker's secret is missing or wrong"),
           new Metadata());

@@ -8,7 +8,10 @@ import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.proto.Connection;
 import java.util.List;
 
-/** The one trial that a worker holds at a time. A finished trial's figures stay readable until the next is prepared. */
+/**
+ * The one trial that a worker holds at a time. A finished trial's figures stay readable until the
+ * next is prepared.
+ */
 final class Session {
   private final Drivers drivers;
   private Driver driver;

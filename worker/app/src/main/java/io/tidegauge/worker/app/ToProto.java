@@ -82,10 +82,7 @@ final class ToProto {
     t.subscriptions().forEach(s -> b.addSubscriptions(subscription(s)));
     for (ErrorLog.ErrorCount e : t.errors()) {
       b.addErrors(
-          ErrorCount.newBuilder()
-              .setWhere(e.where())
-              .setMessage(e.message())
-              .setCount(e.count()));
+          ErrorCount.newBuilder().setWhere(e.where()).setMessage(e.message()).setCount(e.count()));
     }
     return b.build();
   }

@@ -9,7 +9,9 @@ import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.proto.*;
 import java.util.function.Consumer;
 
-/** The service of worker.proto. Every call is short but Watch and those that wait for the system. */
+/**
+ * The service of worker.proto. Every call is short but Watch and those that wait for the system.
+ */
 final class WorkerService extends WorkerGrpc.WorkerImplBase {
   private static final long WATCH_WAIT_MS = 200;
 
@@ -157,8 +159,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void watch(WatchRequest request, StreamObserver<SecondFigures> to) {
-    ServerCallStreamObserver<SecondFigures> observer =
-        (ServerCallStreamObserver<SecondFigures>) to;
+    ServerCallStreamObserver<SecondFigures> observer = (ServerCallStreamObserver<SecondFigures>) to;
     try {
       SecondsLog log = session.trial().seconds();
       long next = request.getFromSecond();
@@ -185,8 +186,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   }
 
   @Override
-  public void stopProducers(
-      StopProducersRequest request, StreamObserver<StopProducersReply> to) {
+  public void stopProducers(StopProducersRequest request, StreamObserver<StopProducersReply> to) {
     Replies.answer(
         to,
         Status.FAILED_PRECONDITION,
@@ -198,8 +198,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void totals(TotalsRequest request, StreamObserver<TotalFigures> to) {
-    Replies.answer(
-        to, Status.FAILED_PRECONDITION, () -> ToProto.totals(session.trial().totals()));
+    Replies.answer(to, Status.FAILED_PRECONDITION, () -> ToProto.totals(session.trial().totals()));
   }
 
   @Override

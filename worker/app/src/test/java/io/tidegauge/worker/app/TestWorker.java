@@ -56,13 +56,11 @@ final class TestWorker implements AutoCloseable {
         .setConnection(connection(settings))
         .setTrialId(77)
         .setSeed(42)
-        .addTopics(
-            TopicSpec.newBuilder().setName("t0").setPartitions(1).setReplicationFactor(1))
+        .addTopics(TopicSpec.newBuilder().setName("t0").setPartitions(1).setReplicationFactor(1))
         .setProducersPerTopic(1)
         .setSubscriptionsPerTopic(1)
         .setConsumersPerSubscription(1)
-        .setPayload(
-            Payload.newBuilder().setMessageBytes(200).setRandomShare(0.5).setPoolBodies(16))
+        .setPayload(Payload.newBuilder().setMessageBytes(200).setRandomShare(0.5).setPoolBodies(16))
         .setKeys(KeyChoice.NO_KEY)
         .setArrival(Arrival.UNIFORM)
         .setMsgsPerS(msgsPerS)
@@ -83,12 +81,14 @@ final class TestWorker implements AutoCloseable {
     return stop();
   }
 
-  /** Starts shortly, with everything from the first message on in the window. Returns the first instant. */
+  /**
+   * Starts shortly, with everything from the first message on in the window. Returns the first
+   * instant.
+   */
   long startMeasured(long windowMs) {
     long at = System.nanoTime() + AHEAD_MS * 1_000_000;
     long until = windowMs == 0 ? 0 : at + windowMs * 1_000_000;
-    stub.setWindow(
-        SetWindowRequest.newBuilder().setFromMonoNs(at).setUntilMonoNs(until).build());
+    stub.setWindow(SetWindowRequest.newBuilder().setFromMonoNs(at).setUntilMonoNs(until).build());
     StartReply reply = stub.start(StartRequest.newBuilder().setAtMonoNs(at).build());
     if (reply.getStartedMonoNs() != at) {
       throw new AssertionError("the machine is too busy for this test");

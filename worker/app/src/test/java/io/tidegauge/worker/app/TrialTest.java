@@ -28,7 +28,10 @@ class TrialTest {
     worker.close();
   }
 
-  /** Known answer: with arrivals spread evenly, a stall of 1 s in a window of 3 s meets a third of the messages. */
+  /**
+   * Known answer: with arrivals spread evenly, a stall of 1 s in a window of 3 s meets a third of
+   * the messages.
+   */
   @Test
   void aStallShowsInTheResponseAsTheScheduleSays() throws Exception {
     worker.stub.prepare(TestWorker.order(Map.of("stalls", "1000:1000"), 5_000).build());
@@ -47,8 +50,7 @@ class TrialTest {
     // The in-flight limit of 2,000 was reached, so producers were blocked; that is not their fault.
     assertThat(w.getBlockedNs()).isGreaterThan(400_000_000);
     assertThat(TestFigures.decode(w.getDelay()).getMaxValue()).isGreaterThan(400_000_000);
-    assertThat(TestFigures.decode(w.getOwnLag()).getValueAtPercentile(99))
-        .isLessThan(200_000_000);
+    assertThat(TestFigures.decode(w.getOwnLag()).getValueAtPercentile(99)).isLessThan(200_000_000);
     assertThat(t.getSubscriptions(0).getLost()).isZero();
   }
 
@@ -132,8 +134,7 @@ class TrialTest {
     PrepareRequest order =
         TestWorker.order(Map.of("ack_delay_us", "1000"), 0)
             .setArrival(Arrival.CLOSED_LOOP)
-            .setClient(
-                ClientOptions.newBuilder().setInFlightMessagesMax(50).setAcks("one").build())
+            .setClient(ClientOptions.newBuilder().setInFlightMessagesMax(50).setAcks("one").build())
             .build();
     TotalFigures t = worker.run(order, 500);
     // At most 50 in flight for 1 ms each.

@@ -19,10 +19,12 @@ import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
- * The cost of the engine itself: a trial with all recording and checking on, in a closed loop ({@code rate=0}) or at a fixed
- * rate, on the null system unless another driver is named.
+ * The cost of the engine itself: a trial with all recording and checking on, in a closed loop
+ * ({@code rate=0}) or at a fixed rate, on the null system unless another driver is named.
  *
- * <pre>EngineBench [driver=null] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3]</pre>
+ * <pre>
+ * EngineBench [driver=null] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3]
+ * </pre>
  */
 public final class EngineBench {
   private EngineBench() {}

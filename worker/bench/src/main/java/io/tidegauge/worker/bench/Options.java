@@ -5,7 +5,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Settings of a benchmark from its command line: {@code name=value}; {@code connect.NAME=value} goes to the driver. */
+/**
+ * Settings of a benchmark from its command line: {@code name=value}; {@code connect.NAME=value}
+ * goes to the driver.
+ */
 final class Options {
   private final Map<String, String> values = new LinkedHashMap<>();
 

@@ -5,7 +5,10 @@ import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.engine.load.LoadThreads;
 import java.util.concurrent.locks.LockSupport;
 
-/** Writes the log of seconds, reads the process's use at the window's edges, frees the memory of complete sequences. */
+/**
+ * Writes the log of seconds, reads the process's use at the window's edges, frees the memory of
+ * complete sequences.
+ */
 final class Sampler implements Runnable {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long TICK_NS = 100_000_000L;

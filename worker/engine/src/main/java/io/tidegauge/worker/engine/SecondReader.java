@@ -17,7 +17,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Makes the figures of one second after the other as differences of what only grows. Used by the sampler's thread only. */
+/**
+ * Makes the figures of one second after the other as differences of what only grows. Used by the
+ * sampler's thread only.
+ */
 final class SecondReader {
   private final Setup setup;
   private final LoadThreads threads;
@@ -102,7 +105,10 @@ final class SecondReader {
     return all;
   }
 
-  /** Acknowledged and not received. What was received without an acknowledgement must not hide what is still to come. */
+  /**
+   * Acknowledged and not received. What was received without an acknowledgement must not hide what
+   * is still to come.
+   */
   private long backlog(Subscription s, long unique) {
     long receivedAlthoughFailed = 0;
     for (Producer p : setup.producers) {

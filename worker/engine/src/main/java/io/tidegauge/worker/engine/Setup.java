@@ -53,8 +53,7 @@ final class Setup implements AutoCloseable {
     if (ownValues) {
       fit = Math.min(fit, IN_FLIGHT_BYTES_MAX / (producerCount * pool.messageBytes()));
     }
-    this.slotsPerProducer =
-        (int) Math.max(1, Math.min(plan.client().inFlightMessagesMax(), fit));
+    this.slotsPerProducer = (int) Math.max(1, Math.min(plan.client().inFlightMessagesMax(), fit));
   }
 
   /** Creates topics, consumers and producers; on failure closes what was made. */
@@ -130,8 +129,7 @@ final class Setup implements AutoCloseable {
     Producer.Context context = new Producer.Context(plan.trialId(), pool, live, acks, errors);
     for (int i = 0; i < clients.size(); i++) {
       Keys chooser = new Keys(plan.keys(), keys, plan.seed(), i);
-      producers.add(
-          new Producer(i, clients.get(i), chooser, slotsPerProducer, ownValues, context));
+      producers.add(new Producer(i, clients.get(i), chooser, slotsPerProducer, ownValues, context));
     }
   }
 

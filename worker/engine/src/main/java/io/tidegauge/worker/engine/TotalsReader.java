@@ -18,7 +18,9 @@ import io.tidegauge.worker.engine.os.ProcessUse;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Adds up everything known about a trial. Only reads: any number of them may be used at any time. */
+/**
+ * Adds up everything known about a trial. Only reads: any number of them may be used at any time.
+ */
 final class TotalsReader {
   private static final int EXAMPLES_MAX = 10;
 
@@ -90,7 +92,8 @@ final class TotalsReader {
     List<SequenceSet> unknown = new ArrayList<>();
     long[] sent = new long[setup.producers.size()];
     for (Producer p : setup.producers) {
-      // First how many, then which of them have no outcome: one sent in between must not look acknowledged.
+      // First how many, then which of them have no outcome: one sent in between must not look
+      // acknowledged.
       sent[p.index()] = p.sentCount();
       unknown.add(p.unknown());
     }

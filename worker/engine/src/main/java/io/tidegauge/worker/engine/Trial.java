@@ -22,8 +22,8 @@ import io.tidegauge.worker.engine.schedule.UniformArrivals;
 import java.util.List;
 
 /**
- * One measurement on one system: from its topics and clients to its final figures. Every method may be called from any thread;
- * {@link #totals} and {@link #seconds} change nothing.
+ * One measurement on one system: from its topics and clients to its final figures. Every method may
+ * be called from any thread; {@link #totals} and {@link #seconds} change nothing.
  *
  * <p>Methods throw {@link IllegalStateException} with the reason when they come at the wrong time.
  */
@@ -111,8 +111,9 @@ public final class Trial {
   }
 
   /**
-   * Sets the measured window by intended time; {@code until} 0 = open. Messages are put inside or outside when they are sent
-   * and answered, so a window can't begin, nor its end be moved back, before what has happened already.
+   * Sets the measured window by intended time; {@code until} 0 = open. Messages are put inside or
+   * outside when they are sent and answered, so a window can't begin, nor its end be moved back,
+   * before what has happened already.
    */
   public synchronized void setWindow(long fromMonoNs, long untilMonoNs) {
     Window window = setup.live.window.next(fromMonoNs, untilMonoNs);
@@ -149,8 +150,8 @@ public final class Trial {
   }
 
   /**
-   * No message is intended from now on. What is owed may still be sent, and what is in flight may still be answered, until the
-   * grace period ends. Returns how many messages then have no outcome.
+   * No message is intended from now on. What is owed may still be sent, and what is in flight may
+   * still be answered, until the grace period ends. Returns how many messages then have no outcome.
    */
   public synchronized long stopProducers(long graceMs) throws InterruptedException {
     if (!stopped && setup.live.profile != null) {
@@ -196,7 +197,9 @@ public final class Trial {
     return new TotalsReader(setup, threads, use).read(log.count(), cpuNsBefore, gcPauseNsBefore);
   }
 
-  /** Ends the load, closes the clients and, if asked, deletes the topics. The figures stay readable. */
+  /**
+   * Ends the load, closes the clients and, if asked, deletes the topics. The figures stay readable.
+   */
   public synchronized void finish(boolean deleteTopics)
       throws DriverException, InterruptedException {
     if (finished) {

@@ -7,7 +7,8 @@ import io.tidegauge.worker.engine.message.MessageHeader;
 import java.util.List;
 
 /**
- * What a trial is to do. Producers and consumers are counted per topic and per subscription of a topic.
+ * What a trial is to do. Producers and consumers are counted per topic and per subscription of a
+ * topic.
  *
  * @param msgsPerS total over all producers; ignored by a closed loop
  * @param ownLagToleranceNs own lag above this is counted

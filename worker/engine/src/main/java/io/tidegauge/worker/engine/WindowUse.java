@@ -3,7 +3,9 @@ package io.tidegauge.worker.engine;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.os.ProcessUse;
 
-/** What the process used between the edges of the measured window, read when the clock passes them. */
+/**
+ * What the process used between the edges of the measured window, read when the clock passes them.
+ */
 final class WindowUse {
   /** Readings at one instant. */
   record Reading(long cpuNs, long gcPauseNs, long cpuWaitNs) {

@@ -3,13 +3,14 @@ package io.tidegauge.worker.nulldriver;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
-import java.util.function.BooleanSupplier;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jctools.queues.SpscArrayQueue;
 
 /**
- * Messages from one producer on their way to one consumer, as copies in chunks of memory that are used again. One thread puts,
- * one takes. A full queue blocks the one who puts, until there is room or the queue is closed.
+ * Messages from one producer on their way to one consumer, as copies in chunks of memory that are
+ * used again. One thread puts, one takes. A full queue blocks the one who puts, until there is room
+ * or the queue is closed.
  */
 final class ChunkQueue {
   /** What is done with a message taken. */
@@ -37,8 +38,12 @@ final class ChunkQueue {
 
   private static final class Chunk {
     final byte[] bytes;
+
     // Both written by the one who puts and read by the one who takes, through the handles above.
+    @SuppressWarnings("UnusedVariable")
     private int written;
+
+    @SuppressWarnings("UnusedVariable")
     private Chunk next;
 
     Chunk(int size) {
@@ -77,7 +82,9 @@ final class ChunkQueue {
     return (RECORD_HEAD_BYTES + length + 7) & ~7;
   }
 
-  /** Copies a message in. Returns the copy's array; the copy itself begins at {@link #lastOffset}. */
+  /**
+   * Copies a message in. Returns the copy's array; the copy itself begins at {@link #lastOffset}.
+   */
   byte[] copy(int partition, byte[] value) {
     int needed = recordBytes(value.length);
     if (tailAt + needed > tail.bytes.length) {
@@ -118,7 +125,10 @@ final class ChunkQueue {
     chunksPut++;
   }
 
-  /** A paused taker lets a backlog grow; a working one that is slow holds up the one who puts, as a system would. */
+  /**
+   * A paused taker lets a backlog grow; a working one that is slow holds up the one who puts, as a
+   * system would.
+   */
   private long chunksAllowed() {
     return taking.getAsBoolean() ? Math.min(chunksMax, CHUNKS_WHILE_TAKING) : chunksMax;
   }
@@ -153,6 +163,7 @@ final class ChunkQueue {
     return n;
   }
 
+  @SuppressWarnings("NonAtomicVolatileUpdate") // Written by the taker only.
   private void recycle(Chunk chunk) {
     chunk.next = null;
     chunk.written = 0;

@@ -8,8 +8,6 @@ import org.jctools.queues.SpscArrayQueue;
 
 /** Delivers and acknowledges later, in order, on a thread of its own that stands for the system. */
 final class DelayedProducer implements MessageProducer, Runnable {
-  private static final RuntimeException FAILED =
-      new IllegalStateException("null driver: told to fail");
   private static final long PARK_NS_MAX = 1_000_000;
   private static final long SPIN_NS = 6_000;
 
@@ -69,7 +67,7 @@ final class DelayedProducer implements MessageProducer, Runnable {
         if (delivery.deliver(message.value(), message.key())) {
           message.acked();
         } else {
-          message.failed(FAILED);
+          message.failed(new IllegalStateException("null driver: told to fail"));
         }
       }
     }

@@ -1,6 +1,9 @@
 package io.tidegauge.worker.nulldriver;
 
-/** Brings one producer's messages to the consumers, with the faults that were asked for. Used by one thread. */
+/**
+ * Brings one producer's messages to the consumers, with the faults that were asked for. Used by one
+ * thread.
+ */
 final class Delivery {
   private static final int HEADER_BYTES = 48;
   private static final int HEADER_CHECKED_FROM = 8;
@@ -19,7 +22,10 @@ final class Delivery {
     this.held = new byte[ways.length][];
   }
 
-  /** Delivers a message. Returns whether it is to be acknowledged; if not it is to be reported as failed. */
+  /**
+   * Delivers a message. Returns whether it is to be acknowledged; if not it is to be reported as
+   * failed.
+   */
   boolean deliver(byte[] value, byte[] key) {
     int partition = partition(key);
     long n = count++;

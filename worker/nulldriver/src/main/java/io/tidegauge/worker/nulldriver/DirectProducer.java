@@ -5,8 +5,6 @@ import io.tidegauge.worker.api.MessageProducer;
 
 /** Delivers and acknowledges at once, within the call. */
 final class DirectProducer implements MessageProducer {
-  private static final RuntimeException FAILED =
-      new IllegalStateException("null driver: told to fail");
 
   private final Delivery delivery;
 
@@ -19,7 +17,7 @@ final class DirectProducer implements MessageProducer {
     if (delivery.deliver(message.value(), message.key())) {
       message.acked();
     } else {
-      message.failed(FAILED);
+      message.failed(new IllegalStateException("null driver: told to fail"));
     }
   }
 

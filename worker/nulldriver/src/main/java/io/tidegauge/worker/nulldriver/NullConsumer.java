@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 
-/** Takes from its queues on a thread of its own: sleeps while nothing comes, takes in batches while much comes. */
+/**
+ * Takes from its queues on a thread of its own: sleeps while nothing comes, takes in batches while
+ * much comes.
+ */
 final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker {
   private static final int SPINS = 60;
   private static final int BUSY_MESSAGES = 16;

@@ -14,7 +14,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A messaging system in memory. Producers deliver to the consumers that exist when they are created. */
+/**
+ * A messaging system in memory. Producers deliver to the consumers that exist when they are
+ * created.
+ */
 final class NullDriver implements Driver {
   private static final int HEADER_BYTES = 48;
 

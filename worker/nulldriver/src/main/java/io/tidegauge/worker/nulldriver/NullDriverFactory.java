@@ -5,7 +5,10 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.DriverFactory;
 import java.util.Map;
 
-/** The driver "null": a system in memory with known faults. Its settings are described at {@link NullSettings}. */
+/**
+ * The driver "null": a system in memory with known faults. Its settings are described at {@link
+ * NullSettings}.
+ */
 public final class NullDriverFactory implements DriverFactory {
   @Override
   public String name() {

@@ -12,7 +12,8 @@ import java.util.TreeMap;
  *
  * <ul>
  *   <li>{@code ack_delay_us}: time from send to delivery and acknowledgement
- *   <li>{@code stalls}: "at_ms:for_ms,..." after the first send: nothing is delivered or acknowledged meanwhile
+ *   <li>{@code stalls}: "at_ms:for_ms,..." after the first send: nothing is delivered or
+ *       acknowledged meanwhile
  *   <li>{@code lose}: acknowledged, never delivered
  *   <li>{@code duplicate}: delivered twice
  *   <li>{@code swap}: delivered after the next message of the same producer to the same partition

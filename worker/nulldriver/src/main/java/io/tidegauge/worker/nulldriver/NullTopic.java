@@ -5,7 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A topic: its subscriptions, each with its consumers, among whom the partitions are shared out. */
+/**
+ * A topic: its subscriptions, each with its consumers, among whom the partitions are shared out.
+ */
 final class NullTopic {
   final int partitions;
   private final Map<String, List<NullConsumer>> subscriptions = new LinkedHashMap<>();
@@ -18,7 +20,10 @@ final class NullTopic {
     subscriptions.computeIfAbsent(subscription, s -> new ArrayList<>()).add(consumer);
   }
 
-  /** The ways from a new producer to the consumers there are now: by partition, one for each subscription. */
+  /**
+   * The ways from a new producer to the consumers there are now: by partition, one for each
+   * subscription.
+   */
   synchronized Way[][] ways(int messageBytes, long backlogBytesMax) {
     Way[][] ways = new Way[partitions][subscriptions.size()];
     int s = 0;

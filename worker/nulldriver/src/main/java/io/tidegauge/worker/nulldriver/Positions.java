@@ -4,8 +4,8 @@ import io.tidegauge.worker.api.DriverException;
 import java.util.Arrays;
 
 /**
- * Which messages of a producer a fault hits, counted from 0: "at:5,9,17" or "every:100" (the messages 99, 199, 299 and so on),
- * optionally "every:100:max:3".
+ * Which messages of a producer a fault hits, counted from 0: "at:5,9,17" or "every:100" (the
+ * messages 99, 199, 299 and so on), optionally "every:100:max:3".
  */
 final class Positions {
   static final Positions NONE = new Positions(new long[0], 0, 0);

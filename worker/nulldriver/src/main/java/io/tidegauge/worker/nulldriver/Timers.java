@@ -8,7 +8,10 @@ import java.nio.file.Path;
 final class Timers {
   private Timers() {}
 
-  /** Lets timed waits end when they should, not up to 50 us later. Without effect where the kernel has no such file. */
+  /**
+   * Lets timed waits end when they should, not up to 50 us later. Without effect where the kernel
+   * has no such file.
+   */
   static boolean sharpen() {
     try {
       Path thread = Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName();

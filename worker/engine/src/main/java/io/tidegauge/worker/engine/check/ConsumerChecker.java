@@ -9,12 +9,12 @@ import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 
 /**
- * Checks every message that one consumer receives: that it is ours and intact, that it is new, that it is in order. One thread
- * at a time.
+ * Checks every message that one consumer receives: that it is ours and intact, that it is new, that
+ * it is in order. One thread at a time.
  *
- * <p>A damaged body counts as corrupt and its sequence as received. A damaged header counts as corrupt and unattributed, since
- * producer and sequence can't be trusted. A message is reordered if it is new and a later one of the same producer was
- * received from the same partition before it.
+ * <p>A damaged body counts as corrupt and its sequence as received. A damaged header counts as
+ * corrupt and unattributed, since producer and sequence can't be trusted. A message is reordered if
+ * it is new and a later one of the same producer was received from the same partition before it.
  */
 public final class ConsumerChecker implements MessageSink {
   private static final long SEQUENCE_MAX = 1L << 46;
@@ -86,8 +86,7 @@ public final class ConsumerChecker implements MessageSink {
     boolean ours = length >= 4 && MessageHeader.magic(array, offset) == MessageHeader.MAGIC;
     boolean intact =
         whole
-            && MessageHeader.headerCrc(array, offset)
-                == MessageHeader.checksum(array, offset, crc);
+            && MessageHeader.headerCrc(array, offset) == MessageHeader.checksum(array, offset, crc);
     if (ours && intact) {
       return true;
     }

@@ -15,11 +15,11 @@ public record Losses(long count, List<Long> examples) {
    *
    * @param sent messages sent, sequences 0 to {@code sent - 1}
    * @param received the union over a subscription's consumers
-   * @param unknown sequences that failed or have no outcome: they may or may not be stored, so they are never lost
+   * @param unknown sequences that failed or have no outcome: they may or may not be stored, so they
+   *     are never lost
    * @param examplesMax how many missing sequences to name
    */
-  public static Losses find(
-      long sent, SequenceSet received, SequenceSet unknown, int examplesMax) {
+  public static Losses find(long sent, SequenceSet received, SequenceSet unknown, int examplesMax) {
     long lost = 0;
     List<Long> examples = new ArrayList<>();
     int chunksUsed = (int) ((sent + SequenceSet.CHUNK - 1) / SequenceSet.CHUNK);

@@ -6,9 +6,10 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.LongConsumer;
 
 /**
- * A set of sequence numbers as bitmaps of 65,536, each dropped once it is full: memory is one bit for each number that is
- * missing or has full-chunk neighbours missing, and 8 bytes for each full chunk. {@link #add} is lock-free and may be called by
- * several threads if the set was made shared; others may count and compare at any time.
+ * A set of sequence numbers as bitmaps of 65,536, each dropped once it is full: memory is one bit
+ * for each number that is missing or has full-chunk neighbours missing, and 8 bytes for each full
+ * chunk. {@link Cursor#add} is lock-free and may be called by several threads if the set was made
+ * shared; others may count and compare at any time.
  */
 public final class SequenceSet {
   /** Numbers in a chunk. */
@@ -79,7 +80,10 @@ public final class SequenceSet {
     return words;
   }
 
-  /** Drops the bitmaps of chunks that are full. Called now and then by one observer; never changes what the set holds. */
+  /**
+   * Drops the bitmaps of chunks that are full. Called now and then by one observer; never changes
+   * what the set holds.
+   */
   public synchronized void collapse() {
     AtomicReferenceArray<long[]> held = chunks;
     boolean allBefore = true;

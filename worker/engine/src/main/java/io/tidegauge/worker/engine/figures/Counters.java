@@ -4,8 +4,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A block of counters that one thread writes and any thread reads. Padded so that two threads' blocks never share a cache
- * line.
+ * A block of counters that one thread writes and any thread reads. Padded so that two threads'
+ * blocks never share a cache line.
  */
 public final class Counters {
   private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(long[].class);

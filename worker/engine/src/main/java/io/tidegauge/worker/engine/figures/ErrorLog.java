@@ -13,6 +13,8 @@ public final class ErrorLog {
   private static final int MESSAGE_CHARS_MAX = 400;
 
   /**
+   * An error and how often it came.
+   *
    * @param where "send", "receive", "engine"
    */
   public record ErrorCount(String where, String message, long count) {}

@@ -1,14 +1,16 @@
 package io.tidegauge.worker.engine.figures;
 
 /**
- * Base of what one thread records. The thread looks at the trial's window before each message; when a window with another
- * beginning has been set, it starts the window's figures anew. Readers use the window's figures only if the epoch agrees.
+ * Base of what one thread records. The thread looks at the trial's window before each message; when
+ * a window with another beginning has been set, it starts the window's figures anew. Readers use
+ * the window's figures only if the epoch agrees.
  */
 public abstract class Recorder {
   private Window window = Window.NONE;
   private volatile int epoch;
 
   /** By the owner only. */
+  @SuppressWarnings("ReferenceEquality") // Cheap, and right: windows are replaced, not changed.
   protected final Window adopt(Window latest) {
     if (latest != window) {
       if (latest.epoch() != epoch) {

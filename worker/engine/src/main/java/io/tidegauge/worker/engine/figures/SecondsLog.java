@@ -3,11 +3,15 @@ package io.tidegauge.worker.engine.figures;
 import java.util.ArrayDeque;
 
 /**
- * The seconds of a trial, from which every observer reads the same figures. Bounded: once they take more than the given memory,
- * the oldest are given up, and who asks for one of those gets the oldest that is kept.
+ * The seconds of a trial, from which every observer reads the same figures. Bounded: once they take
+ * more than the given memory, the oldest are given up, and who asks for one of those gets the
+ * oldest that is kept.
  */
 public final class SecondsLog {
-  /** Several hours with one subscription; a day if observers keep up, since they only need the newest. */
+  /**
+   * Several hours with one subscription; a day if observers keep up, since they only need the
+   * newest.
+   */
   public static final long BYTES_MAX = 32L << 20;
 
   private final long bytesMax;
@@ -47,8 +51,8 @@ public final class SecondsLog {
   }
 
   /**
-   * The first second kept from {@code wanted} on. Waits for it; null if it did not come in time or never will ({@link
-   * #isClosed}).
+   * The first second kept from {@code wanted} on. Waits for it; null if it did not come in time or
+   * never will ({@link #isClosed}).
    */
   public synchronized SecondFigures next(long wanted, long timeoutMs) throws InterruptedException {
     long deadline = System.nanoTime() + timeoutMs * 1_000_000;

@@ -2,7 +2,10 @@ package io.tidegauge.worker.engine.figures;
 
 import java.util.List;
 
-/** One subscription over the whole trial; {@code endToEnd} and {@code windowReceived} over the measured window. */
+/**
+ * One subscription over the whole trial; {@code endToEnd} and {@code windowReceived} over the
+ * measured window.
+ */
 public record SubscriptionTotals(
     String name,
     long received,

@@ -1,8 +1,8 @@
 package io.tidegauge.worker.engine.figures;
 
 /**
- * The measured window: messages with {@code fromNs <= intended < untilNs}. Its epoch tells windows with different beginnings
- * apart; moving the end keeps the epoch and all that was measured.
+ * The measured window: messages with {@code fromNs <= intended < untilNs}. Its epoch tells windows
+ * with different beginnings apart; moving the end keeps the epoch and all that was measured.
  */
 public record Window(int epoch, long fromNs, long untilNs) {
   /** Nothing is measured yet. */

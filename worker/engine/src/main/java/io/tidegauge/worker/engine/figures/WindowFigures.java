@@ -1,6 +1,9 @@
 package io.tidegauge.worker.engine.figures;
 
-/** The measured window, by intended time; {@code ackedWithin} counts acknowledgements by when they arrived. */
+/**
+ * The measured window, by intended time; {@code ackedWithin} counts acknowledgements by when they
+ * arrived.
+ */
 public record WindowFigures(
     long fromMonoNs,
     long untilMonoNs,

@@ -4,8 +4,8 @@ import io.tidegauge.worker.engine.histogram.LatencyHistogram;
 import java.util.List;
 
 /**
- * One latency of one recording thread, inside and outside the measured window. A value is recorded once; the sum of both parts
- * is the whole trial.
+ * One latency of one recording thread, inside and outside the measured window. A value is recorded
+ * once; the sum of both parts is the whole trial.
  */
 public final class WindowedHistogram {
   private LatencyHistogram inside = new LatencyHistogram();

@@ -4,11 +4,13 @@ import java.nio.ByteBuffer;
 import java.util.Collection;
 import org.HdrHistogram.Histogram;
 
-/** Sums histograms and writes them in HdrHistogram's V2 compressed encoding. Not for several threads at once. */
+/**
+ * Sums histograms and writes them in HdrHistogram's V2 compressed encoding. Not for several threads
+ * at once.
+ */
 public final class HistogramEncoder {
   private final Histogram histogram = new Histogram(1, LatencyHistogram.VALUE_MAX, 3);
-  private final ByteBuffer buffer =
-      ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+  private final ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
   private final long[] sums = new long[LatencyHistogram.ROW_CELLS];
 
   /** The sum of the given histograms, encoded. */
@@ -24,7 +26,9 @@ public final class HistogramEncoder {
     return encoded();
   }
 
-  /** What was added to the given histograms since the last call with the same {@code past}, encoded. */
+  /**
+   * What was added to the given histograms since the last call with the same {@code past}, encoded.
+   */
   public byte[] encodeSince(Collection<LatencyHistogram> sources, PastCounts past) {
     histogram.reset();
     for (int r = 0; r < LatencyHistogram.ROWS; r++) {

@@ -4,9 +4,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Counts of nanosecond values in HdrHistogram's bucket layout: 1 ns to 2^42 ns (73 minutes), 3 significant digits. One thread
- * records; others may read at any time and see counts that only grow. Memory is taken as it is needed, 8 KiB for each power
- * of two that occurs.
+ * Counts of nanosecond values in HdrHistogram's bucket layout: 1 ns to 2^42 ns (73 minutes), 3
+ * significant digits. One thread records; others may read at any time and see counts that only
+ * grow. Memory is taken as it is needed, 8 KiB for each power of two that occurs.
  */
 public final class LatencyHistogram {
   /** Largest value that is told apart; greater ones count as this. */

@@ -1,6 +1,9 @@
 package io.tidegauge.worker.engine.load;
 
-/** A stretch of time in which a producer had no free message, and what its threads were kept from meanwhile. */
+/**
+ * A stretch of time in which a producer had no free message, and what its threads were kept from
+ * meanwhile.
+ */
 final class Blocking {
   private static final long SHORT_NS = 500_000;
 
@@ -41,7 +44,10 @@ final class Blocking {
     return looked;
   }
 
-  /** Ends it. Returns the part that is the system's doing. The accounts matter only if it was looked at. */
+  /**
+   * Ends it. Returns the part that is the system's doing. The accounts matter only if it was looked
+   * at.
+   */
   long end(long nowNs, long loadCpuWait, long ackCpuWait, long gcPause) {
     active = false;
     long blockedNs = nowNs - sinceNs;

@@ -37,15 +37,16 @@ public final class Keys {
   }
 
   byte[] next() {
-    switch (choice) {
-      case ROUND_ROBIN:
-        byte[] key = keys[next];
-        next = next + 1 == keys.length ? 0 : next + 1;
-        return key;
-      case RANDOM:
-        return keys[random.nextInt(keys.length)];
-      default:
-        return null;
-    }
+    return switch (choice) {
+      case NONE -> null;
+      case ROUND_ROBIN -> nextInTurn();
+      case RANDOM -> keys[random.nextInt(keys.length)];
+    };
+  }
+
+  private byte[] nextInTurn() {
+    byte[] key = keys[next];
+    next = next + 1 == keys.length ? 0 : next + 1;
+    return key;
   }
 }

@@ -3,7 +3,9 @@ package io.tidegauge.worker.engine.load;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 
-/** What may change while a trial runs. Written by the controller's calls, read before each message. */
+/**
+ * What may change while a trial runs. Written by the controller's calls, read before each message.
+ */
 public final class Live {
   /** Null until the trial is started. */
   public volatile RateProfile profile;

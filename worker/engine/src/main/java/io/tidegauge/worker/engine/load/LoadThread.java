@@ -10,8 +10,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32C;
 
 /**
- * Sends the messages of one or several producers when they are due. Allocates nothing and takes no lock per message; when it is
- * behind it does not wait and reads the clock once per message.
+ * Sends the messages of one or several producers when they are due. Allocates nothing and takes no
+ * lock per message; when it is behind it does not wait and reads the clock once per message.
  */
 public final class LoadThread implements Runnable {
   private static final long LONG_SEND_NS = 1_000_000;
@@ -231,7 +231,10 @@ public final class LoadThread implements Runnable {
     p.lag.blockedBySystem(excused);
   }
 
-  /** A call of the client took more than 1 ms: back-pressure, unless the thread had no CPU or the JVM paused. */
+  /**
+   * A call of the client took more than 1 ms: back-pressure, unless the thread had no CPU or the
+   * JVM paused.
+   */
   private void longSend(long now) {
     long cpuWait = cpuWaitNs();
     long gcPause = ProcessUse.gcPauseNs();

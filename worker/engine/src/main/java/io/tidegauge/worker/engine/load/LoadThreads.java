@@ -3,7 +3,10 @@ package io.tidegauge.worker.engine.load;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The load threads of a trial: one for each producer up to a bound, then producers share threads evenly. */
+/**
+ * The load threads of a trial: one for each producer up to a bound, then producers share threads
+ * evenly.
+ */
 public final class LoadThreads {
   /** More threads than this only fight for the CPUs. */
   public static final int THREADS_MAX = 64;

@@ -4,16 +4,16 @@ import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.engine.check.SequenceSet;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.message.PayloadPool;
-import io.tidegauge.worker.engine.schedule.Schedule;
 import io.tidegauge.worker.engine.schedule.RateProfile;
+import io.tidegauge.worker.engine.schedule.Schedule;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.MpscArrayQueue;
 
 /**
- * One producer: its client, its schedule, its messages in flight. Sending is its load thread's business; outcomes may be told
- * by any thread.
+ * One producer: its client, its schedule, its messages in flight. Sending is its load thread's
+ * business; outcomes may be told by any thread.
  */
 public final class Producer {
   /** What all producers of a trial share. */
@@ -82,7 +82,10 @@ public final class Producer {
     this.freeHereCount = slotCount;
   }
 
-  /** Sets when to send; without a schedule the producer runs in a closed loop. Before its load thread is started. */
+  /**
+   * Sets when to send; without a schedule the producer runs in a closed loop. Before its load
+   * thread is started.
+   */
   public void follow(Schedule newSchedule) {
     schedule = newSchedule;
   }
@@ -120,7 +123,10 @@ public final class Producer {
     }
   }
 
-  /** From now until {@link #stopWaiting} an outcome wakes the thread, once a sixteenth of the messages is free. */
+  /**
+   * From now until {@link #stopWaiting} an outcome wakes the thread, once a sixteenth of the
+   * messages is free.
+   */
   void wake(Thread thread) {
     waiter = thread;
   }
@@ -146,12 +152,18 @@ public final class Producer {
     return schedule == null;
   }
 
-  /** When the next message is due. In a closed loop always at once, in turn with the other producers of the thread. */
+  /**
+   * When the next message is due. In a closed loop always at once, in turn with the other producers
+   * of the thread.
+   */
   long dueNs(RateProfile profile) {
     return schedule == null ? Math.max(lastSentNs, profile.startNs()) : schedule.nextNs(profile);
   }
 
-  /** The thread had time to wait at this instant: this producer owes nothing if its next message is due later. */
+  /**
+   * The thread had time to wait at this instant: this producer owes nothing if its next message is
+   * due later.
+   */
   void caughtUpIfNothingDueBefore(long nowNs, RateProfile profile) {
     if (schedule.nextNs(profile) > nowNs) {
       lag.caughtUp();
@@ -159,8 +171,7 @@ public final class Producer {
   }
 
   void acked(Slot slot, long nowNs) {
-    recorder()
-        .acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs, messageBytes);
+    recorder().acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs, messageBytes);
     release(slot);
   }
 
@@ -187,7 +198,10 @@ public final class Producer {
     return recorder;
   }
 
-  /** Time for which the thread that told the last outcome has waited for a CPU; 0 if there is none yet. */
+  /**
+   * Time for which the thread that told the last outcome has waited for a CPU; 0 if there is none
+   * yet.
+   */
   long ackThreadCpuWaitNs() {
     AckRecorder recorder = lastAcker;
     return recorder == null ? 0 : recorder.clock.cpuWaitNs();

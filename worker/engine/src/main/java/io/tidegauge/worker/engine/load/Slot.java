@@ -4,7 +4,10 @@ import io.tidegauge.worker.api.InFlight;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/** One of the messages that a producer may have in flight. Reused; never allocated while messages flow. */
+/**
+ * One of the messages that a producer may have in flight. Reused; never allocated while messages
+ * flow.
+ */
 final class Slot extends InFlight {
   private static final VarHandle IN_FLIGHT;
 
@@ -26,7 +29,9 @@ final class Slot extends InFlight {
   private long sequence;
   private long intendedNs;
   private long sentNs;
+
   // Through the handle: a plain volatile write would cost a fence per message.
+  @SuppressWarnings("UnusedVariable")
   private boolean inFlight;
 
   Slot(Producer owner, byte[] ownValue) {

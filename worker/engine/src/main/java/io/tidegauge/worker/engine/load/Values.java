@@ -3,9 +3,15 @@ package io.tidegauge.worker.engine.load;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
 
-/** Message values of one load thread, for clients that copy what they are given: one for each body, used in turn. */
+/**
+ * Message values of one load thread, for clients that copy what they are given: one for each body,
+ * used in turn.
+ */
 final class Values {
-  /** Memory for the values of all load threads; a thread holds fewer bodies rather than more than its share. */
+  /**
+   * Memory for the values of all load threads; a thread holds fewer bodies rather than more than
+   * its share.
+   */
   static final long BYTES_MAX = 32L << 20;
 
   private final byte[][] values;

@@ -3,9 +3,9 @@ package io.tidegauge.worker.engine.load;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for an instant: parks until shortly before it, then spins. How long before is learnt from how late parking ends, which
- * is about 4 us with sharp timers and 55 us without; it never spins longer than {@link #SPIN_NS_MAX}, so that a slow
- * schedule does not burn a CPU.
+ * Waits for an instant: parks until shortly before it, then spins. How long before is learnt from
+ * how late parking ends, which is about 4 us with sharp timers and 55 us without; it never spins
+ * longer than {@link #SPIN_NS_MAX}, so that a slow schedule does not burn a CPU.
  */
 final class Waiter {
   private static final long SPIN_NS_MAX = 12_000;
@@ -16,7 +16,9 @@ final class Waiter {
 
   private long lateNs = 5_000;
 
-  /** Waits, for at most a little while. Returns the time now, which may still be before the instant. */
+  /**
+   * Waits, for at most a little while. Returns the time now, which may still be before the instant.
+   */
   long towards(long dueNs, long nowNs) {
     long aheadNs = dueNs - nowNs;
     long spinNs = Math.min(SPIN_NS_MAX, Math.max(SPIN_NS_MIN, lateNs + lateNs / 4));

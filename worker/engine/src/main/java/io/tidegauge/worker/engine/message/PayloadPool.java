@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
 import java.util.zip.CRC32C;
 
 /**
- * The bodies of a trial's messages, made once. The same seed and settings give the same bodies on every host, which lets a
- * receiver compare instead of computing a checksum.
+ * The bodies of a trial's messages, made once. The same seed and settings give the same bodies on
+ * every host, which lets a receiver compare instead of computing a checksum.
  */
 public final class PayloadPool {
   /** Memory for bodies; the pool holds fewer bodies than asked for rather than more than this. */
@@ -102,14 +102,16 @@ public final class PayloadPool {
     return value;
   }
 
-  /** Whether the body received is, byte for byte, the one the header names; false also if the pool does not have it. */
+  /**
+   * Whether the body received is, byte for byte, the one the header names; false also if the pool
+   * does not have it.
+   */
   public boolean matches(int index, int bodyCrc, byte[] a, int offset, int length) {
     if (index < 0 || index >= bodies.length || crcs[index] != bodyCrc) {
       return false;
     }
     byte[] body = bodies[index];
-    return Arrays.mismatch(
-            body, 0, body.length, a, offset + MessageHeader.BYTES, offset + length)
+    return Arrays.mismatch(body, 0, body.length, a, offset + MessageHeader.BYTES, offset + length)
         < 0;
   }
 }

@@ -10,8 +10,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Linux's own account of one thread: how long it was runnable without a CPU (the second number of {@code
- * /proc/self/task/TID/schedstat}, which includes throttling by a CPU quota). Reads 0 where the kernel does not tell.
+ * Linux's own account of one thread: how long it was runnable without a CPU (the second number of
+ * {@code /proc/self/task/TID/schedstat}, which includes throttling by a CPU quota). Reads 0 where
+ * the kernel does not tell.
  */
 public final class TaskClock {
   private final FileChannel schedstat;
@@ -38,8 +39,8 @@ public final class TaskClock {
   }
 
   /**
-   * Lets timed waits of the calling thread end within about 5 us instead of 55 us after they should: the kernel's default
-   * timer slack is 50 us. Returns whether the kernel allowed it.
+   * Lets timed waits of the calling thread end within about 5 us instead of 55 us after they
+   * should: the kernel's default timer slack is 50 us. Returns whether the kernel allowed it.
    */
   public static boolean sharpenTimers() {
     try {
@@ -51,7 +52,10 @@ public final class TaskClock {
     }
   }
 
-  /** Time that the thread has waited for a CPU so far; the last known value once the thread has ended. */
+  /**
+   * Time that the thread has waited for a CPU so far; the last known value once the thread has
+   * ended.
+   */
   public synchronized long cpuWaitNs() {
     if (schedstat == null) {
       return 0;

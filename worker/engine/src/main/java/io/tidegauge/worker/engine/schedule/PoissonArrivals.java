@@ -3,8 +3,8 @@ package io.tidegauge.worker.engine.schedule;
 import java.util.SplittableRandom;
 
 /**
- * Independent exponential gaps, seeded for each producer: the same seed gives the same arrivals. All producers together are a
- * Poisson process of the total rate.
+ * Independent exponential gaps, seeded for each producer: the same seed gives the same arrivals.
+ * All producers together are a Poisson process of the total rate.
  */
 public final class PoissonArrivals implements Arrivals {
   private final SplittableRandom random;

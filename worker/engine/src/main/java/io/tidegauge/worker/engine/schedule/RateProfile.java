@@ -3,9 +3,10 @@ package io.tidegauge.worker.engine.schedule;
 import java.util.Arrays;
 
 /**
- * The total rate over time, piecewise constant and immutable. Time is counted in nanoseconds, load in units of one message: a
- * profile says at which instant the load of {@code units} messages is due. A change of rate appends a segment, so it stretches
- * or squeezes the gaps after its instant and leaves every earlier message, sent or owed, where it was.
+ * The total rate over time, piecewise constant and immutable. Time is counted in nanoseconds, load
+ * in units of one message: a profile says at which instant the load of {@code units} messages is
+ * due. A change of rate appends a segment, so it stretches or squeezes the gaps after its instant
+ * and leaves every earlier message, sent or owed, where it was.
  */
 public final class RateProfile {
   private final long[] fromNs;
@@ -24,7 +25,10 @@ public final class RateProfile {
     return new RateProfile(new long[] {startNs}, new double[] {0}, new double[] {msgsPerS});
   }
 
-  /** The same profile with another rate from {@code atNs} on, or from the last change on if that is later. */
+  /**
+   * The same profile with another rate from {@code atNs} on, or from the last change on if that is
+   * later.
+   */
   public RateProfile withRate(long atNs, double newMsgsPerS) {
     checkRate(newMsgsPerS);
     int n = fromNs.length;
@@ -47,7 +51,10 @@ public final class RateProfile {
     return fromUnits[i] + (ns - fromNs[i]) * msgsPerS[i] / 1e9;
   }
 
-  /** The instant at which the load of {@code units} is due; {@link Long#MAX_VALUE} if it never is at the present rate. */
+  /**
+   * The instant at which the load of {@code units} is due; {@link Long#MAX_VALUE} if it never is at
+   * the present rate.
+   */
   public long timeOf(double units) {
     for (int i = fromNs.length - 1; i >= 0; i--) {
       if (units >= fromUnits[i]) {

@@ -225,7 +225,6 @@ class CheckerTest {
   void consumerErrorsAreKept() {
     consumer.error(new IllegalStateException("broken"));
     assertThat(errors.all())
-        .containsExactly(
-            new ErrorLog.ErrorCount("receive", "IllegalStateException: broken", 1));
+        .containsExactly(new ErrorLog.ErrorCount("receive", "IllegalStateException: broken", 1));
   }
 }

@@ -8,8 +8,24 @@ import org.junit.jupiter.api.Test;
 class FiguresTest {
   private static SecondFigures second(long n) {
     return new SecondFigures(
-        n, 0, 0, 0, n, 0, 0, 0, 0, 0, 0, new byte[100], new byte[100], new byte[100], List.of(), 0,
-        0, 0);
+        n,
+        0,
+        0,
+        0,
+        n,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        new byte[100],
+        new byte[100],
+        new byte[100],
+        List.of(),
+        0,
+        0,
+        0);
   }
 
   @Test

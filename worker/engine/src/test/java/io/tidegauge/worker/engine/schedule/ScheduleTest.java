@@ -45,8 +45,7 @@ class ScheduleTest {
   @Test
   void poissonHasTheRateAndTheSpreadOfOne() {
     RateProfile profile = RateProfile.startingAt(START, 10_000);
-    List<Long> times =
-        take(new Schedule(new PoissonArrivals(7, 0, 1), profile), profile, 100_000);
+    List<Long> times = take(new Schedule(new PoissonArrivals(7, 0, 1), profile), profile, 100_000);
     double meanGap = (times.get(99_999) - times.get(0)) / 99_999.0;
     double squares = 0;
     for (int i = 1; i < times.size(); i++) {
