@@ -33,7 +33,9 @@ final class AdminRest {
   }
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
-  private static final Duration REQUEST_TIMEOUT = Duration.ofMillis(Connection.TIMEOUT_MS);
+
+  /** Creating or deleting a topic of thousands of partitions is one request. */
+  private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(2);
 
   private final Connection connection;
   private final HttpClient http =

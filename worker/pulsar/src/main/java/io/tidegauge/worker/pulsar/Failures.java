@@ -1,6 +1,7 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
+import java.net.ConnectException;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -51,6 +52,10 @@ final class Failures {
   static String words(Throwable failure) {
     Throwable cause = failure;
     while (cause.getMessage() == null && cause.getCause() != null) {
+      if (cause instanceof ConnectException) {
+        // The JDK's HTTP client leaves out why; a time out it tells by another type.
+        return "connection refused";
+      }
       cause = cause.getCause();
     }
     return cause.getMessage() == null
