@@ -171,7 +171,7 @@ def run_command(arguments: Sequence[str]) -> int:
     except TyperException as error:
         return _shown(UserError(error.format_message(), "`tidegauge --help` lists the verbs and options."), out)
     except (KeyboardInterrupt, Abort):
-        out.say("Interrupted.")
+        out.alert("Interrupted.")
         return EXIT_INTERRUPTED
     except Exception as error:
         return _shown(crashed(error), out)

@@ -43,6 +43,12 @@ class Output:
         with contextlib.suppress(OSError, ValueError, RuntimeError):
             self.progress.print(Paragraph(text, "", "", "  "))
 
+    def alert(self, text: str) -> None:
+        """A line that is no result: on standard error, or above the live view where there is one. Never raises."""
+        console = self.progress if self.progress.is_terminal else self.errors
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            console.print(Paragraph(text, "", "", "  "))
+
     def error(self, error: TidegaugeError, with_json: bool = True) -> None:
         """One message on standard error: what happened, what to do, where the log is."""
         with contextlib.suppress(OSError, ValueError):

@@ -91,7 +91,7 @@ def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> Tide
     progress = Progress(out)
     agents: list[int] = []
     try:
-        with announced_interruption(lambda: out.say(_stopping(agents))), progress.shown():
+        with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
             for note in clean_leftovers():
                 progress(Note(note))
             run.environment(environment_facts(campaign, run.path, run.data_directory))
