@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
-from tidegauge.campaign import trial
+from tidegauge.campaign import space, trial
 from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded
 from tidegauge.campaign.execute import _dropper, carry_out
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
@@ -145,6 +145,16 @@ def test_another_level_than_asked_for_stops_the_run(scene: Scene) -> None:
     with pytest.raises(LevelMismatchError, match=r"flush\.messages is 100"):
         scene.run()
     assert scene.workers == 1
+    assert scene.store.ended is not None
+    assert scene.store.ended[0] == "failed"
+
+
+def test_a_full_disk_stops_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 1 << 60)
+    with pytest.raises(space.DiskFullError, match="Not enough room"):
+        scene.run()
+    assert scene.workers == 0
+    assert len(scene.store.trials) == 1
     assert scene.store.ended is not None
     assert scene.store.ended[0] == "failed"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan
+from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
@@ -48,7 +49,7 @@ class _Run:
         try:
             self.results += step.experiment.run(step.options, step.trials, tuple(self.results), measure)
             self._in_a_row[system] = 0
-        except LevelMismatchError:
+        except (LevelMismatchError, DiskFullError):
             raise
         except RunFailedError as error:
             self.first_error = self.first_error or error
@@ -115,7 +116,7 @@ def carry_out(
 
     Raises:
         UserError: a version of a system doesn't exist.
-        LevelMismatchError: a system is not at the level asked for; the run stops there.
+        LevelMismatchError, DiskFullError: a system is not at the level asked for, or the disk is full; the run stops.
         RunFailedError: no trial gave a result.
         BaseException: whatever interrupted it, after everything was ended and marked.
     """

@@ -8,6 +8,11 @@ from pathlib import Path
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
 
+
+class DiskFullError(RunFailedError):
+    """The disk has no room. Ends the run: the next trial would fill it again, and whoever else needs it suffers."""
+
+
 FREE_BYTES_BEFORE = 2 << 30
 FREE_BYTES_DURING = 256 << 20
 _COPIES = 2.0
@@ -22,22 +27,22 @@ def bytes_needed(spec: TrialSpec) -> int:
 
 
 def check_before(directory: Path, spec: TrialSpec) -> None:
-    """Raise `RunFailedError` if the disk has not the room that the trial may need."""
+    """Raise `DiskFullError` if the disk has not the room that the trial may need."""
     free = shutil.disk_usage(directory).free
     needed = bytes_needed(spec)
     if free < needed:
-        raise RunFailedError(
+        raise DiskFullError(
             f"Not enough room for {spec.trial_id}: it may need {_gib(needed)}, and {directory} has {_gib(free)} free.",
             "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
         )
 
 
 def check_during(directory: Path) -> None:
-    """Raise `RunFailedError` before the disk is full: servers behave in strange ways then, and logs are lost."""
+    """Raise `DiskFullError` before the disk is full: servers behave in strange ways then, and logs are lost."""
     free = shutil.disk_usage(directory).free
     if free < FREE_BYTES_DURING:
-        raise RunFailedError(
-            f"The disk of {directory} is almost full ({_gib(free)} free), so the trial was ended.",
+        raise DiskFullError(
+            f"The disk of {directory} is almost full ({_gib(free)} free), so the run was ended.",
             "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
         )
 
