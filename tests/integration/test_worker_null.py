@@ -163,7 +163,7 @@ def test_seconds_add_up_to_the_totals(worker: GrpcWorker) -> None:
 def stalled_trial(worker: GrpcWorker, in_flight: int) -> TotalFigures:
     """A valid trial in which the system is silent for 1 s of 4: one in which the generator had its CPU."""
     workload = replace(WORKLOAD, client=ClientSettings(in_flight_messages_max=in_flight))
-    load = order({"stalls": "2000:1000"}, msgs_per_s=5_000.0, workload=workload, own_lag_tolerance_ms=20.0)
+    load = order({"stalls": "2000:1000"}, msgs_per_s=5_000.0, workload=workload, own_lag_tolerance_ms=50.0)
     for _ in range(5):
         totals = run_trial(worker, load, measure_s=4.0)
         if totals.window.own_lag_over_tolerance < 0.01 * totals.window.intended:
