@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
@@ -78,6 +79,7 @@ def parse_maven_version(text: str) -> tuple[int, ...] | None:
     return tuple(int(part) for part in match.groups() if part) if match else None
 
 
+@lru_cache(maxsize=8)
 def maven_version(program: Path) -> tuple[int, ...] | None:
     """Version of a `mvn` program; None if it does not run."""
     try:
