@@ -171,10 +171,9 @@ def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> 
     if finding.level == spec.choice.level and not finding.problems:
         return finding
     found = f"level {finding.level}" if finding.level else "no level that is known"
-    problems = "; ".join(finding.problems) or "; ".join(finding.reasoning)
+    problems = "; ".join(finding.problems) or f"the settings in force give {found} ({'; '.join(finding.reasoning)})"
     raise LevelMismatchError(
-        f"{spec.system} was asked for durability level {spec.choice.level}, but its settings in force give {found}: "
-        f"{problems}.",
+        f"{spec.system} is not at durability level {spec.choice.level}: {problems}.",
         "Remove the setting that changes it from the campaign, or ask for the level that it gives.",
     )
 
