@@ -19,7 +19,7 @@ final class ChunkQueue {
   }
 
   private static final int CHUNK_BYTES = 128 << 10;
-  private static final int CHUNKS_WHILE_TAKING = 32;
+  private static final int CHUNKS_WHILE_TAKING = 16;
   private static final int RECORD_HEAD_BYTES = 8;
   private static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());

@@ -1,0 +1,133 @@
+package io.tidegauge.worker.bench;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.engine.os.ProcessUse;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * What producing and consuming through Kafka's client costs with nothing around it: no header, no
+ * check, no histogram. Same client, same settings and same number of messages in flight as the
+ * engine with the kafka driver, to compare with.
+ *
+ * <pre>
+ * KafkaBareLoop connect.bootstrap.servers=HOST:PORT [bytes=1024] [in_flight=5000] [seconds=5] [warm=5]
+ * </pre>
+ */
+public final class KafkaBareLoop {
+  private static final int RECORD_OVERHEAD_BYTES = 128;
+
+  private final Options options;
+  private final ClientOptions client;
+  private final String topic = "bare-" + System.nanoTime();
+  private final AtomicLong consumed = new AtomicLong();
+  private volatile boolean done;
+
+  private KafkaBareLoop(Options options) {
+    this.options = options;
+    this.client = options.client();
+  }
+
+  public static void main(String[] args) throws Exception {
+    new KafkaBareLoop(new Options(args)).run();
+    System.exit(0);
+  }
+
+  private void run() throws Exception {
+    try (Admin admin = Admin.create(new HashMap<>(options.connection()))) {
+      admin
+          .createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty())))
+          .all()
+          .get();
+      Thread consumer = start(this::consume, "bare-consumer");
+      Thread producer = start(this::produce, "bare-producer");
+      Thread.sleep(options.number("warm", 5) * 1_000L);
+      measure(options.number("seconds", 5));
+      done = true;
+      producer.join();
+      consumer.join();
+      admin.deleteTopics(List.of(topic)).all().get();
+    }
+  }
+
+  private static Thread start(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  private void measure(int seconds) throws InterruptedException {
+    long messages = consumed.get();
+    long cpu = ProcessUse.cpuNs();
+    long began = System.nanoTime();
+    Thread.sleep(seconds * 1_000L);
+    double took = (System.nanoTime() - began) / 1e9;
+    double millions = (consumed.get() - messages) / 1e6;
+    System.out.printf(
+        "bare loop, bytes %d: %,.0f msg/s, %.3f CPU-s per million, RSS %.0f MB%n",
+        client.messageBytes(),
+        millions * 1e6 / took,
+        (ProcessUse.cpuNs() - cpu) / 1e9 / millions,
+        ProcessUse.residentBytes() / 1e6);
+  }
+
+  private void produce() {
+    Map<String, Object> settings = new HashMap<>(options.connection());
+    settings.put("batch.size", client.batchBytesMax());
+    settings.put("linger.ms", (client.batchDelayUsMax() + 999) / 1000);
+    settings.put("compression.type", client.compression());
+    settings.put("acks", client.acks().equals("one") ? "1" : "all");
+    settings.put("max.in.flight.requests.per.connection", 5);
+    int bytes = client.messageBytes();
+    PayloadPool pool = PayloadPool.seeded(42, bytes, 1, 256);
+    byte[][] values = new byte[pool.size()][];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = pool.newValue(1, 0, i);
+    }
+    Semaphore free = new Semaphore(client.inFlightMessagesMax());
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      for (int i = 0; !done; i = i + 1 == values.length ? 0 : i + 1) {
+        free.acquireUninterruptibly();
+        producer.send(new ProducerRecord<>(topic, values[i]), (meta, error) -> free.release());
+      }
+    }
+  }
+
+  private void consume() {
+    Map<String, Object> settings = new HashMap<>(options.connection());
+    int fetchBytes =
+        Math.max(
+            1 << 20,
+            client.receiveQueueMessages() * (client.messageBytes() + RECORD_OVERHEAD_BYTES));
+    settings.put("group.id", topic);
+    settings.put("auto.offset.reset", "earliest");
+    settings.put("fetch.max.bytes", fetchBytes);
+    settings.put("max.partition.fetch.bytes", fetchBytes);
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+      consumer.subscribe(List.of(topic));
+      while (!done) {
+        long n = 0;
+        for (var record : consumer.poll(Duration.ofMillis(100))) {
+          n += record.value().length > 0 ? 1 : 0;
+        }
+        consumed.addAndGet(n);
+      }
+    }
+  }
+}
