@@ -1,0 +1,62 @@
+"""RabbitMQ as a `System`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tidegauge.durability.levels import refuse_impossible
+from tidegauge.errors import UserError
+from tidegauge.fleet.api import Host
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.rabbitmq import level
+from tidegauge.systems.rabbitmq.deployment import deploy
+from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
+from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
+
+
+class RabbitmqSystem:
+    """RabbitMQ, one node or a cluster."""
+
+    name = "rabbitmq"
+    title = "RabbitMQ"
+    driver = "rabbitmq"
+    default_version = DEFAULT_VERSION
+
+    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
+        """See `System.provision`."""
+        return provision(version, report)
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """See `System.possible_levels`. Most levels have several forms, by queue type."""
+        return level.possible_levels(_numbers_of(version), nodes)
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        """See `System.topic_settings`."""
+        return level.topic_settings(choice)
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        """See `System.client_acks`. The broker decides what a confirm means, by the queue's type."""
+        return "all"
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
+        refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
+        if request.choice.form not in level.FORMS:
+            raise UserError(
+                f"RabbitMQ gives level {request.choice.level} in several forms, and none was named.",
+                f"Forms: {', '.join(level.FORMS)}.",
+            )
+        return deploy(request, host)
+
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        """See `System.derive_level`."""
+        return level.derive_level(settings, choice, nodes)
+
+
+def _numbers_of(version: str) -> tuple[int, int, int]:
+    """Of a version, or of the server in a directory. A directory without one is refused when it is provisioned."""
+    if "/" not in version:
+        return version_numbers(version)
+    server = find_server(Path(version).expanduser())
+    return version_numbers(version_of(server) if server else DEFAULT_VERSION)
