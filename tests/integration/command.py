@@ -16,14 +16,14 @@ import psutil
 
 NULL_CAMPAIGN = """
 name: tiny
-systems: [null]
+systems: ["null"]
 durability: 4
 workload: {message-size: 200B}
 experiments:
-  - {name: latency, rate: 1000, warm-up-min: 1s, warm-up-max: 2s, measure: 3s, drain-max: 5s}
+  - {name: latency, rate: 1000, warm-up-min: 1s, warm-up-max: 2s, measure: 3s, drain-max: 8s}
 """
 
-KAFKA_CAMPAIGN = NULL_CAMPAIGN.replace("[null]", "[kafka]").replace("measure: 3s", "measure: 4s")
+KAFKA_CAMPAIGN = NULL_CAMPAIGN.replace('["null"]', "[kafka]").replace("measure: 3s", "measure: 4s")
 
 
 @dataclass

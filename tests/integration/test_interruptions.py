@@ -140,7 +140,7 @@ class TestSurroundings:
         nothing_left(place)
 
     def test_a_damaged_cache_is_noticed_and_fetched_again(self, place: Place) -> None:
-        place.run("run", str(place.write(NULL_CAMPAIGN.replace("[null]", "[kafka]"))), "--dry-run")
+        place.run("run", str(place.write(NULL_CAMPAIGN.replace('["null"]', "[kafka]"))), "--dry-run")
         source = next((cache_directory() / "distributions").glob("kafka-*"))
         place.cache = place.root / "cache"
         copy = place.cache / "distributions" / source.name
