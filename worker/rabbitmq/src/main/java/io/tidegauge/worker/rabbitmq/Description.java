@@ -3,11 +3,11 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -105,30 +105,33 @@ final class Description {
     }
   }
 
-  /** Each fact once for the topic; where its queues differ, all values, and the odd ones by name. */
+  /** Each fact as most of the topic's queues have it; then, by name, the queues that differ. */
   private void addFacts(String scope, Map<String, Map<String, String>> byQueue) {
     Map<String, Map<String, Integer>> counts = new TreeMap<>();
-    byQueue.values().forEach(
-        facts -> facts.forEach(
-            (name, value) -> counts.computeIfAbsent(name, key -> new TreeMap<>()).merge(value, 1, Integer::sum)));
+    byQueue.values().forEach(facts -> facts.forEach((name, value) -> count(counts, name, value)));
+    Map<String, String> usual = new TreeMap<>();
     counts.forEach(
         (name, values) -> {
-          if (name.equals(QueueFacts.LEADER)) {
-            // Where the leaders are is meant to differ.
-            add(scope, "queue.leaders", Json.text(values));
-            return;
+          // Where the leaders are is meant to differ.
+          boolean leaders = name.equals(QueueFacts.LEADER);
+          if (!leaders) {
+            usual.put(name, Collections.max(values.entrySet(), Map.Entry.comparingByValue()).getKey());
           }
-          add(scope, name, String.join(", ", new TreeSet<>(values.keySet())));
-          String usual =
-              values.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey).orElse("");
-          byQueue.forEach(
-              (queue, facts) -> {
-                String value = facts.getOrDefault(name, "");
-                if (!value.equals(usual)) {
-                  add("queue " + queue, name, value);
-                }
-              });
+          add(scope, leaders ? "queue.leaders" : name, leaders ? Json.text(values) : usual.get(name));
         });
+    byQueue.forEach(
+        (queue, facts) ->
+            usual.forEach(
+                (name, value) -> {
+                  String own = facts.getOrDefault(name, "");
+                  if (!own.equals(value)) {
+                    add(scope + " queue " + queue, name, own);
+                  }
+                }));
+  }
+
+  private static void count(Map<String, Map<String, Integer>> counts, String name, String value) {
+    counts.computeIfAbsent(name, key -> new TreeMap<>()).merge(value, 1, Integer::sum);
   }
 
   private void add(String scope, String name, Object value) {

@@ -75,7 +75,7 @@ final class RabbitmqDriver implements Driver {
     if (topic.settings.type() == QueueType.STREAM) {
       StreamOptions options = StreamOptions.of(spec.options());
       IntFunction<String> streamOf = partition -> Topology.queue(topic.name, partition);
-      StreamProducer producer = new StreamProducer(streams, spec, number, options, streamOf);
+      StreamProducer producer = new StreamProducer(streams, spec, number, options, streamOf, !retainsValue());
       clientSettings.addAll(options.disclosedProducer());
       return producer;
     }
@@ -133,12 +133,13 @@ final class RabbitmqDriver implements Driver {
   }
 
   /**
-   * False: the AMQP client writes the frames to the socket's stream within basicPublish, and the stream client encodes the
-   * message into an array of its own within send.
+   * The stream client keeps the array until the message is confirmed: its codec only adds a header to it. The AMQP client
+   * writes the frames to the socket's stream within basicPublish. Asked before topics are known, this goes by the
+   * connection's queue type; a topic of streams on another connection copies each value.
    */
   @Override
   public boolean retainsValue() {
-    return false;
+    return connection.queueType() == QueueType.STREAM;
   }
 
   @Override

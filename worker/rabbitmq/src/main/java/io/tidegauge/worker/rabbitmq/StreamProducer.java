@@ -16,10 +16,18 @@ final class StreamProducer implements MessageProducer {
   private final Environment environment;
   private final Producer[] producers;
   private final PartitionChooser chooser;
+  private final boolean copying;
 
+  /** @param copying whether the value's array may change before the outcome is told, which the client can't stand */
   StreamProducer(
-      StreamClients clients, ProducerSpec spec, int number, StreamOptions options, IntFunction<String> streamOf)
+      StreamClients clients,
+      ProducerSpec spec,
+      int number,
+      StreamOptions options,
+      IntFunction<String> streamOf,
+      boolean copying)
       throws DriverException {
+    this.copying = copying;
     environment = clients.environment(spec.clientId());
     producers = new Producer[spec.partitions()];
     chooser = new PartitionChooser(spec.partitions(), number);
@@ -45,8 +53,9 @@ final class StreamProducer implements MessageProducer {
             : new Confirmation(this, message);
     message.driverState = confirmation;
     Producer producer = producers[chooser.partitionOf(message.key())];
+    byte[] value = copying ? message.value().clone() : message.value();
     try {
-      producer.send(producer.messageBuilder().addData(message.value()).build(), confirmation);
+      producer.send(producer.messageBuilder().addData(value).build(), confirmation);
     } catch (RuntimeException e) {
       // Thrown before the client has taken the message: what it took and gave up comes through the confirmation.
       message.failed(new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e), e));

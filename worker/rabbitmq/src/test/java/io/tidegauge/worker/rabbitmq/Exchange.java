@@ -24,8 +24,9 @@ final class Exchange {
       throws InterruptedException {
     int window = Math.min(count, 1000);
     ArrayBlockingQueue<Slot> free = new ArrayBlockingQueue<>(window);
+    byte[] shared = new byte[messageBytes];
     for (int i = 0; i < window; i++) {
-      free.add(new Slot(this, free, messageBytes, keyed));
+      free.add(new Slot(this, free, sharing ? shared : new byte[messageBytes], keyed));
     }
     for (int number = 0; number < count; number++) {
       Slot slot = free.poll(30, TimeUnit.SECONDS);
@@ -50,10 +51,10 @@ final class Exchange {
     private final byte[] value;
     private final byte[] key;
 
-    Slot(Exchange exchange, ArrayBlockingQueue<Slot> free, int messageBytes, boolean keyed) {
+    Slot(Exchange exchange, ArrayBlockingQueue<Slot> free, byte[] value, boolean keyed) {
       this.exchange = exchange;
       this.free = free;
-      this.value = new byte[messageBytes];
+      this.value = value;
       this.key = keyed ? new byte[Integer.BYTES] : null;
     }
 

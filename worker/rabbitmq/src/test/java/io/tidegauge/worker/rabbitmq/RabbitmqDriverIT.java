@@ -71,6 +71,7 @@ class RabbitmqDriverIT {
   })
   void everyMessageArrivesOnceAndInOrder(
       String type, int partitions, int producers, int consumers, String compression) throws Exception {
+    connectFor(type);
     createTopic(type, partitions, Map.of());
     ClientOptions options = options(1024, compression, Map.of());
     List<Exchange.Received> received = List.of(new Exchange.Received(1024), new Exchange.Received(1024));
@@ -80,7 +81,7 @@ class RabbitmqDriverIT {
       }
     }
     int count = 20_000;
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(!driver.retainsValue());
     List<CompletableFuture<Void>> runs = new ArrayList<>();
     for (int producer = 0; producer < producers; producer++) {
       int id = producer;
@@ -115,7 +116,7 @@ class RabbitmqDriverIT {
     Exchange.Received received = new Exchange.Received(100);
     MessageConsumer consumer = consume("sub-0", 0, 4, options, true, received);
     MessageProducer producer = produce(0, 4, options);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(!driver.retainsValue());
     exchange.send(producer, 0, 1000, 100, true);
     Thread.sleep(300);
     assertThat(received.unique()).isZero();
@@ -143,7 +144,7 @@ class RabbitmqDriverIT {
     ClientOptions options = options(bytes, "none", Map.of());
     Exchange.Received received = new Exchange.Received(bytes);
     consume("sub-0", 0, 1, options, false, received);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(!driver.retainsValue());
     exchange.send(produce(0, 1, options), 0, 50, bytes, false);
     received.await(50);
     assertThat(exchange.failure.get()).isNull();
@@ -156,7 +157,7 @@ class RabbitmqDriverIT {
     ClientOptions options = options(100, "none", Map.of("prefetch", "1", "ackEvery", "1000"));
     Exchange.Received received = new Exchange.Received(100);
     consume("sub-0", 0, 3, options, false, received);
-    new Exchange().send(produce(0, 3, options), 0, 1000, 100, false);
+    new Exchange(!driver.retainsValue()).send(produce(0, 3, options), 0, 1000, 100, false);
     received.await(1000);
     assertThat(received.unique()).isEqualTo(1000);
   }
@@ -194,6 +195,27 @@ class RabbitmqDriverIT {
           .hasMessageContaining("ACCESS_REFUSED")
           .hasMessageNotContaining("wrong");
     }
+  }
+
+  /** As a deployment has it: the connection says which type its topics are of. */
+  private void connectFor(String type) throws DriverException {
+    driver.close();
+    Map<String, String> settings = new HashMap<>(connection());
+    settings.put("queueType", type);
+    driver = new RabbitmqDriverFactory().open(settings);
+  }
+
+  @Test
+  void aStreamOnAConnectionForOtherTypesKeepsItsMessages() throws Exception {
+    createTopic("stream", 2, Map.of());
+    assertThat(driver.retainsValue()).isFalse();
+    ClientOptions options = options(1024, "none", Map.of());
+    Exchange.Received received = new Exchange.Received(1024);
+    consume("sub-0", 0, 2, options, false, received);
+    new Exchange(true).send(produce(0, 2, options), 0, 50_000, 1024, false);
+    received.await(50_000);
+    assertThat(received.unique()).isEqualTo(50_000);
+    assertThat(received.duplicated).isZero();
   }
 
   private void createTopic(String type, int partitions, Map<String, String> more) throws DriverException {
