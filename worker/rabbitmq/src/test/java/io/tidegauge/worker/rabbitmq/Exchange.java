@@ -16,6 +16,12 @@ import java.util.concurrent.atomic.AtomicReference;
 final class Exchange {
   final AtomicInteger acked = new AtomicInteger();
   final AtomicReference<Throwable> failure = new AtomicReference<>();
+  private final boolean sharing;
+
+  /** @param sharing whether all messages pass through one array, as they may if the driver does not retain it */
+  Exchange(boolean sharing) {
+    this.sharing = sharing;
+  }
 
   /**
    * Sends {@code count} messages numbered from 0 and waits until every one of them has its outcome.
