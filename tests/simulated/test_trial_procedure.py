@@ -24,7 +24,7 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
-from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
 from tidegauge.workload.model import Arrival, Workload
 
 SPEC = TrialSpec(
@@ -249,6 +249,27 @@ def test_consumers_still_receiving_at_the_end_of_the_drain_have_lost_nothing_yet
     result = scene.run(replace(SPEC, drain_s_max=0.3))
     assert result.status == "ok"
     assert "loss can't be judged" in result.reasons[0]
+    assert [(sub.lost, sub.backlog) for sub in result.subscriptions] == [(0, result.subscriptions[0].backlog)]
+    assert result.subscriptions[0].backlog > 0
+
+
+def test_messages_that_were_never_sent_are_missing_from_the_percentiles(scene: Scene) -> None:
+    scene.worker.totals_script = [totals_of(replace(window(0, 10**9, 1000), intended=1500))]
+    result = scene.run()
+    assert result.validity is Validity.DOUBTFUL
+    assert "500 never had an outcome" in result.reasons[0]
+
+
+def test_the_level_is_derived_from_the_clients_too(scene: Scene) -> None:
+    seen: list[str] = []
+
+    def derive(settings: list[Setting], _choice: object, _nodes: int) -> LevelFinding:
+        seen.extend(f"{one.scope} {one.name}={one.value}" for one in settings)
+        return scene.system.finding
+
+    scene.system.derive_level = derive  # type: ignore[method-assign]
+    scene.run()
+    assert {"producer acks=all", "topic flush.messages=1"} <= set(seen)
 
 
 def test_a_closed_loop_has_no_offered_rate(scene: Scene) -> None:

@@ -103,6 +103,13 @@ class TestKafka:
         assert finding.level is None
         assert "acks=0" in finding.problems[0]
 
+    def test_a_producer_that_waits_for_one_copy_only_is_noticed(self) -> None:
+        settings = changed(KAFKA_SYNCED, "min.insync.replicas", "2")
+        assert kafka.derive_level([*settings, Setting("producer", "acks", "-1")], LevelChoice(1), 3).level == 1
+        weak = kafka.derive_level([*settings, Setting("producer", "acks", "1")], LevelChoice(1), 3)
+        assert weak.level == 3
+        assert "acks=one" in weak.problems[0]
+
     def test_three_nodes(self) -> None:
         settings = changed(KAFKA_SYNCED, "min.insync.replicas", "2")
         assert kafka.derive_level(settings, LevelChoice(1), 3).level == 1

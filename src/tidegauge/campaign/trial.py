@@ -163,7 +163,8 @@ def _prepare(session: _Session) -> LevelFinding:
     describe = partial(worker.describe, system.driver, session.deployment.connection)
     server_settings = session.deployment.read_back(describe, list(topics))
     session.store.settings(server_settings, client_settings, session.deployment.jvm_flags)
-    return _checked_level(spec, system, server_settings)
+    # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
+    return _checked_level(spec, system, [*server_settings, *client_settings])
 
 
 def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> LevelFinding:

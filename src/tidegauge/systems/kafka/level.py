@@ -63,7 +63,8 @@ def _replication(
     if nodes < REPLICAS_FOR_MAJORITY:
         return False, "one node: there is no second copy"
     in_sync, copies = _lowest(settings, topics, "min.insync.replicas"), _lowest(settings, topics, "replication.factor")
-    acks = client_acks(choice, nodes)
+    given = {s.value for s in settings if s.scope == "producer" and s.name == "acks"}
+    acks = "one" if "1" in given else "all" if given else client_acks(choice, nodes)
     told = f"acks={acks}, min.insync.replicas={in_sync}, replication.factor={copies} over {nodes} nodes"
     enough = (in_sync or 1) >= REPLICAS_FOR_MAJORITY and (copies is None or copies >= REPLICAS_FOR_MAJORITY)
     return acks == "all" and enough, told
