@@ -33,6 +33,7 @@ GOOD = Evidence(
     unsteady="",
     drain_end="drained",
     cpu_wait_share=0.01,
+    blocked_share=0.8,
     gc_share=0.001,
     backlog_grew=False,
     drift="",
@@ -63,6 +64,28 @@ def test_own_lag_is_held_against_the_response(own_lag: Latency, validity: Validi
     assert verdict.validity is validity
     assert verdict.status == OK
     assert (len(verdict.reasons) == 1) == (validity is not Validity.VALID)
+
+
+def test_own_lag_counts_at_p95_too() -> None:
+    lag, slow_tail = replace(latency(0.005, 3.0), p95_ms=2.0), replace(latency(), p95_ms=3.0)
+    verdict = judged(own_lag=lag, response=slow_tail)
+    assert verdict.validity is Validity.INVALID
+    assert "its own lag at p95 is 2 ms of a response of 3 ms" in verdict.reasons[0]
+
+
+def test_a_tail_that_is_the_generators_is_said() -> None:
+    lag = replace(latency(0.005, 0.9), p999_ms=30.0)
+    verdict = judged(own_lag=lag)
+    assert verdict.validity is Validity.VALID
+    assert "p99.9 and the maximum are not the system's" in verdict.warnings[0]
+    assert judged(own_lag=replace(lag, p999_ms=5.0)).warnings == ()
+
+
+def test_a_closed_loop_that_never_waits_has_found_the_generators_limit() -> None:
+    loop = {"closed_loop": True, "offered_msgs_per_s": None}
+    assert "the system may do more" in judged(**loop, blocked_share=0.02).warnings[0]
+    assert judged(**loop, blocked_share=0.3).warnings == ()
+    assert judged(blocked_share=0.0).warnings == ()
 
 
 def test_the_reason_names_the_percentile_and_both_times() -> None:

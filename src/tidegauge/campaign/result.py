@@ -36,7 +36,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
     """Rates, summaries and the verdict of one trial."""
     window = totals.window
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
-    subscriptions = tuple(_subscription(sub) for sub in totals.subscriptions)
+    subscriptions = tuple(_subscription(sub, observed.drain_end != "limit") for sub in totals.subscriptions)
     evidence = _evidence(spec, totals, observed, subscriptions, measured_s)
     verdict = classify(evidence)
     return TrialResult(
@@ -85,13 +85,14 @@ def _evidence(
         achieved_msgs_per_s=window.acked_within / measured_s,
         window_intended=window.intended,
         failed=window.failed,
-        unresolved=totals.unresolved,
+        unresolved=max(totals.unresolved, window.intended - window.acked - window.failed),
         own_lag=summarise(window.own_lag),
         response=summarise(window.response),
         subscriptions=subscriptions,
         unsteady=observed.unsteady,
         drain_end=observed.drain_end,
         cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
+        blocked_share=window.blocked_ns / 1e9 / measured_s / (spec.workload.topics * spec.workload.producers),
         gc_share=window.gc_pause_ns / 1e9 / measured_s,
         backlog_grew=backlog_grows(seconds),
         drift=drifts(seconds),
@@ -102,17 +103,18 @@ def _message_bytes(spec: TrialSpec, window: WindowFigures) -> float:
     return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
 
 
-def _subscription(sub: SubscriptionTotals) -> SubscriptionResult:
+def _subscription(sub: SubscriptionTotals, loss_is_known: bool) -> SubscriptionResult:
+    """What was missing while consumers were still receiving is backlog: nobody knows yet whether it is lost."""
     return SubscriptionResult(
         name=sub.name,
         end_to_end=summarise(sub.end_to_end),
         received=sub.received,
         backlog=sub.backlog,
-        lost=sub.lost,
+        lost=sub.lost if loss_is_known else 0,
         duplicated=sub.duplicated,
         reordered=sub.reordered,
         corrupt=sub.corrupt,
         foreign=sub.foreign,
         negative_latency=sub.negative_latency,
-        lost_examples=sub.lost_examples,
+        lost_examples=sub.lost_examples if loss_is_known else (),
     )

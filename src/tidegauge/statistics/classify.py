@@ -24,6 +24,7 @@ RATE_SHORTFALL = 0.02
 NO_OUTCOME_SHARE = 0.001
 CPU_WAIT_SHARE = 0.20
 GC_SHARE = 0.05
+BLOCKED_SHARE_MIN = 0.10
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,15 @@ class Evidence:
         offered_msgs_per_s: None in a closed loop.
         achieved_msgs_per_s: acknowledgements that arrived inside the window, a second.
         window_intended: messages of the window by intended time.
+        failed: of these, sent in vain.
+        unresolved: messages without an outcome, those never sent among them: a system that is far behind at the end
+            leaves them owed, and their response times, the longest of all, are in no percentile.
         unsteady: "" or why the warm-up ended without being steady.
         drain_end: "drained", "idle" (consumers received nothing more although they were behind) or "limit" (they were
             still receiving when the time for it ended).
         cpu_wait_share: time that load threads were runnable without a CPU, summed over them, over the window's length.
+        blocked_share: share of the window for which a producer was held back by the system, on average over producers.
+            A closed loop that is never held back has found the generator's limit.
         gc_share: share of the window in garbage-collection pauses of the worker.
         backlog_grew, drift: what the measured window itself showed.
     """
@@ -55,6 +61,7 @@ class Evidence:
     unsteady: str
     drain_end: str
     cpu_wait_share: float
+    blocked_share: float
     gc_share: float
     backlog_grew: bool
     drift: str
@@ -99,23 +106,28 @@ def _own_lag(evidence: Evidence) -> tuple[str, float] | None:
     if evidence.closed_loop:
         return None
     worst: tuple[str, float] | None = None
-    pairs = (
-        ("p50", evidence.own_lag.p50_ms, evidence.response.p50_ms),
-        ("p99", evidence.own_lag.p99_ms, evidence.response.p99_ms),
-    )
-    for name, lag_ms, response_ms in pairs:
-        if lag_ms is None or not response_ms or lag_ms < OWN_LAG_FLOOR_MS:
-            continue
-        share = lag_ms / response_ms
-        if worst is None or share > worst[1]:
+    for name in ("p50", "p99", "p95"):
+        share = _own_lag_share(evidence, name)
+        if share is not None and (worst is None or share > worst[1]):
             worst = (name, share)
     return worst
 
 
+def _own_lag_share(evidence: Evidence, name: str) -> float | None:
+    """Own lag over the response at a percentile; None below the floor or without enough samples."""
+    lag_ms, response_ms = _at(evidence.own_lag, name), _at(evidence.response, name)
+    if lag_ms is None or not response_ms or lag_ms < OWN_LAG_FLOOR_MS:
+        return None
+    return lag_ms / response_ms
+
+
+def _at(latency: Latency, name: str) -> float | None:
+    values = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms, "p99.9": latency.p999_ms}
+    return values[name]
+
+
 def _own_lag_text(evidence: Evidence, name: str) -> str:
-    use_p50 = name == "p50"
-    lag_ms = evidence.own_lag.p50_ms if use_p50 else evidence.own_lag.p99_ms
-    response_ms = evidence.response.p50_ms if use_p50 else evidence.response.p99_ms
+    lag_ms, response_ms = _at(evidence.own_lag, name), _at(evidence.response, name)
     return (
         f"the generator was late for reasons of its own: its own lag at {name} is {lag_ms:.3g} ms of a response of "
         f"{response_ms:.3g} ms (give it more CPU, or offer a lower rate)"
@@ -197,6 +209,15 @@ def _message_warnings(evidence: Evidence) -> list[str]:
 
 def _machine_warnings(evidence: Evidence) -> list[str]:
     found = []
+    lag = _own_lag(evidence)
+    tail = None if evidence.closed_loop else _own_lag_share(evidence, "p99.9")
+    if tail is not None and tail >= OWN_LAG_INVALID_SHARE and (lag is None or lag[1] < OWN_LAG_DOUBTFUL_SHARE):
+        found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(evidence, 'p99.9')}")
+    if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
+        found.append(
+            f"producers waited for the system {evidence.blocked_share:.0%} of the time only: this rate is what the "
+            "generator and its client manage, and the system may do more"
+        )
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         found.append(
             f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second: "
