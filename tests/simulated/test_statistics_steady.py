@@ -127,6 +127,15 @@ def test_trend_of_a_line_is_its_slope() -> None:
     assert trend([4.0] * 10).p_value == 1.0
 
 
+def test_a_window_of_hours_is_thinned() -> None:
+    seconds = 24 * 3600
+    found = trend([1000 + 0.01 * second for second in range(seconds)])
+    assert found.slope_per_s == pytest.approx(0.01, rel=1e-3)
+    assert found.is_real
+    rng = random.Random(1)
+    assert not trend([rng.gauss(1000, 50) for _ in range(seconds)]).is_real
+
+
 def test_trend_agrees_with_kendalls_tau() -> None:
     from scipy.stats import kendalltau, theilslopes
 
