@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet import directories, prctl, wire
+from tidegauge.fleet import directories, prctl, procfs, wire
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.ending import POLL_S, Ending
 from tidegauge.fleet.ledger import Ledger
@@ -210,7 +210,8 @@ class Agent:
         """Kill descendants that belong to no process; True when none is left."""
         strays = self._children.members()[""]
         for stat in strays:
-            os.kill(stat.pid, signal.SIGKILL)
+            # One may end by itself in between: never an error, never a signal to who gets its number.
+            procfs.send_signal(stat.identity, signal.SIGKILL)
         self._sweeping = bool(strays)
         return not strays
 

@@ -48,7 +48,7 @@ def blocks(results: Sequence[TrialResult]) -> list[Block]:
         spec = result.spec
         # A system's own client settings differ between systems by their nature: they don't part what is compared.
         common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
-        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, repr(common), spec.nodes)
+        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
         found.setdefault(key, []).append(result)
     return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
 
