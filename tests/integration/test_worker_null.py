@@ -153,7 +153,7 @@ def test_seconds_add_up_to_the_totals(worker: GrpcWorker) -> None:
             break
     worker.finish(True)
     assert [s.second for s in seconds] == list(range(len(seconds)))
-    assert all(b.from_mono_ns - a.from_mono_ns == 1_000_000_000 for a, b in pairwise(seconds))
+    assert all(later.from_mono_ns == earlier.until_mono_ns for earlier, later in pairwise(seconds))
     assert sum(s.sent for s in seconds) == totals.sent
     assert sum(decode(s.response).count for s in seconds) == totals.acked
     assert sum(s.subscriptions[0].received for s in seconds) == totals.subscriptions[0].received

@@ -52,12 +52,15 @@ final class Sampler implements Runnable {
       long from = setup.live.profile.startNs();
       SecondReader reader = new SecondReader(setup, threads);
       long second = 0;
+      long end = from + SECOND_NS;
       while (!stopping) {
-        long end = from + SECOND_NS;
         long now = awaitUntil(end);
         if (now >= end) {
+          // Up to the instant of reading, where the next begins: no time is counted twice or not at
+          // all. Ends are aimed at whole seconds from the start, so that they don't drift.
           log.append(reader.read(second++, from, now));
-          from = end <= now - SECOND_NS ? now : end;
+          from = now;
+          end = nextEndNs(end, now);
           setup.subscriptions.forEach(Subscription::collapse);
         }
       }
@@ -70,6 +73,11 @@ final class Sampler implements Runnable {
     } finally {
       log.close();
     }
+  }
+
+  /** The first whole second from the start that has not passed. */
+  static long nextEndNs(long endNs, long nowNs) {
+    return endNs + SECOND_NS * (1 + Math.max(0, nowNs - endNs) / SECOND_NS);
   }
 
   private long awaitUntil(long end) {

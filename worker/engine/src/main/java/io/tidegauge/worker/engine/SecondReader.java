@@ -50,7 +50,7 @@ final class SecondReader {
     long ownLagNsMax = 0;
     for (LoadRecorder r : threads.recorders()) {
       r.delay().addAll(delay);
-      ownLagNsMax = Math.max(ownLagNsMax, r.ownLagNsMax(second));
+      ownLagNsMax = Math.max(ownLagNsMax, r.ownLagNsMax(fromNs, untilNs));
     }
     return new SecondFigures(
         second,

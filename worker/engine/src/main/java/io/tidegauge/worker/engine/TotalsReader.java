@@ -137,6 +137,6 @@ final class TotalsReader {
         s.sum(ReceiveRecorder.NEGATIVE_LATENCY),
         encoder.encode(endToEnd),
         s.windowReceived(window.epoch()),
-        lost == 0 ? List.of() : examples);
+        List.copyOf(examples.subList(0, (int) Math.min(lost, examples.size()))));
   }
 }

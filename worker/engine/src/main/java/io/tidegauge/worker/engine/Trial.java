@@ -210,6 +210,7 @@ public final class Trial {
       setup.live.stopAtNs = Math.min(setup.live.stopAtNs, System.nanoTime());
       abortLoad();
       sampler.stop();
+      threads.stop();
     }
     log.close();
     TotalFigures totals = readTotals();

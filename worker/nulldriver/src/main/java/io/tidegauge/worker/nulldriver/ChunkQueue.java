@@ -16,6 +16,9 @@ final class ChunkQueue {
   /** What is done with a message taken. */
   interface Taker {
     void take(int partition, byte[] array, int offset, int length);
+
+    /** Messages have become visible and are about to be taken: the moment to read the clock. */
+    void beginBatch();
   }
 
   private static final int CHUNK_BYTES = 128 << 10;
@@ -149,6 +152,9 @@ final class ChunkQueue {
       head = next;
       headAt = 0;
       written = (int) WRITTEN.getAcquire(head);
+    }
+    if (headAt < written) {
+      taker.beginBatch();
     }
     int n = 0;
     byte[] bytes = head.bytes;

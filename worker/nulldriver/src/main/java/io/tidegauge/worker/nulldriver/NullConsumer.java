@@ -76,7 +76,6 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
     for (int i = 0; i < queues.size(); i++) {
       ChunkQueue queue = queues.get(i);
       if (!queue.isEmpty()) {
-        nowNs = System.nanoTime();
         n += queue.take(this);
       }
     }
@@ -102,6 +101,12 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
       }
     }
     return true;
+  }
+
+  /** Not before the messages were visible, else one could be received before it was sent. */
+  @Override
+  public void beginBatch() {
+    nowNs = System.nanoTime();
   }
 
   @Override

@@ -7,7 +7,12 @@ package io.tidegauge.worker.engine.load;
 final class Blocking {
   private static final long SHORT_NS = 500_000;
 
+  /** The load thread comes by at least this often unless it is kept from it. */
+  private static final long COMES_BY_NS = 1_500_000;
+
   private long sinceNs;
+  private long seenNs;
+  private long keptNs;
   private boolean active;
   private boolean looked;
   private long loadCpuWaitNs;
@@ -22,6 +27,25 @@ final class Blocking {
     active = true;
     looked = false;
     sinceNs = nowNs;
+    seenNs = nowNs;
+    keptNs = 0;
+  }
+
+  /**
+   * The load thread looks whether it is over. It sleeps for at most a fraction of a millisecond in
+   * between, so a longer gap is time in which it did not run: no CPU, or the whole process stopped.
+   */
+  void seen(long nowNs) {
+    long gapNs = nowNs - seenNs;
+    if (gapNs > COMES_BY_NS) {
+      keptNs += gapNs - LoadThread.SLOT_PARK_NS;
+    }
+    seenNs = nowNs;
+  }
+
+  /** For so long the load thread was busy with a system that held up another producer. */
+  void skip(long ns) {
+    seenNs += ns;
   }
 
   long sinceNs() {
@@ -49,12 +73,15 @@ final class Blocking {
    * at.
    */
   long end(long nowNs, long loadCpuWait, long ackCpuWait, long gcPause) {
+    seen(nowNs);
     active = false;
     long blockedNs = nowNs - sinceNs;
+    long excusedNs = OwnLag.excusable(blockedNs, keptNs, 0);
     if (!looked) {
-      return blockedNs;
+      return excusedNs;
     }
     long cpuWait = Math.max(loadCpuWait - loadCpuWaitNs, ackCpuWait - ackCpuWaitNs);
-    return OwnLag.excusable(blockedNs, cpuWait, gcPause - gcPauseNs);
+    // The gaps contain the same waits and pauses again: what says more counts.
+    return Math.min(excusedNs, OwnLag.excusable(blockedNs, cpuWait, gcPause - gcPauseNs));
   }
 }

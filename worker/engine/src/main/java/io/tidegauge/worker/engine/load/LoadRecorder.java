@@ -12,7 +12,8 @@ public final class LoadRecorder extends Recorder {
   public static final int WINDOW_INTENDED = 2;
   public static final int WINDOW_BLOCKED_NS = 3;
   public static final int WINDOW_OWN_LAG_OVER = 4;
-  private static final int LAG_MAX = 5;
+  private static final int SECOND = 5;
+  private static final int LAG_MAX = 6;
   private static final int LAG_SECONDS = 4;
   private static final int SIZE = LAG_MAX + LAG_SECONDS;
   private static final long SECOND_NS = 1_000_000_000L;
@@ -21,7 +22,7 @@ public final class LoadRecorder extends Recorder {
   private final WindowedHistogram delay = new WindowedHistogram();
   private final WindowedHistogram ownLag = new WindowedHistogram();
   private final long toleranceNs;
-  private long startNs;
+  private volatile long startNs;
   private long second;
   private long secondEndNs = Long.MAX_VALUE;
 
@@ -61,6 +62,7 @@ public final class LoadRecorder extends Recorder {
       counters.set(LAG_MAX + (int) (s & (LAG_SECONDS - 1)), 0);
     }
     second = reached;
+    counters.set(SECOND, reached);
     secondEndNs = startNs + (reached + 1) * SECOND_NS;
   }
 
@@ -70,11 +72,10 @@ public final class LoadRecorder extends Recorder {
     counters.add(WINDOW_BLOCKED_NS, window.overlapNs(fromNs, untilNs));
   }
 
-  /** A message that was due before the stop and could not be sent any more. */
-  void neverSent(Window latest, long intendedNs) {
-    if (adopt(latest).contains(intendedNs)) {
-      counters.add(WINDOW_INTENDED, 1);
-    }
+  /** Messages in the window that were due before the stop and could not be sent any more. */
+  void neverSent(Window latest, long inWindow) {
+    adopt(latest);
+    counters.add(WINDOW_INTENDED, inWindow);
   }
 
   @Override
@@ -90,9 +91,23 @@ public final class LoadRecorder extends Recorder {
     return counters.get(counter);
   }
 
-  /** Largest own lag in a second that ended not long ago. */
-  public long ownLagNsMax(long ofSecond) {
-    return counters.get(LAG_MAX + (int) (ofSecond & (LAG_SECONDS - 1)));
+  /**
+   * Largest own lag in the whole seconds from the start that an interval of the last few seconds
+   * covers, its ends rounded to whole seconds.
+   */
+  public long ownLagNsMax(long fromNs, long untilNs) {
+    long newest = counters.get(SECOND);
+    long first = Math.max(wholeSeconds(fromNs), newest - LAG_SECONDS + 1);
+    long last = Math.min(Math.max(first, wholeSeconds(untilNs) - 1), newest);
+    long max = 0;
+    for (long s = first; s <= last; s++) {
+      max = Math.max(max, counters.get(LAG_MAX + (int) (s & (LAG_SECONDS - 1))));
+    }
+    return max;
+  }
+
+  private long wholeSeconds(long ns) {
+    return Math.max(0, ns - startNs + SECOND_NS / 2) / SECOND_NS;
   }
 
   public WindowedHistogram delay() {

@@ -3,6 +3,7 @@ package io.tidegauge.worker.engine.load;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.os.Heartbeat;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.os.TaskClock;
 import io.tidegauge.worker.engine.schedule.RateProfile;
@@ -15,7 +16,7 @@ import java.util.zip.CRC32C;
  */
 public final class LoadThread implements Runnable {
   private static final long LONG_SEND_NS = 1_000_000;
-  private static final long SLOT_PARK_NS = 200_000;
+  static final long SLOT_PARK_NS = 200_000;
   private static final int SLOT_SPINS = 50;
   private static final long NEVER = Long.MAX_VALUE;
 
@@ -29,8 +30,8 @@ public final class LoadThread implements Runnable {
   private final Thread thread;
 
   private volatile TaskClock clock;
-  private volatile long cpuWaitAtTickNs;
-  private volatile long gcPauseAtTickNs;
+  private final Accounts accounts = new Accounts();
+  private final Heartbeat heartbeat;
   private volatile boolean ended;
   private Producer lastSender;
   private long lastSendNs;
@@ -44,11 +45,13 @@ public final class LoadThread implements Runnable {
       Live live,
       Values values,
       ErrorLog errors,
+      Heartbeat heartbeat,
       long ownLagToleranceNs) {
     this.producers = producers;
     this.live = live;
     this.values = values;
     this.errors = errors;
+    this.heartbeat = heartbeat;
     this.recorder = new LoadRecorder(ownLagToleranceNs);
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
@@ -80,8 +83,7 @@ public final class LoadThread implements Runnable {
 
   /** Called ten times a second by the sampler: the base against which a long send is judged. */
   public void tick() {
-    cpuWaitAtTickNs = cpuWaitNs();
-    gcPauseAtTickNs = ProcessUse.gcPauseNs();
+    accounts.note(System.nanoTime(), cpuWaitNs(), ProcessUse.gcPauseNs());
   }
 
   /** Time for which the thread has waited for a CPU. */
@@ -124,6 +126,7 @@ public final class LoadThread implements Runnable {
     for (Producer p : producers) {
       if (p.blocking.isActive() && !p.hasFree()) {
         blocked = true;
+        p.blocking.seen(now);
         continue;
       }
       long ns = p.dueNs(profile);
@@ -233,30 +236,36 @@ public final class LoadThread implements Runnable {
 
   /**
    * A call of the client took more than 1 ms: back-pressure, unless the thread had no CPU or the
-   * JVM paused.
+   * whole process stood still.
    */
   private void longSend(long now) {
+    Accounts.Reading before = accounts.before(lastSendNs);
     long cpuWait = cpuWaitNs();
     long gcPause = ProcessUse.gcPauseNs();
-    long blockedNs = now - lastSendNs;
+    accounts.note(now, cpuWait, gcPause);
+    // The heartbeat notices collections too: the same pause must not count twice.
+    long pausedNs =
+        Math.max(gcPause - before.gcPauseNs(), heartbeat.pausedNs(lastSendNs, now));
+    long excused =
+        OwnLag.excusable(now - lastSendNs, cpuWait - before.cpuWaitNs(), pausedNs);
     recorder.blocked(live.window, lastSendNs, now);
-    lastSender.lag.blockedBySystem(
-        OwnLag.excusable(blockedNs, cpuWait - cpuWaitAtTickNs, gcPause - gcPauseAtTickNs));
-    cpuWaitAtTickNs = cpuWait;
-    gcPauseAtTickNs = gcPause;
+    lastSender.lag.blockedBySystem(excused);
+    for (Producer p : producers) {
+      p.blocking.skip(excused);
+    }
   }
 
   private void countNeverSent() {
+    if (isClosedLoop()) {
+      return;
+    }
+    Window window = live.window;
+    NeverSent neverSent = new NeverSent(live.profile, window, live.stopAtNs, System.nanoTime());
     for (Producer p : producers) {
-      if (p.isClosedLoop()) {
-        continue;
-      }
-      long ns = p.dueNs(live.profile);
-      while (ns <= live.stopAtNs && ns <= System.nanoTime()) {
-        recorder.neverSent(live.window, ns);
-        p.schedule().advance();
-        ns = p.dueNs(live.profile);
-      }
+      recorder.neverSent(window, neverSent.count(p.schedule()));
+    }
+    if (neverSent.isEstimated()) {
+      errors.add("engine", "messages due and never sent were too many to draw: estimated in part");
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.engine.os.Heartbeat;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,6 +13,7 @@ public final class LoadThreads {
   public static final int THREADS_MAX = 64;
 
   private final List<LoadThread> threads = new ArrayList<>();
+  private final Heartbeat heartbeat = new Heartbeat();
 
   /**
    * @param ownValues whether every message in flight has an array of its own
@@ -35,6 +37,7 @@ public final class LoadThreads {
               context.live(),
               values,
               context.errors(),
+              heartbeat,
               ownLagToleranceNs));
     }
   }
@@ -45,7 +48,13 @@ public final class LoadThreads {
   }
 
   public void start() {
+    heartbeat.start();
     threads.forEach(LoadThread::start);
+  }
+
+  /** After the threads have ended. */
+  public void stop() {
+    heartbeat.stop();
   }
 
   public void wake() {

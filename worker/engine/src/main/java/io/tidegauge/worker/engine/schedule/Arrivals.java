@@ -7,4 +7,13 @@ package io.tidegauge.worker.engine.schedule;
 public interface Arrivals {
   /** Position of the next message. */
   double next();
+
+  /**
+   * Position of the message {@code ahead} after the one that {@link #next} gave last, without moving
+   * on; NaN if that can't be told without drawing all in between.
+   */
+  double peek(long ahead);
+
+  /** How many producers share the load. */
+  int producers();
 }

@@ -22,4 +22,14 @@ public final class PoissonArrivals implements Arrivals {
     units -= StrictMath.log(1 - random.nextDouble()) * producers;
     return units;
   }
+
+  @Override
+  public int producers() {
+    return producers;
+  }
+
+  @Override
+  public double peek(long ahead) {
+    return ahead == 0 ? units : Double.NaN;
+  }
 }

@@ -61,7 +61,8 @@ public final class RateProfile {
         if (msgsPerS[i] == 0) {
           return i == fromNs.length - 1 ? Long.MAX_VALUE : fromNs[i];
         }
-        return fromNs[i] + (long) ((units - fromUnits[i]) * (1e9 / msgsPerS[i]));
+        double afterNs = (units - fromUnits[i]) * (1e9 / msgsPerS[i]);
+        return afterNs < Long.MAX_VALUE - fromNs[i] ? fromNs[i] + (long) afterNs : Long.MAX_VALUE;
       }
     }
     return fromNs[0];

@@ -31,6 +31,43 @@ public final class Schedule {
     place();
   }
 
+  /** Whether {@link #countBefore} takes no time to speak of, however many there are. */
+  public boolean isCountable() {
+    return !Double.isNaN(arrivals.peek(1));
+  }
+
+  /**
+   * Messages from the next one on that are due before an instant, for countable schedules. By halving
+   * an interval: exact, and no slower for thousands of millions.
+   */
+  public long countBefore(RateProfile latest, long ns) {
+    if (nextNs(latest) >= ns) {
+      return 0;
+    }
+    long due = 1;
+    long step = 1;
+    while (latest.timeOf(arrivals.peek(due + step - 1)) < ns) {
+      due += step;
+      step *= 2;
+    }
+    // The first "due" messages are due before, the one "due + step" is not.
+    long above = due + step;
+    while (above - due > 1) {
+      long middle = due + (above - due) / 2;
+      if (latest.timeOf(arrivals.peek(middle - 1)) < ns) {
+        due = middle;
+      } else {
+        above = middle;
+      }
+    }
+    return due;
+  }
+
+  /** How many producers share the load. */
+  public int producers() {
+    return arrivals.producers();
+  }
+
   private void place() {
     long ns = profile.timeOf(nextUnits);
     nextNs = Math.max(ns, lastNs);

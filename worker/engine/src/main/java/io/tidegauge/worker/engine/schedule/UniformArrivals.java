@@ -15,4 +15,14 @@ public final class UniformArrivals implements Arrivals {
   public double next() {
     return (double) (k++ * producers + producer);
   }
+
+  @Override
+  public int producers() {
+    return producers;
+  }
+
+  @Override
+  public double peek(long ahead) {
+    return (double) ((k - 1 + ahead) * producers + producer);
+  }
 }

@@ -68,6 +68,7 @@ class OwnLagTest {
     assertThat(blocking.wantsLook(1_600_000)).isTrue();
     blocking.look(100, 1_000, 5_000);
     assertThat(blocking.wantsLook(1_700_000)).isFalse();
+    blocking.seen(2_000_000);
     // The acknowledging thread waited longest for a CPU: 400 us; and a pause of 100 us.
     assertThat(blocking.end(3_000_000, 200_100, 401_000, 105_000)).isEqualTo(1_500_000);
     assertThat(blocking.isActive()).isFalse();
@@ -78,5 +79,51 @@ class OwnLagTest {
     Blocking blocking = new Blocking();
     blocking.begin(1_000_000);
     assertThat(blocking.end(1_300_000, 0, 0, 0)).isEqualTo(300_000);
+  }
+
+  @Test
+  void aPauseInTheFirstMomentsOfABlockingIsNotExcused() {
+    Blocking blocking = new Blocking();
+    blocking.begin(1_000_000);
+    blocking.seen(1_200_000);
+    // The process stands still for 300 ms, and nobody has looked at any account yet.
+    blocking.seen(301_400_000);
+    assertThat(blocking.end(301_600_000, 0, 0, 0)).isEqualTo(600_000);
+  }
+
+  @Test
+  void aPauseLaterInABlockingIsNotExcusedAndNotCountedTwice() {
+    Blocking blocking = new Blocking();
+    blocking.begin(0);
+    for (long ns = 0; ns <= 5_000_000; ns += 250_000) {
+      blocking.seen(ns);
+    }
+    blocking.look(0, 0, 0);
+    blocking.seen(105_000_000);
+    // The kernel saw the same 100 ms as a wait for a CPU.
+    long excused = blocking.end(105_200_000, 100_000_000, 0, 0);
+    assertThat(excused).isBetween(5_000_000L, 5_500_000L);
+  }
+
+  @Test
+  void anotherProducersSystemIsNoPause() {
+    Blocking blocking = new Blocking();
+    blocking.begin(0);
+    blocking.skip(50_000_000);
+    blocking.seen(50_500_000);
+    assertThat(blocking.end(50_700_000, 0, 0, 0)).isEqualTo(50_700_000);
+  }
+
+  @Test
+  void aSendIsJudgedByWhatWasKnownBeforeIt() {
+    Accounts accounts = new Accounts();
+    assertThat(accounts.before(5).cpuWaitNs()).isZero();
+    for (int i = 1; i <= 300; i++) {
+      accounts.note(i * 100, i, 2L * i);
+    }
+    // Readings during the send say nothing of its beginning.
+    assertThat(accounts.before(29_850)).isEqualTo(new Accounts.Reading(29_800, 298, 596));
+    assertThat(accounts.before(30_000).cpuWaitNs()).isEqualTo(300);
+    assertThat(accounts.before(0).cpuWaitNs()).isEqualTo(173);
   }
 }

@@ -151,4 +151,31 @@ class ScheduleTest {
     assertThatThrownBy(() -> RateProfile.startingAt(START, Double.NaN))
         .isInstanceOf(IllegalArgumentException.class);
   }
+
+  @Test
+  void whatIsDueIsCountedAsSteppingWould() {
+    RateProfile profile =
+        RateProfile.startingAt(1_000, 7_000)
+            .withRate(300_000_000, 0)
+            .withRate(500_000_000, 123_456.7);
+    for (long until : new long[] {0, 1_000, 1_001, 299_999_999, 400_000_000, 987_654_321}) {
+      Schedule counted = new Schedule(new UniformArrivals(1, 3), profile);
+      Schedule stepped = new Schedule(new UniformArrivals(1, 3), profile);
+      for (int i = 0; i < 11; i++) {
+        counted.advance();
+        stepped.advance();
+      }
+      long n = 0;
+      while (stepped.nextNs(profile) < until) {
+        stepped.advance();
+        n++;
+      }
+      assertThat(counted.countBefore(profile, until)).isEqualTo(n);
+    }
+  }
+
+  @Test
+  void aRateThatIsNextToNothingIsNeverDue() {
+    assertThat(RateProfile.startingAt(5, 1e-12).timeOf(1)).isEqualTo(Long.MAX_VALUE);
+  }
 }

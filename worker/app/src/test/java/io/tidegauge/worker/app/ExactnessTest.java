@@ -1,0 +1,75 @@
+package io.tidegauge.worker.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tidegauge.worker.proto.Arrival;
+import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.StopProducersRequest;
+import io.tidegauge.worker.proto.SubscriptionTotals;
+import io.tidegauge.worker.proto.TotalFigures;
+import io.tidegauge.worker.proto.TotalsRequest;
+import io.tidegauge.worker.proto.WatchRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Figures that must be exact however fast, late or faulty everything is. */
+class ExactnessTest {
+  private TestWorker worker;
+
+  @BeforeEach
+  void start() throws Exception {
+    worker = new TestWorker();
+  }
+
+  @AfterEach
+  void stop() {
+    worker.close();
+  }
+
+  @Test
+  void eachSecondBeginsWhereTheLastEnded() throws Exception {
+    worker.run(TestWorker.order(Map.of(), 2_000).build(), 3_200);
+    List<SecondFigures> seconds = new ArrayList<>();
+    worker.stub.watch(WatchRequest.getDefaultInstance()).forEachRemaining(seconds::add);
+    assertThat(seconds).hasSizeGreaterThanOrEqualTo(3);
+    for (int i = 1; i < seconds.size(); i++) {
+      assertThat(seconds.get(i).getFromMonoNs()).isEqualTo(seconds.get(i - 1).getUntilMonoNs());
+    }
+  }
+
+  @Test
+  void noMoreExamplesOfLostMessagesThanLostMessages() throws Exception {
+    Map<String, String> faults = Map.of("lose", "at:17", "flip_header", "at:30,31");
+    TotalFigures t = worker.run(TestWorker.order(faults, 5_000).build(), 300);
+    SubscriptionTotals s = t.getSubscriptions(0);
+    assertThat(s.getLost()).isEqualTo(1);
+    assertThat(s.getLostExamplesList()).hasSize(1);
+    faults = Map.of("flip_header", "at:30,31");
+    t = worker.run(TestWorker.order(faults, 5_000).build(), 300);
+    assertThat(t.getSubscriptions(0).getLost()).isZero();
+    assertThat(t.getSubscriptions(0).getLostExamplesList()).isEmpty();
+  }
+
+  @Test
+  void everythingDueIsCountedWhenTheStopReturnsHoweverMuchItIs() throws Exception {
+    worker.stub.prepare(TestWorker.order(Map.of(), 500e6).setProducersPerTopic(2).build());
+    worker.startMeasured(500);
+    Thread.sleep(TestWorker.AHEAD_MS + 600);
+    worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(100).build());
+    TotalFigures t = worker.stub.totals(TotalsRequest.getDefaultInstance());
+    assertThat(t.getWindow().getIntended()).isEqualTo(250_000_000);
+    worker.stop();
+  }
+
+  @Test
+  void nothingIsReceivedBeforeItWasSent() throws Exception {
+    TotalFigures t =
+        worker.run(TestWorker.order(Map.of(), 0).setArrival(Arrival.CLOSED_LOOP).build(), 1_500);
+    assertThat(t.getSubscriptions(0).getUnique()).isGreaterThan(100_000);
+    assertThat(t.getSubscriptions(0).getNegativeLatency()).isZero();
+  }
+}
