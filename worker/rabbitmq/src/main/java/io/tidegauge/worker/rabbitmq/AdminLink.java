@@ -7,7 +7,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeoutException;
 
-/** Connections to the nodes for declaring and deleting, opened when first needed. Used by one thread at a time. */
+/**
+ * Connections to the nodes for declaring and deleting, opened when first needed. Used by one thread
+ * at a time.
+ */
 final class AdminLink implements AutoCloseable {
   /** What is done on a channel. */
   interface Task {

@@ -13,13 +13,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * One AMQP connection with one channel for one producer or consumer, opened again when it breaks: on the next node if its
- * own does not answer.
+ * One AMQP connection with one channel for one producer or consumer, opened again when it breaks:
+ * on the next node if its own does not answer.
  */
 final class AmqpLink implements AutoCloseable {
   /** What uses the channel. */
   interface User {
-    /** A channel is open. Called before {@link #open} returns and again after each {@link #lost}. */
+    /**
+     * A channel is open. Called before {@link #open} returns and again after each {@link #lost}.
+     */
     void opened(com.rabbitmq.client.Connection connection, Channel channel) throws IOException;
 
     /** The channel is gone, not by our doing; nothing that waits on it will be answered. */
@@ -121,7 +123,10 @@ final class AmqpLink implements AutoCloseable {
     }
   }
 
-  /** Ends the present connection; the user is told nothing. A broker that blocks publishing reads no farewell. */
+  /**
+   * Ends the present connection; the user is told nothing. A broker that blocks publishing reads no
+   * farewell.
+   */
   private void closeWithin(int ms) {
     com.rabbitmq.client.Connection old = connection;
     connection = null;

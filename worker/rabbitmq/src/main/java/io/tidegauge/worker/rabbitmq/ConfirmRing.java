@@ -4,11 +4,13 @@ import io.tidegauge.worker.api.InFlight;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * The messages of one channel that wait for their publisher confirm, by sequence number. RabbitMQ numbers what is
- * published on a channel from 1 on and confirms one number, or all up to a number, in any order.
+ * The messages of one channel that wait for their publisher confirm, by sequence number. RabbitMQ
+ * numbers what is published on a channel from 1 on and confirms one number, or all up to a number,
+ * in any order.
  *
- * <p>One thread adds; any thread settles. Nothing is allocated for a message. The ring grows only when a message waits for
- * its confirm while more are sent and confirmed than the ring has places (queues confirm independently of each other).
+ * <p>One thread adds; any thread settles. Nothing is allocated for a message. The ring grows only
+ * when a message waits for its confirm while more are sent and confirmed than the ring has places
+ * (queues confirm independently of each other).
  */
 final class ConfirmRing {
   private final Object settling = new Object();
@@ -20,7 +22,9 @@ final class ConfirmRing {
   /** Every lower number is settled. Guarded by {@code settling}. */
   private long lowest = 1;
 
-  /** @param inFlightMessagesMax messages that may wait at a time */
+  /**
+   * @param inFlightMessagesMax messages that may wait at a time
+   */
   ConfirmRing(int inFlightMessagesMax) {
     int wanted = Math.max(16, 2 * inFlightMessagesMax - 1);
     places = new AtomicReferenceArray<>(Integer.highestOneBit(wanted) * 2);
@@ -38,7 +42,9 @@ final class ConfirmRing {
     return number;
   }
 
-  /** Takes back a message that was not published after all. False if it has been settled meanwhile. */
+  /**
+   * Takes back a message that was not published after all. False if it has been settled meanwhile.
+   */
   boolean remove(long number) {
     synchronized (settling) {
       boolean there = take(number) != null;
@@ -47,10 +53,13 @@ final class ConfirmRing {
     }
   }
 
-  /** The broker has taken responsibility for a message, or for all that are not settled up to it. */
+  /**
+   * The broker has taken responsibility for a message, or for all that are not settled up to it.
+   */
   void acked(long number, boolean multiple) {
     synchronized (settling) {
-      for (long one = multiple ? lowest : number; one <= number; one++) {
+      long last = Math.min(number, next - 1);
+      for (long one = multiple ? lowest : number; one <= last; one++) {
         InFlight message = take(one);
         if (message != null) {
           message.acked();
@@ -63,7 +72,8 @@ final class ConfirmRing {
   /** The broker refused a message, or all that are not settled up to it. */
   void failed(long number, boolean multiple, Throwable cause) {
     synchronized (settling) {
-      for (long one = multiple ? lowest : number; one <= number; one++) {
+      long last = Math.min(number, next - 1);
+      for (long one = multiple ? lowest : number; one <= last; one++) {
         InFlight message = take(one);
         if (message != null) {
           message.failed(cause);

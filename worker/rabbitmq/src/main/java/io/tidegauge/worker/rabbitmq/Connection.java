@@ -16,18 +16,25 @@ import java.util.Map;
  * How to reach RabbitMQ.
  *
  * <ul>
- *   <li>{@code uri}: one amqp:// or amqps:// address for each node, with user, password and virtual host, separated by
- *       commas; the credentials and the virtual host of the first are used for all
+ *   <li>{@code uri}: one amqp:// or amqps:// address for each node, with user, password and virtual
+ *       host, separated by commas; the credentials and the virtual host of the first are used for
+ *       all
  *   <li>{@code streamUri}: likewise rabbitmq-stream://, needed for streams
- *   <li>{@code managementUrl}: base addresses of the management HTTP API, needed to read settings back and for mirrored
- *       queues; the credentials of {@code uri} are used
- *   <li>{@code queueType}: the type of topics that do not say it themselves: classic (default), quorum, stream, mirrored
+ *   <li>{@code managementUrl}: base addresses of the management HTTP API, needed to read settings
+ *       back and for mirrored queues; the credentials of {@code uri} are used
+ *   <li>{@code queueType}: the type of topics that do not say it themselves: classic (default),
+ *       quorum, stream, mirrored
  *   <li>{@code nodes}: how many nodes must be running before topics are created
  *   <li>{@code timeoutMs}: longest time an operation may take
  * </ul>
  */
 record Connection(
-    List<URI> uris, List<String> streamUris, List<URI> managementUrls, QueueType queueType, int nodes, int timeoutMs) {
+    List<URI> uris,
+    List<String> streamUris,
+    List<URI> managementUrls,
+    QueueType queueType,
+    int nodes,
+    int timeoutMs) {
   private static final List<String> KEYS =
       List.of("uri", "streamUri", "managementUrl", "queueType", "nodes", "timeoutMs");
   private static final int TIMEOUT_MS_DEFAULT = 30_000;
@@ -42,11 +49,15 @@ record Connection(
     }
     List<String> streamUris = new ArrayList<>();
     for (URI uri :
-        addresses("streamUri", settings.get("streamUri"), List.of("rabbitmq-stream", "rabbitmq-stream+tls"))) {
+        addresses(
+            "streamUri",
+            settings.get("streamUri"),
+            List.of("rabbitmq-stream", "rabbitmq-stream+tls"))) {
       streamUris.add(uri.toString());
     }
     int timeoutMs =
-        Values.wholeNumber("timeoutMs", settings.getOrDefault("timeoutMs", "" + TIMEOUT_MS_DEFAULT), 1);
+        Values.wholeNumber(
+            "timeoutMs", settings.getOrDefault("timeoutMs", "" + TIMEOUT_MS_DEFAULT), 1);
     return new Connection(
         uris,
         List.copyOf(streamUris),
@@ -56,7 +67,8 @@ record Connection(
         timeoutMs);
   }
 
-  private static List<URI> addresses(String key, String text, List<String> schemes) throws DriverException {
+  private static List<URI> addresses(String key, String text, List<String> schemes)
+      throws DriverException {
     List<URI> found = new ArrayList<>();
     for (String part : text == null ? new String[0] : text.split(",")) {
       if (part.isBlank()) {
@@ -65,7 +77,8 @@ record Connection(
       try {
         URI uri = new URI(part.trim());
         if (uri.getHost() == null || !schemes.contains(uri.getScheme())) {
-          throw new URISyntaxException("", "it must begin with " + String.join(":// or ", schemes) + "://");
+          throw new URISyntaxException(
+              "", "it must begin with " + String.join(":// or ", schemes) + "://");
         }
         found.add(uri);
       } catch (URISyntaxException e) {
@@ -84,7 +97,8 @@ record Connection(
     } catch (GeneralSecurityException | RuntimeException e) {
       throw new DriverException("RabbitMQ's uri is not usable: " + e.getMessage(), null);
     }
-    // The driver opens a new connection itself, so that confirms of the old and the new one are never mixed up.
+    // The driver opens a new connection itself, so that confirms of the old and the new one are
+    // never mixed up.
     factory.setAutomaticRecoveryEnabled(false);
     factory.setTopologyRecoveryEnabled(false);
     factory.setConnectionTimeout(Math.min(timeoutMs, CONNECT_TIMEOUT_MS_MAX));
@@ -92,7 +106,9 @@ record Connection(
     return factory;
   }
 
-  /** The nodes' addresses, beginning with that of a number, so that clients spread over the nodes. */
+  /**
+   * The nodes' addresses, beginning with that of a number, so that clients spread over the nodes.
+   */
   List<Address> addressesFrom(int number) {
     List<Address> all = new ArrayList<>();
     for (URI uri : uris) {
@@ -124,7 +140,8 @@ record Connection(
 
   /** Addresses in words for an error, without credentials. */
   String shown() {
-    return String.join(", ", uris.stream().map(uri -> uri.getHost() + ":" + uri.getPort()).toList());
+    return String.join(
+        ", ", uris.stream().map(uri -> uri.getHost() + ":" + uri.getPort()).toList());
   }
 
   /** Records print all their parts; this one holds a password. */

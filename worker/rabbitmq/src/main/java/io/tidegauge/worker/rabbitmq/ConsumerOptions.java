@@ -10,7 +10,8 @@ import java.util.Map;
  * Settings of an AMQP consumer.
  *
  * @param queueMessages deliveries that a consumer may hold unacknowledged, over all its queues
- * @param ackEvery deliveries acknowledged together; 0 = a quarter of a queue's prefetch, at most 250
+ * @param ackEvery deliveries acknowledged together; 0 = a quarter of a queue's prefetch, at most
+ *     250
  * @param ackIntervalMs how long an acknowledgement is held back at most
  */
 record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
@@ -45,7 +46,9 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
   /** Never so many that a queue's prefetch is used up while its acknowledgements are held back. */
   int ackEveryOf(int prefetch) {
     int most = Math.max(1, prefetch / 2);
-    return ackEvery > 0 ? Math.min(ackEvery, most) : Math.max(1, Math.min(ACK_EVERY_MAX, prefetch / 4));
+    return ackEvery > 0
+        ? Math.min(ackEvery, most)
+        : Math.max(1, Math.min(ACK_EVERY_MAX, prefetch / 4));
   }
 
   /** What was given to the client, for disclosure. */

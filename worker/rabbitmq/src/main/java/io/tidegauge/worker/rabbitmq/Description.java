@@ -7,12 +7,14 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Reads back what is in force: the server's version, its nodes with their alarms, its policies, and for each topic what its
- * queues really are. Without the management API only what the AMQP handshake tells.
+ * Reads back what is in force: the server's version, its nodes with their alarms, its policies, and
+ * for each topic what its queues really are. Without the management API only what the AMQP
+ * handshake tells.
  */
 final class Description {
   private static final String CLUSTER = "cluster";
@@ -22,7 +24,14 @@ final class Description {
 
   private static final long POLL_MS = 200;
   private static final List<String> NODE_FACTS =
-      List.of("running", "mem_alarm", "disk_free_alarm", "mem_limit", "disk_free_limit", "partitions", "type");
+      List.of(
+          "running",
+          "mem_alarm",
+          "disk_free_alarm",
+          "mem_limit",
+          "disk_free_limit",
+          "partitions",
+          "type");
 
   private final AdminLink admin;
   private final Management management;
@@ -71,7 +80,7 @@ final class Description {
   }
 
   private void readTopic(String topic) throws DriverException {
-    List<String> names = management.queuesOf(topic);
+    Set<String> names = management.queuesOf(topic);
     String scope = "topic " + topic;
     add(scope, "queues", names.size());
     Object mode = management.exchangeArguments(topic).get(Topology.DELIVERY_MODE);
@@ -83,7 +92,8 @@ final class Description {
     addFacts(scope, byQueue);
   }
 
-  private Map<String, Map<String, Object>> awaitStatistics(List<String> names) throws DriverException {
+  private Map<String, Map<String, Object>> awaitStatistics(Set<String> names)
+      throws DriverException {
     Map<String, Map<String, Object>> found = new TreeMap<>();
     long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STATISTICS_MS_MAX);
     for (String name : names) {
@@ -115,9 +125,13 @@ final class Description {
           // Where the leaders are is meant to differ.
           boolean leaders = name.equals(QueueFacts.LEADER);
           if (!leaders) {
-            usual.put(name, Collections.max(values.entrySet(), Map.Entry.comparingByValue()).getKey());
+            usual.put(
+                name, Collections.max(values.entrySet(), Map.Entry.comparingByValue()).getKey());
           }
-          add(scope, leaders ? "queue.leaders" : name, leaders ? Json.text(values) : usual.get(name));
+          add(
+              scope,
+              leaders ? "queue.leaders" : name,
+              leaders ? Json.text(values) : usual.get(name));
         });
     byQueue.forEach(
         (queue, facts) ->

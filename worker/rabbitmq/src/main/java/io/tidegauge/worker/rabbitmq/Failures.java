@@ -60,7 +60,9 @@ final class Failures {
     return null;
   }
 
-  /** The innermost cause that says something: bare I/O exceptions and those of futures only wrap. */
+  /**
+   * The innermost cause that says something: bare I/O exceptions and those of futures only wrap.
+   */
   private static Throwable root(Throwable failure) {
     Throwable current = failure;
     while (current.getCause() != null

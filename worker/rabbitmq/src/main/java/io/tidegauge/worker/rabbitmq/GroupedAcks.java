@@ -5,9 +5,10 @@ import com.rabbitmq.client.Channel;
 import java.io.IOException;
 
 /**
- * Acknowledges the deliveries of one channel in groups, all up to a delivery at once. Deliveries of a channel come in the
- * order of their tags, whichever queue they are from, and are processed in that order by one thread; so everything up to
- * the newest processed one may be acknowledged together.
+ * Acknowledges the deliveries of one channel in groups, all up to a delivery at once. Deliveries of
+ * a channel come in the order of their tags, whichever queue they are from, and are processed in
+ * that order by one thread; so everything up to the newest processed one may be acknowledged
+ * together.
  */
 final class GroupedAcks {
   private final Channel channel;

@@ -13,7 +13,10 @@ import java.util.TreeMap;
 /** Parsed JSON as the types that are expected; what is of another type counts as absent. */
 final class Json {
   private static final Gson GSON =
-      new GsonBuilder().setObjectToNumberStrategy(ToNumberPolicy.LONG_OR_DOUBLE).serializeNulls().create();
+      new GsonBuilder()
+          .setObjectToNumberStrategy(ToNumberPolicy.LONG_OR_DOUBLE)
+          .serializeNulls()
+          .create();
 
   private Json() {}
 
@@ -59,7 +62,10 @@ final class Json {
   static String text(Object value) {
     if (value instanceof Map<?, ?>) {
       return String.join(
-          ", ", map(value).entrySet().stream().map(one -> one.getKey() + "=" + text(one.getValue())).toList());
+          ", ",
+          map(value).entrySet().stream()
+              .map(one -> one.getKey() + "=" + text(one.getValue()))
+              .toList());
     }
     return value instanceof List<?> ? joined(value) : value == null ? "" : value.toString();
   }

@@ -4,7 +4,10 @@ import io.tidegauge.worker.api.DriverException;
 import java.util.Collection;
 import java.util.Locale;
 
-/** Checks that setting names exist, so that a slip of the pen is an error and not a setting that silently has no effect. */
+/**
+ * Checks that setting names exist, so that a slip of the pen is an error and not a setting that
+ * silently has no effect.
+ */
 final class Keys {
   private Keys() {}
 
@@ -12,11 +15,18 @@ final class Keys {
    * @param what what the names are, for the message: "producer setting"
    * @throws DriverException naming the first unknown key and the valid key nearest to it
    */
-  static void check(String what, Collection<String> given, Collection<String> valid) throws DriverException {
+  static void check(String what, Collection<String> given, Collection<String> valid)
+      throws DriverException {
     for (String key : given) {
       if (!valid.contains(key)) {
         throw new DriverException(
-            "RabbitMQ has no " + what + " \"" + key + "\"; did you mean \"" + nearest(key, valid) + "\"?");
+            "RabbitMQ has no "
+                + what
+                + " \""
+                + key
+                + "\"; did you mean \""
+                + nearest(key, valid)
+                + "\"?");
       }
     }
   }

@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** RabbitMQ's management HTTP API, on the first node that answers. */
 final class Management {
@@ -52,8 +54,8 @@ final class Management {
   }
 
   /** The names of the queues that an exchange leads to; empty if there is no such exchange. */
-  List<String> queuesOf(String exchange) throws DriverException {
-    List<String> names = new ArrayList<>();
+  Set<String> queuesOf(String exchange) throws DriverException {
+    Set<String> names = new TreeSet<>();
     String path = "/api/exchanges/" + virtualHost + "/" + encode(exchange) + "/bindings/source";
     for (Map<String, Object> binding : Json.maps(get(path))) {
       if ("queue".equals(binding.get("destination_type"))) {
@@ -65,7 +67,8 @@ final class Management {
 
   /** The arguments that an exchange was declared with; empty if there is no such exchange. */
   Map<String, Object> exchangeArguments(String exchange) throws DriverException {
-    return Json.map(Json.map(get("/api/exchanges/" + virtualHost + "/" + encode(exchange))).get("arguments"));
+    return Json.map(
+        Json.map(get("/api/exchanges/" + virtualHost + "/" + encode(exchange))).get("arguments"));
   }
 
   /** One queue; empty if there is none of that name. */
@@ -113,16 +116,25 @@ final class Management {
     }
     int status = http.getResponseCode();
     try (InputStream content = status < 400 ? http.getInputStream() : http.getErrorStream()) {
-      String text = content == null ? "" : new String(content.readAllBytes(), StandardCharsets.UTF_8);
+      String text =
+          content == null ? "" : new String(content.readAllBytes(), StandardCharsets.UTF_8);
       if (status == NOT_FOUND) {
         return null;
       }
       if (status == UNAUTHORISED) {
-        throw new DriverException("RabbitMQ's management API refused the user or the password: " + reason(text));
+        throw new DriverException(
+            "RabbitMQ's management API refused the user or the password: " + reason(text));
       }
       if (status >= 400) {
         throw new DriverException(
-            "RabbitMQ's management API refused " + method + " " + path + " (" + status + "): " + reason(text));
+            "RabbitMQ's management API refused "
+                + method
+                + " "
+                + path
+                + " ("
+                + status
+                + "): "
+                + reason(text));
       }
       return text.isBlank() ? null : Json.read(text);
     }

@@ -5,14 +5,16 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Which partition a message goes to, and which consumer reads it. RabbitMQ has neither partitioner nor groups that share
- * partitions out: users do both in their applications, here the driver does.
+ * Which partition a message goes to, and which consumer reads it. RabbitMQ has neither partitioner
+ * nor groups that share partitions out: users do both in their applications, here the driver does.
  */
 final class PartitionChooser {
   private final int partitions;
   private int next;
 
-  /** @param first where the round begins, so that producers do not march in step */
+  /**
+   * @param first where the round begins, so that producers do not march in step
+   */
   PartitionChooser(int partitions, int first) {
     this.partitions = partitions;
     this.next = Math.floorMod(first, partitions);
@@ -28,14 +30,18 @@ final class PartitionChooser {
       next = chosen + 1 == partitions ? 0 : chosen + 1;
       return chosen;
     }
-    // The finishing steps of MurmurHash3: Arrays.hashCode alone leaves similar keys in similar places.
+    // The finishing steps of MurmurHash3: Arrays.hashCode alone leaves similar keys in similar
+    // places.
     int hash = Arrays.hashCode(key);
     hash = (hash ^ (hash >>> 16)) * 0x85ebca6b;
     hash = (hash ^ (hash >>> 13)) * 0xc2b2ae35;
     return Math.floorMod(hash ^ (hash >>> 16), partitions);
   }
 
-  /** The partitions of one of several consumers of a subscription: every partition has one reader, as its order needs. */
+  /**
+   * The partitions of one of several consumers of a subscription: every partition has one reader,
+   * as its order needs.
+   */
   static List<Integer> shareOf(int member, int members, int partitions) {
     List<Integer> share = new ArrayList<>();
     for (int partition = member; partition < partitions; partition += members) {

@@ -8,10 +8,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Settings of an AMQP producer. AMQP 0-9-1 has no batches, no compression and no choice of acknowledgement: what the neutral
- * options ask of these is reported as not available, and compression is refused.
+ * Settings of an AMQP producer. AMQP 0-9-1 has no batches, no compression and no choice of
+ * acknowledgement: what the neutral options ask of these is reported as not available, and
+ * compression is refused.
  *
- * @param mandatory whether the broker returns messages that reach no queue; the driver has always bound one
+ * @param mandatory whether the broker returns messages that reach no queue; the driver has always
+ *     bound one
  */
 record ProducerOptions(boolean mandatory) {
   private static final String MANDATORY = "mandatory";
@@ -21,7 +23,9 @@ record ProducerOptions(boolean mandatory) {
     Keys.check("producer setting", overrides.keySet(), List.of(MANDATORY));
     if (!options.compression().equals("none")) {
       throw new DriverException(
-          "RabbitMQ's AMQP client can't compress (" + options.compression() + "): use compression none, or streams");
+          "RabbitMQ's AMQP client can't compress ("
+              + options.compression()
+              + "): use compression none, or streams");
     }
     checkAcks(options.acks());
     return new ProducerOptions(Values.truth(MANDATORY, overrides.getOrDefault(MANDATORY, "false")));
@@ -40,7 +44,10 @@ record ProducerOptions(boolean mandatory) {
     add(all, "publisher.confirms", "true");
     add(all, "delivery_mode", persistent ? "2 (persistent)" : "1 (transient)");
     add(all, MANDATORY, Boolean.toString(mandatory));
-    add(all, "batching", "none: AMQP sends each message by itself; batch bytes and delay have no effect");
+    add(
+        all,
+        "batching",
+        "none: AMQP sends each message by itself; batch bytes and delay have no effect");
     add(all, "compression", "none: AMQP has none");
     add(all, "acks", "by queue type: the broker confirms, the client has no choice");
     add(all, "partitioner", "the driver: hash of the key, else round robin");

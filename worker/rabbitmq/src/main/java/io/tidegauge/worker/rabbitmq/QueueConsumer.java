@@ -21,7 +21,10 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
-/** Reads the queues of some partitions over a connection, a channel and a thread of its own, acknowledging by hand. */
+/**
+ * Reads the queues of some partitions over a connection, a channel and a thread of its own,
+ * acknowledging by hand.
+ */
 final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   private static final long RETRY_MS = 500;
 
@@ -44,7 +47,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   private int prefetch;
   private boolean paused;
 
-  /** @param queueOf the name of the subscription's queue of a partition */
+  /**
+   * @param queueOf the name of the subscription's queue of a partition
+   */
   QueueConsumer(
       Connection connection,
       ConsumerSpec spec,
@@ -68,7 +73,8 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
             });
     this.link = new AmqpLink(connection, number, spec.clientId(), deliveries, keeper, this);
     long ms = options.ackIntervalMs();
-    this.acknowledging = keeper.scheduleWithFixedDelay(this::flushAcks, ms, ms, TimeUnit.MILLISECONDS);
+    this.acknowledging =
+        keeper.scheduleWithFixedDelay(this::flushAcks, ms, ms, TimeUnit.MILLISECONDS);
   }
 
   void open() throws DriverException {
@@ -81,7 +87,8 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   }
 
   @Override
-  public synchronized void opened(com.rabbitmq.client.Connection connection, Channel opened) throws IOException {
+  public synchronized void opened(com.rabbitmq.client.Connection connection, Channel opened)
+      throws IOException {
     reading.clear();
     channel = opened;
     acks = new GroupedAcks(opened);
@@ -118,7 +125,10 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
     retryToFollow();
   }
 
-  /** Makes what is read what should be read. Cancelling leaves deliveries that are under way to be processed. */
+  /**
+   * Makes what is read what should be read. Cancelling leaves deliveries that are under way to be
+   * processed.
+   */
   private synchronized void followAssignment() throws IOException {
     if (channel == null) {
       return;
@@ -136,7 +146,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
     channel.basicQos(prefetch);
     for (Integer partition : wanted) {
       if (!reading.containsKey(partition)) {
-        reading.put(partition, channel.basicConsume(queueOf.apply(partition), false, new Reader(partition)));
+        reading.put(
+            partition,
+            channel.basicConsume(queueOf.apply(partition), false, new Reader(partition)));
       }
     }
   }
@@ -150,7 +162,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
     } catch (AlreadyClosedException e) {
       // The next channel follows by itself.
     } catch (IOException | RuntimeException e) {
-      sink.error(new IOException("RabbitMQ could not deliver " + spec.topic() + ": " + Failures.reason(e), e));
+      sink.error(
+          new IOException(
+              "RabbitMQ could not deliver " + spec.topic() + ": " + Failures.reason(e), e));
     }
   }
 
@@ -173,7 +187,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
       try {
         current.flush();
       } catch (IOException | RuntimeException e) {
-        sink.error(new IOException("RabbitMQ could not take an acknowledgement: " + Failures.reason(e), e));
+        sink.error(
+            new IOException(
+                "RabbitMQ could not take an acknowledgement: " + Failures.reason(e), e));
       }
     }
   }
@@ -203,7 +219,8 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
     }
 
     @Override
-    public void handleDelivery(String tag, Envelope envelope, AMQP.BasicProperties properties, byte[] body)
+    public void handleDelivery(
+        String tag, Envelope envelope, AMQP.BasicProperties properties, byte[] body)
         throws IOException {
       sink.received(spec.topicIndex(), partition, body, 0, body.length, System.nanoTime());
       ofChannel.processed(envelope.getDeliveryTag());

@@ -4,7 +4,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What the management API tells about a queue, in the same words for every type and version. Pure. */
+/**
+ * What the management API tells about a queue, in the same words for every type and version. Pure.
+ */
 final class QueueFacts {
   static final String LEADER = "queue.leader";
 
@@ -18,13 +20,16 @@ final class QueueFacts {
     }
     Map<String, Object> arguments = Json.map(queue.get("arguments"));
     Object type = queue.get("type");
-    facts.put("queue.type", type == null ? Json.text(arguments.getOrDefault("x-queue-type", "classic")) : type + "");
+    facts.put(
+        "queue.type",
+        type == null ? Json.text(arguments.getOrDefault("x-queue-type", "classic")) : type + "");
     facts.put("queue.durable", Json.text(queue.get("durable")));
     facts.put("queue.members", Integer.toString(members(queue)));
     facts.put("queue.members.online", Integer.toString(online(queue)));
     facts.put("queue.arguments", Json.text(arguments));
     facts.put("queue.policy", Json.text(queue.get("policy")));
-    facts.put("queue.policy.definition", Json.text(Json.map(queue.get("effective_policy_definition"))));
+    facts.put(
+        "queue.policy.definition", Json.text(Json.map(queue.get("effective_policy_definition"))));
     facts.put("queue.storage_version", storageVersion(queue));
     Object leader = queue.containsKey("leader") ? queue.get("leader") : queue.get("node");
     facts.put(LEADER, Json.text(leader));
@@ -41,12 +46,15 @@ final class QueueFacts {
 
   private static int online(Map<String, Object> queue) {
     List<Object> online = Json.list(queue.get("online"));
-    return online.isEmpty() ? 1 + Json.list(queue.get("synchronised_slave_nodes")).size() : online.size();
+    return online.isEmpty()
+        ? 1 + Json.list(queue.get("synchronised_slave_nodes")).size()
+        : online.size();
   }
 
   /** Of a classic queue: 1 or 2; "" if the server does not say. */
   private static String storageVersion(Map<String, Object> queue) {
     Object version = queue.get("storage_version");
-    return Json.text(version == null ? Json.map(queue.get("backing_queue_status")).get("version") : version);
+    return Json.text(
+        version == null ? Json.map(queue.get("backing_queue_status")).get("version") : version);
   }
 }

@@ -13,18 +13,25 @@ import java.io.IOException;
 import java.util.concurrent.ScheduledExecutorService;
 
 /**
- * Publishes to a topic's exchange over a connection and channel of its own, with asynchronous publisher confirms.
+ * Publishes to a topic's exchange over a connection and channel of its own, with asynchronous
+ * publisher confirms.
  *
- * <p>AMQP has no batches: each message is a command of its own, written to the socket before {@link #send} returns.
+ * <p>AMQP has no batches: each message is a command of its own, written to the socket before {@link
+ * #send} returns.
  */
 final class QueueProducer implements MessageProducer, AmqpLink.User {
   /** A channel with the messages that wait for its confirms. */
   private record Session(Channel channel, ConfirmRing ring) {}
 
-  /** A message that finds the connection broken waits this long for a new one, since this client holds nothing back. */
+  /**
+   * A message that finds the connection broken waits this long for a new one, since this client
+   * holds nothing back.
+   */
   private static final long RECONNECT_MS_MAX = 10_000;
 
-  /** How long a message waits for a broker that blocks publishing (memory or disk alarm) to relent. */
+  /**
+   * How long a message waits for a broker that blocks publishing (memory or disk alarm) to relent.
+   */
   private static final long BLOCKED_MS_MAX = 1_000;
 
   private final String exchange;
@@ -64,7 +71,8 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
   }
 
   @Override
-  public void opened(com.rabbitmq.client.Connection connection, Channel channel) throws IOException {
+  public void opened(com.rabbitmq.client.Connection connection, Channel channel)
+      throws IOException {
     ConfirmRing ring = new ConfirmRing(inFlightMessagesMax);
     connection.addBlockedListener(
         new BlockedListener() {
@@ -87,7 +95,8 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
 
           @Override
           public void handleNack(long number, boolean multiple) {
-            ring.failed(number, multiple, new IOException("RabbitMQ refused the message (basic.nack)"));
+            ring.failed(
+                number, multiple, new IOException("RabbitMQ refused the message (basic.nack)"));
           }
         });
     channel.confirmSelect();
@@ -104,7 +113,10 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     Session gone = session;
     session = null;
     if (gone != null) {
-      gone.ring().failAll(new IOException("RabbitMQ's channel was lost before the confirm came: " + lost, cause));
+      gone.ring()
+          .failAll(
+              new IOException(
+                  "RabbitMQ's channel was lost before the confirm came: " + lost, cause));
     }
   }
 
@@ -130,12 +142,16 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
       current.channel().basicPublish(exchange, routingKey, mandatory, properties, message.value());
     } catch (IOException | RuntimeException e) {
       if (current.ring().remove(number)) {
-        message.failed(new IOException("RabbitMQ could not take a message: " + Failures.reason(e), e));
+        message.failed(
+            new IOException("RabbitMQ could not take a message: " + Failures.reason(e), e));
       }
     }
   }
 
-  /** Waits until there is a channel that takes messages; null if there was none in time and the message has failed. */
+  /**
+   * Waits until there is a channel that takes messages; null if there was none in time and the
+   * message has failed.
+   */
   private Session awaitUsable(InFlight message) {
     long beganNs = System.nanoTime();
     synchronized (changed) {

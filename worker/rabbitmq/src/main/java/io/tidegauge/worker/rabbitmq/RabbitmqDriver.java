@@ -18,7 +18,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.IntFunction;
 
-/** A RabbitMQ node or cluster. Every producer and consumer is a client of its own, with its own connections. */
+/**
+ * A RabbitMQ node or cluster. Every producer and consumer is a client of its own, with its own
+ * connections.
+ */
 final class RabbitmqDriver implements Driver {
   private final Connection connection;
   private final AdminLink admin;
@@ -75,20 +78,23 @@ final class RabbitmqDriver implements Driver {
     if (topic.settings.type() == QueueType.STREAM) {
       StreamOptions options = StreamOptions.of(spec.options());
       IntFunction<String> streamOf = partition -> Topology.queue(topic.name, partition);
-      StreamProducer producer = new StreamProducer(streams, spec, number, options, streamOf, !retainsValue());
+      StreamProducer producer =
+          new StreamProducer(streams, spec, number, options, streamOf, !retainsValue());
       clientSettings.addAll(options.disclosedProducer());
       return producer;
     }
     ProducerOptions options = ProducerOptions.of(spec.options());
     boolean persistent = topic.settings.persistent();
-    QueueProducer producer = new QueueProducer(connection, spec, number, options, persistent, keeper);
+    QueueProducer producer =
+        new QueueProducer(connection, spec, number, options, persistent, keeper);
     producer.open();
     clientSettings.addAll(options.disclosed(persistent));
     return producer;
   }
 
   @Override
-  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) throws DriverException {
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
     Topic topic = topic(spec.topic(), spec.partitions());
     String subscription = spec.subscription();
     if (!topic.isKnown(subscription) && topic.subscribe(subscription)) {
@@ -102,7 +108,8 @@ final class RabbitmqDriver implements Driver {
       clientSettings.addAll(options.disclosedConsumer());
     } else {
       ConsumerOptions options = ConsumerOptions.of(spec.options());
-      QueueConsumer reader = new QueueConsumer(connection, spec, clients++, options, queueOf, sink, keeper);
+      QueueConsumer reader =
+          new QueueConsumer(connection, spec, clients++, options, queueOf, sink, keeper);
       reader.open();
       consumer = reader;
       clientSettings.addAll(options.disclosed(topic.partitions));
@@ -133,9 +140,10 @@ final class RabbitmqDriver implements Driver {
   }
 
   /**
-   * The stream client keeps the array until the message is confirmed: its codec only adds a header to it. The AMQP client
-   * writes the frames to the socket's stream within basicPublish. Asked before topics are known, this goes by the
-   * connection's queue type; a topic of streams on another connection copies each value.
+   * The stream client keeps the array until the message is confirmed: its codec only adds a header
+   * to it. The AMQP client writes the frames to the socket's stream within basicPublish. Asked
+   * before topics are known, this goes by the connection's queue type; a topic of streams on
+   * another connection copies each value.
    */
   @Override
   public boolean retainsValue() {

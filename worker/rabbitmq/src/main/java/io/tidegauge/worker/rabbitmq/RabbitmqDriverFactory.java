@@ -8,8 +8,9 @@ import io.tidegauge.worker.api.DriverFactory;
 import java.util.Map;
 
 /**
- * RabbitMQ through its official clients: AMQP 0-9-1 for classic, quorum and mirrored queues, the stream protocol for
- * streams. See {@link Connection} for the connection settings and {@link TopicSettings} for those of a topic.
+ * RabbitMQ through its official clients: AMQP 0-9-1 for classic, quorum and mirrored queues, the
+ * stream protocol for streams. See {@link Connection} for the connection settings and {@link
+ * TopicSettings} for those of a topic.
  */
 public final class RabbitmqDriverFactory implements DriverFactory {
   @Override
@@ -20,7 +21,10 @@ public final class RabbitmqDriverFactory implements DriverFactory {
   @Override
   public String clientVersion() {
     String stream = Environment.class.getPackage().getImplementationVersion();
-    return "amqp-client " + ClientVersion.VERSION + ", stream-client " + (stream == null ? "?" : stream);
+    return "amqp-client "
+        + ClientVersion.VERSION
+        + ", stream-client "
+        + (stream == null ? "?" : stream);
   }
 
   @Override

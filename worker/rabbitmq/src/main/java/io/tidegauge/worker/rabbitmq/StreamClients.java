@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Makes stream environments: one for each producer and consumer, so that each has connections and a delivery thread of its
- * own. They share the threads that serve the sockets.
+ * Makes stream environments: one for each producer and consumer, so that each has connections and a
+ * delivery thread of its own. They share the threads that serve the sockets.
  */
 final class StreamClients implements AutoCloseable {
   private static final long RETRY_MS = 100;
@@ -49,7 +49,10 @@ final class StreamClients implements AutoCloseable {
     }
   }
 
-  /** Makes a client, again while the stream's leader is not yet there. {@code what} completes "could not ...". */
+  /**
+   * Makes a client, again while the stream's leader is not yet there. {@code what} completes "could
+   * not ...".
+   */
   <T> T whenReady(String what, Supplier<T> maker) throws DriverException {
     long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(connection.timeoutMs());
     while (true) {

@@ -13,9 +13,11 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /**
- * Reads the streams of some partitions from their beginning, under the subscription's name, over connections of its own.
+ * Reads the streams of some partitions from their beginning, under the subscription's name, over
+ * connections of its own.
  *
- * <p>The client delivers in one thread for each connection, that is for each node; only one at a time reaches the sink.
+ * <p>The client delivers in one thread for each connection, that is for each node; only one at a
+ * time reaches the sink.
  */
 final class StreamConsumer implements PartitionedConsumer {
   private static final byte[] NO_BYTES = {};
@@ -60,7 +62,10 @@ final class StreamConsumer implements PartitionedConsumer {
     followAssignment();
   }
 
-  /** A consumer that starts paused asks for nothing until it is resumed; later pauses hold the delivery thread. */
+  /**
+   * A consumer that starts paused asks for nothing until it is resumed; later pauses hold the
+   * delivery thread.
+   */
   private synchronized void followAssignment() throws DriverException {
     for (Integer partition : List.copyOf(reading.keySet())) {
       if (!assigned.contains(partition)) {

@@ -16,12 +16,15 @@ import java.util.Map;
  * Settings of the stream client's producers and consumers.
  *
  * @param batchSize largest batch, in messages (the client knows no bytes)
- * @param dynamicBatch whether a batch is sent as soon as the one before is on its way, full or not (the client's default)
+ * @param dynamicBatch whether a batch is sent as soon as the one before is on its way, full or not
+ *     (the client's default)
  * @param batchDelayMs longest time a message waits for its batch, without dynamic batches
- * @param unconfirmedMessagesMax above it the client blocks; the engine's own limit must be what is met first
+ * @param unconfirmedMessagesMax above it the client blocks; the engine's own limit must be what is
+ *     met first
  * @param subEntrySize messages compressed together; 1 = no sub-batches
  * @param compression null for none
- * @param initialCredits chunks (the broker's batches) under way to a consumer; the client has no limit in messages
+ * @param initialCredits chunks (the broker's batches) under way to a consumer; the client has no
+ *     limit in messages
  */
 record StreamOptions(
     int batchSize,
@@ -32,10 +35,18 @@ record StreamOptions(
     Compression compression,
     int initialCredits) {
   private static final List<String> PRODUCER_KEYS =
-      List.of("batchSize", "dynamicBatch", "batchPublishingDelayMs", "maxUnconfirmedMessages", "subEntrySize");
+      List.of(
+          "batchSize",
+          "dynamicBatch",
+          "batchPublishingDelayMs",
+          "maxUnconfirmedMessages",
+          "subEntrySize");
   private static final List<String> CONSUMER_KEYS = List.of("initialCredits");
 
-  /** The client packs no more into one frame than the server allows (1 MiB by default): larger batches are split. */
+  /**
+   * The client packs no more into one frame than the server allows (1 MiB by default): larger
+   * batches are split.
+   */
   private static final int BATCH_MESSAGES_MAX = 10_000;
 
   private static final int SUB_ENTRY_MESSAGES_MAX = 100;
@@ -57,12 +68,16 @@ record StreamOptions(
         number(producer, "batchPublishingDelayMs", delayMs),
         // One more than the engine allows, so that it is never the client that blocks.
         number(producer, "maxUnconfirmedMessages", options.inFlightMessagesMax() + 1),
-        number(producer, "subEntrySize", compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX)),
+        number(
+            producer,
+            "subEntrySize",
+            compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX)),
         compression,
         number(consumer, "initialCredits", INITIAL_CREDITS_DEFAULT));
   }
 
-  private static int number(Map<String, String> given, String key, int byDefault) throws DriverException {
+  private static int number(Map<String, String> given, String key, int byDefault)
+      throws DriverException {
     return Values.wholeNumber(key, given.getOrDefault(key, Integer.toString(byDefault)), 1);
   }
 
@@ -100,7 +115,11 @@ record StreamOptions(
     add(all, "producer", "protocol", "RabbitMQ stream protocol");
     add(all, "producer", "batchSize", batchSize + " messages");
     add(all, "producer", "dynamicBatch", Boolean.toString(dynamicBatch));
-    add(all, "producer", "batchPublishingDelayMs", dynamicBatch ? "none: batches are dynamic" : "" + batchDelayMs);
+    add(
+        all,
+        "producer",
+        "batchPublishingDelayMs",
+        dynamicBatch ? "none: batches are dynamic" : "" + batchDelayMs);
     add(all, "producer", "maxUnconfirmedMessages", Integer.toString(unconfirmedMessagesMax));
     add(all, "producer", "subEntrySize", Integer.toString(subEntrySize));
     add(all, "producer", "compression", compression == null ? "none" : compression.name());
@@ -116,8 +135,16 @@ record StreamOptions(
     add(all, "consumer", "protocol", "RabbitMQ stream protocol");
     add(all, "consumer", "offset", "first, then the consumer's own stored one");
     add(all, "consumer", "tracking", "the client's automatic one (every 10,000 messages and 5 s)");
-    add(all, "consumer", "initialCredits", initialCredits + " chunks; the client has no limit in messages");
-    add(all, "consumer", "assignment", "the driver: each partition has one reader in a subscription");
+    add(
+        all,
+        "consumer",
+        "initialCredits",
+        initialCredits + " chunks; the client has no limit in messages");
+    add(
+        all,
+        "consumer",
+        "assignment",
+        "the driver: each partition has one reader in a subscription");
     return all;
   }
 

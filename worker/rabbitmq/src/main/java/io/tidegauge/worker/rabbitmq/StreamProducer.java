@@ -11,14 +11,19 @@ import io.tidegauge.worker.api.ProducerSpec;
 import java.io.IOException;
 import java.util.function.IntFunction;
 
-/** Publishes to the streams of a topic, one client producer for each, over connections of its own. */
+/**
+ * Publishes to the streams of a topic, one client producer for each, over connections of its own.
+ */
 final class StreamProducer implements MessageProducer {
   private final Environment environment;
   private final Producer[] producers;
   private final PartitionChooser chooser;
   private final boolean copying;
 
-  /** @param copying whether the value's array may change before the outcome is told, which the client can't stand */
+  /**
+   * @param copying whether the value's array may change before the outcome is told, which the
+   *     client can't stand
+   */
   StreamProducer(
       StreamClients clients,
       ProducerSpec spec,
@@ -57,12 +62,16 @@ final class StreamProducer implements MessageProducer {
     try {
       producer.send(producer.messageBuilder().addData(value).build(), confirmation);
     } catch (RuntimeException e) {
-      // Thrown before the client has taken the message: what it took and gave up comes through the confirmation.
-      message.failed(new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e), e));
+      // Thrown before the client has taken the message: what it took and gave up comes through the
+      // confirmation.
+      message.failed(
+          new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e), e));
     }
   }
 
-  /** Nothing to do: with dynamic batches nothing is held back, else the client's own delay ends it. */
+  /**
+   * Nothing to do: with dynamic batches nothing is held back, else the client's own delay ends it.
+   */
   @Override
   public void flush() {}
 
@@ -100,7 +109,8 @@ final class StreamProducer implements MessageProducer {
         message.acked();
       } else {
         message.failed(
-            new IOException("RabbitMQ's stream gave the message up (code " + status.getCode() + ")"));
+            new IOException(
+                "RabbitMQ's stream gave the message up (code " + status.getCode() + ")"));
       }
     }
   }

@@ -14,8 +14,12 @@ final class Topic {
   final int partitions;
   final TopicSettings settings;
 
-  /** In the order in which they came. The first one reads the queues that the topic was created with. */
-  private final Map<String, List<PartitionedConsumer>> membersBySubscription = new LinkedHashMap<>();
+  /**
+   * In the order in which they came. The first one reads the queues that the topic was created
+   * with.
+   */
+  private final Map<String, List<PartitionedConsumer>> membersBySubscription =
+      new LinkedHashMap<>();
 
   Topic(String name, int partitions, TopicSettings settings) {
     this.name = name;

@@ -10,10 +10,13 @@ import java.util.Map;
  * How a topic is laid out.
  *
  * @param members copies of each queue, for types that have them
- * @param persistent whether producers mark messages as persistent (delivery mode 2); streams always are
- * @param arguments further queue arguments, as they are given: "x-queue-version", "x-max-in-memory-length"
+ * @param persistent whether producers mark messages as persistent (delivery mode 2); streams always
+ *     are
+ * @param arguments further queue arguments, as they are given: "x-queue-version",
+ *     "x-max-in-memory-length"
  */
-record TopicSettings(QueueType type, int members, boolean persistent, Map<String, Object> arguments) {
+record TopicSettings(
+    QueueType type, int members, boolean persistent, Map<String, Object> arguments) {
   static final String TYPE = "queue.type";
   static final String MEMBERS = "queue.members";
   static final String PERSISTENT = "message.persistent";
@@ -34,9 +37,11 @@ record TopicSettings(QueueType type, int members, boolean persistent, Map<String
       }
     }
     if (type == QueueType.STREAM && !persistent) {
-      throw new DriverException("RabbitMQ's streams have no transient messages: leave out " + PERSISTENT);
+      throw new DriverException(
+          "RabbitMQ's streams have no transient messages: leave out " + PERSISTENT);
     }
-    return new TopicSettings(type, type == QueueType.CLASSIC ? 1 : members, persistent, Map.copyOf(arguments));
+    return new TopicSettings(
+        type, type == QueueType.CLASSIC ? 1 : members, persistent, Map.copyOf(arguments));
   }
 
   private static String argumentName(String key) throws DriverException {

@@ -7,20 +7,25 @@ import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A topic in RabbitMQ's terms: a durable direct exchange of its name; for each partition a queue, bound with the partition's
- * number as routing key. Further subscriptions have queues of their own, bound alike, so each gets a copy of every message.
- * Of streams there is one for each partition, laid out as a super stream; all subscriptions read it.
+ * A topic in RabbitMQ's terms: a durable direct exchange of its name; for each partition a queue,
+ * bound with the partition's number as routing key. Further subscriptions have queues of their own,
+ * bound alike, so each gets a copy of every message. Of streams there is one for each partition,
+ * laid out as a super stream; all subscriptions read it.
  *
- * <p>A queue's leader is on the node where it is declared, so declaring in turn spreads leaders over the nodes.
+ * <p>A queue's leader is on the node where it is declared, so declaring in turn spreads leaders
+ * over the nodes.
  */
 final class Topology {
-  /** Tells how producers mark the topic's messages, for whoever reads the topic back. The server only keeps it. */
+  /**
+   * Tells how producers mark the topic's messages, for whoever reads the topic back. The server
+   * only keeps it.
+   */
   static final String DELIVERY_MODE = "x-tidegauge-delivery-mode";
 
   private static final String POLICY_PREFIX = "tidegauge-";
@@ -51,10 +56,17 @@ final class Topology {
     if (!management.isKnown() || connection.nodes() <= 1) {
       return;
     }
-    long running = management.nodes().stream().filter(node -> Boolean.TRUE.equals(node.get("running"))).count();
+    long running =
+        management.nodes().stream()
+            .filter(node -> Boolean.TRUE.equals(node.get("running")))
+            .count();
     if (running < connection.nodes()) {
       throw new DriverException(
-          "RabbitMQ has " + running + " of " + connection.nodes() + " nodes running in its cluster");
+          "RabbitMQ has "
+              + running
+              + " of "
+              + connection.nodes()
+              + " nodes running in its cluster");
     }
   }
 
@@ -70,11 +82,15 @@ final class Topology {
     admin.run(
         0,
         "create exchange " + spec.name(),
-        channel -> channel.exchangeDeclare(spec.name(), BuiltinExchangeType.DIRECT, true, false, arguments));
+        channel ->
+            channel.exchangeDeclare(
+                spec.name(), BuiltinExchangeType.DIRECT, true, false, arguments));
     declareQueues(spec.name(), spec.partitions(), "", settings);
   }
 
-  /** Declares and binds a queue for each partition; {@code subscription} is empty for the first one. */
+  /**
+   * Declares and binds a queue for each partition; {@code subscription} is empty for the first one.
+   */
   void declareQueues(String topic, int partitions, String subscription, TopicSettings settings)
       throws DriverException {
     for (int node = 0; node < Math.min(admin.nodes(), partitions); node++) {
@@ -85,7 +101,9 @@ final class Topology {
           channel -> {
             for (int partition = first; partition < partitions; partition += admin.nodes()) {
               String name =
-                  subscription.isEmpty() ? queue(topic, partition) : queue(topic, partition, subscription);
+                  subscription.isEmpty()
+                      ? queue(topic, partition)
+                      : queue(topic, partition, subscription);
               declare(channel, topic, partition, name, settings);
             }
           });
@@ -93,16 +111,22 @@ final class Topology {
     if (settings.type() == QueueType.MIRRORED) {
       for (int partition = 0; partition < partitions; partition++) {
         awaitMirrors(
-            subscription.isEmpty() ? queue(topic, partition) : queue(topic, partition, subscription), settings);
+            subscription.isEmpty()
+                ? queue(topic, partition)
+                : queue(topic, partition, subscription),
+            settings);
       }
     }
   }
 
-  private static void declare(Channel channel, String topic, int partition, String name, TopicSettings settings)
+  private static void declare(
+      Channel channel, String topic, int partition, String name, TopicSettings settings)
       throws IOException {
     channel.queueDeclare(name, true, false, false, settings.queueArguments());
     Map<String, Object> order =
-        settings.type() == QueueType.STREAM ? Map.of("x-stream-partition-order", partition) : Map.of();
+        settings.type() == QueueType.STREAM
+            ? Map.of("x-stream-partition-order", partition)
+            : Map.of();
     channel.queueBind(name, topic, Integer.toString(partition), order);
   }
 
@@ -110,17 +134,21 @@ final class Topology {
   private void mirror(String topic, TopicSettings settings) throws DriverException {
     if (!admin.serverVersion().startsWith("3.")) {
       throw new DriverException(
-          "RabbitMQ " + admin.serverVersion() + " has no mirrored queues (3.x had them): use quorum");
+          "RabbitMQ "
+              + admin.serverVersion()
+              + " has no mirrored queues (3.x had them): use quorum");
     }
     if (!management.isKnown()) {
-      throw new DriverException("RabbitMQ's mirrored queues need the connection setting managementUrl");
+      throw new DriverException(
+          "RabbitMQ's mirrored queues need the connection setting managementUrl");
     }
     Map<String, Object> definition = new TreeMap<>();
     definition.put("ha-mode", "exactly");
     definition.put("ha-params", settings.members());
     definition.put("ha-sync-mode", "automatic");
     Map<String, Object> policy = new TreeMap<>();
-    policy.put("pattern", "^" + topic.replaceAll("([^A-Za-z0-9_-])", "\\\\$1") + "\\.[0-9]+(@.*)?$");
+    policy.put(
+        "pattern", "^" + topic.replaceAll("([^A-Za-z0-9_-])", "\\\\$1") + "\\.[0-9]+(@.*)?$");
     policy.put("definition", definition);
     policy.put("apply-to", "queues");
     policy.put("priority", 100);
@@ -136,8 +164,15 @@ final class Topology {
       }
       if (System.nanoTime() > untilNs) {
         throw new DriverException(
-            "RabbitMQ gave " + queue + " " + mirrors + " of " + (settings.members() - 1) + " mirrors within "
-                + connection.timeoutMs() + " ms");
+            "RabbitMQ gave "
+                + queue
+                + " "
+                + mirrors
+                + " of "
+                + (settings.members() - 1)
+                + " mirrors within "
+                + connection.timeoutMs()
+                + " ms");
       }
       try {
         Thread.sleep(POLL_MS);
@@ -147,9 +182,12 @@ final class Topology {
     }
   }
 
-  /** Deletes a topic's queues and its exchange. {@code known} are queues that were made here; others are looked up. */
+  /**
+   * Deletes a topic's queues and its exchange. {@code known} are queues that were made here; others
+   * are looked up.
+   */
   void delete(String topic, Collection<String> known) throws DriverException {
-    List<String> bound = management.isKnown() ? management.queuesOf(topic) : List.of();
+    Set<String> bound = management.isKnown() ? management.queuesOf(topic) : Set.of();
     admin.run(
         0,
         "delete topic " + topic,

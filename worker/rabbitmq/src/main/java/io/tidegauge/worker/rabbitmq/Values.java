@@ -16,14 +16,22 @@ final class Values {
       // Told below, like a number that is too small.
     }
     throw new DriverException(
-        "RabbitMQ's " + name + " must be a whole number of at least " + least + ", not \"" + value + "\"");
+        "RabbitMQ's "
+            + name
+            + " must be a whole number of at least "
+            + least
+            + ", not \""
+            + value
+            + "\"");
   }
 
   static boolean truth(String name, String value) throws DriverException {
     return switch (value.trim()) {
       case "true" -> true;
       case "false" -> false;
-      default -> throw new DriverException("RabbitMQ's " + name + " must be true or false, not \"" + value + "\"");
+      default ->
+          throw new DriverException(
+              "RabbitMQ's " + name + " must be true or false, not \"" + value + "\"");
     };
   }
 

@@ -18,7 +18,10 @@ final class Exchange {
   final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final boolean sharing;
 
-  /** @param sharing whether all messages pass through one array, as they may if the driver does not retain it */
+  /**
+   * @param sharing whether all messages pass through one array, as they may if the driver does not
+   *     retain it
+   */
   Exchange(boolean sharing) {
     this.sharing = sharing;
   }

@@ -27,12 +27,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Against a real server: mvn test -pl rabbitmq -am -Dtest='*IT' -Dtidegauge.rabbitmq=5672,5552,15672 (the ports of AMQP,
- * streams and management on 127.0.0.1).
+ * Against a real server: mvn test -pl rabbitmq -am -Dtest='*IT'
+ * -Dtidegauge.rabbitmq=5672,5552,15672 (the ports of AMQP, streams and management on 127.0.0.1).
  */
 @EnabledIfSystemProperty(named = "tidegauge.rabbitmq", matches = ".+")
 class RabbitmqDriverIT {
-  private static final String[] PORTS = System.getProperty("tidegauge.rabbitmq", "0,0,0").split(",");
+  private static final String[] PORTS =
+      System.getProperty("tidegauge.rabbitmq", "0,0,0").split(",");
 
   private final String topic = "it-" + UUID.randomUUID();
   private final List<AutoCloseable> open = new ArrayList<>();
@@ -70,14 +71,22 @@ class RabbitmqDriverIT {
     "stream, 1, 2, 1, lz4",
   })
   void everyMessageArrivesOnceAndInOrder(
-      String type, int partitions, int producers, int consumers, String compression) throws Exception {
+      String type, int partitions, int producers, int consumers, String compression)
+      throws Exception {
     connectFor(type);
     createTopic(type, partitions, Map.of());
     ClientOptions options = options(1024, compression, Map.of());
-    List<Exchange.Received> received = List.of(new Exchange.Received(1024), new Exchange.Received(1024));
+    List<Exchange.Received> received =
+        List.of(new Exchange.Received(1024), new Exchange.Received(1024));
     for (int subscription = 0; subscription < 2; subscription++) {
       for (int consumer = 0; consumer < consumers; consumer++) {
-        consume("sub-" + subscription, consumer, partitions, options, false, received.get(subscription));
+        consume(
+            "sub-" + subscription,
+            consumer,
+            partitions,
+            options,
+            false,
+            received.get(subscription));
       }
     }
     int count = 20_000;
@@ -173,7 +182,10 @@ class RabbitmqDriverIT {
           .contains(new EffectiveSetting(scope, "queue.durable", "true", null))
           .contains(new EffectiveSetting(scope, "queue.members", "1", null))
           .contains(new EffectiveSetting(scope, "message.delivery_mode", "1", null))
-          .anyMatch(one -> one.name().equals("queue.arguments") && one.value().contains("x-delivery-limit=7"))
+          .anyMatch(
+              one ->
+                  one.name().equals("queue.arguments")
+                      && one.value().contains("x-delivery-limit=7"))
           .anyMatch(one -> one.scope().startsWith("node ") && one.name().equals("mem_alarm"))
           .anyMatch(one -> one.scope().equals("cluster") && one.name().equals("version"));
     }
@@ -182,10 +194,13 @@ class RabbitmqDriverIT {
   @Test
   void errorsAreOneLine() throws Exception {
     assertThatThrownBy(() -> createTopic("quroum", 1, Map.of()))
-        .hasMessage("RabbitMQ has no queue.type \"quroum\"; it has classic, quorum, stream and mirrored");
-    assertThatThrownBy(() -> createTopic("quorum", 1, Map.of("x-quorum-initial-group-size", "none")))
+        .hasMessage(
+            "RabbitMQ has no queue.type \"quroum\"; it has classic, quorum, stream and mirrored");
+    assertThatThrownBy(
+            () -> createTopic("quorum", 1, Map.of("x-quorum-initial-group-size", "none")))
         .isInstanceOf(DriverException.class)
-        .hasMessageStartingWith("RabbitMQ could not create the queues of " + topic + ": PRECONDITION_FAILED")
+        .hasMessageStartingWith(
+            "RabbitMQ could not create the queues of " + topic + ": PRECONDITION_FAILED")
         .hasMessageNotContaining("\n");
     Map<String, String> wrong = new HashMap<>(connection());
     wrong.put("uri", "amqp://guest:wrong@127.0.0.1:" + PORTS[0]);
@@ -218,13 +233,15 @@ class RabbitmqDriverIT {
     assertThat(received.duplicated).isZero();
   }
 
-  private void createTopic(String type, int partitions, Map<String, String> more) throws DriverException {
+  private void createTopic(String type, int partitions, Map<String, String> more)
+      throws DriverException {
     Map<String, String> settings = new HashMap<>(more);
     settings.put("queue.type", type);
     driver.createTopics(List.of(new TopicSpec(topic, partitions, 1, settings)));
   }
 
-  private MessageProducer produce(int id, int partitions, ClientOptions options) throws DriverException {
+  private MessageProducer produce(int id, int partitions, ClientOptions options)
+      throws DriverException {
     MessageProducer producer =
         driver.createProducer(new ProducerSpec(topic, 0, partitions, "producer-" + id, options));
     open.add(producer);
@@ -232,17 +249,34 @@ class RabbitmqDriverIT {
   }
 
   private MessageConsumer consume(
-      String subscription, int id, int partitions, ClientOptions options, boolean paused, Exchange.Received sink)
+      String subscription,
+      int id,
+      int partitions,
+      ClientOptions options,
+      boolean paused,
+      Exchange.Received sink)
       throws DriverException {
     MessageConsumer consumer =
         driver.createConsumer(
-            new ConsumerSpec(topic, 0, partitions, subscription, subscription + "-" + id, paused, options), sink);
+            new ConsumerSpec(
+                topic, 0, partitions, subscription, subscription + "-" + id, paused, options),
+            sink);
     open.add(consumer);
     return consumer;
   }
 
-  private static ClientOptions options(int messageBytes, String compression, Map<String, String> consumerOverrides) {
+  private static ClientOptions options(
+      int messageBytes, String compression, Map<String, String> consumerOverrides) {
     return new ClientOptions(
-        131_072, 1_000, compression, 1000, 5000, 1, "all", messageBytes, Map.of(), consumerOverrides);
+        131_072,
+        1_000,
+        compression,
+        1000,
+        5000,
+        1,
+        "all",
+        messageBytes,
+        Map.of(),
+        consumerOverrides);
   }
 }

@@ -1,0 +1,188 @@
+package io.tidegauge.worker.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.rabbitmq.client.Address;
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.TopicSpec;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What becomes of connection settings, topic settings and the neutral client options. */
+class MappingTest {
+  @Test
+  void aConnectionNamesItsNodesAndHidesItsPassword() throws DriverException {
+    Connection connection =
+        Connection.of(
+            Map.of(
+                "uri",
+                "amqp://user:secret@a:1/vh, amqp://user:secret@b",
+                "streamUri",
+                "rabbitmq-stream://a:9"));
+    assertThat(connection.addressesFrom(0))
+        .containsExactly(new Address("a", 1), new Address("b", 5672));
+    assertThat(connection.addressesFrom(3))
+        .containsExactly(new Address("b", 5672), new Address("a", 1));
+    assertThat(connection.user() + " " + connection.password() + " " + connection.virtualHost())
+        .isEqualTo("user secret vh");
+    assertThat(connection.factory().getVirtualHost()).isEqualTo("vh");
+    assertThat(connection.toString()).doesNotContain("secret");
+    assertThat(Connection.of(Map.of("uri", "amqp://a")).virtualHost()).isEqualTo("/");
+  }
+
+  @Test
+  void unusableConnectionSettingsAreNamed() {
+    assertThatThrownBy(() -> Connection.of(Map.of()))
+        .hasMessageContaining("needs the connection setting uri");
+    assertThatThrownBy(() -> Connection.of(Map.of("url", "amqp://a")))
+        .hasMessage("RabbitMQ has no connection setting \"url\"; did you mean \"uri\"?");
+    assertThatThrownBy(() -> Connection.of(Map.of("uri", "http://u:secret@a")))
+        .hasMessage("RabbitMQ's uri is not usable: it must begin with amqp:// or amqps://")
+        .hasMessageNotContaining("secret");
+    assertThatThrownBy(() -> Connection.of(Map.of("uri", "amqp://a", "nodes", "none")))
+        .hasMessage("RabbitMQ's nodes must be a whole number of at least 1, not \"none\"");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "classic, classic, '', 1",
+    "mirrored, classic, '', 3",
+    "quorum, quorum, x-quorum-initial-group-size, 3",
+    "stream, stream, x-initial-cluster-size, 3",
+  })
+  void aTopicsTypeDecidesItsQueuesArguments(
+      String type, String argument, String sizeName, int members) throws DriverException {
+    TopicSettings settings = topic(Map.of("queue.type", type, "x-max-length", "5"));
+    assertThat(settings.members()).isEqualTo(members);
+    assertThat(settings.queueArguments())
+        .containsEntry("x-queue-type", argument)
+        .containsEntry("x-max-length", 5L);
+    assertThat(settings.queueArguments()).hasSize(sizeName.isEmpty() ? 2 : 3);
+    if (!sizeName.isEmpty()) {
+      assertThat(settings.queueArguments()).containsEntry(sizeName, members);
+    }
+  }
+
+  @Test
+  void topicSettingsAreChecked() throws DriverException {
+    assertThat(topic(Map.of()).type()).isEqualTo(QueueType.CLASSIC);
+    assertThat(topic(Map.of("queue.type", "quorum", "queue.members", "1")).members()).isEqualTo(1);
+    assertThat(topic(Map.of("message.persistent", "false")).persistent()).isFalse();
+    assertThatThrownBy(() -> topic(Map.of("queue.tpye", "quorum")))
+        .hasMessage("RabbitMQ has no topic setting \"queue.tpye\"; did you mean \"queue.type\"?");
+    assertThatThrownBy(() -> topic(Map.of("queue.type", "stream", "message.persistent", "false")))
+        .hasMessageContaining("no transient messages");
+    assertThatThrownBy(() -> topic(Map.of("message.persistent", "no")))
+        .hasMessageContaining("true or false");
+  }
+
+  @Test
+  void whatAmqpLacksIsToldAndCompressionRefused() throws DriverException {
+    assertThatThrownBy(() -> ProducerOptions.of(options("lz4", "all", Map.of(), Map.of())))
+        .hasMessageContaining("can't compress (lz4)");
+    assertThatThrownBy(() -> ProducerOptions.of(options("none", "none", Map.of(), Map.of())))
+        .hasMessageContaining("acks must be");
+    assertThatThrownBy(
+            () -> ProducerOptions.of(options("none", "all", Map.of("batchSize", "1"), Map.of())))
+        .hasMessageContaining("no producer setting \"batchSize\"");
+    assertThat(
+            ProducerOptions.of(options("none", "one", Map.of("mandatory", "true"), Map.of()))
+                .disclosed(true))
+        .contains(setting("producer", "mandatory", "true"))
+        .contains(setting("producer", "delivery_mode", "2 (persistent)"))
+        .anyMatch(one -> one.name().equals("batching") && one.value().startsWith("none"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "5000, 1, 5000, 250",
+    "5000, 5, 1000, 250",
+    "5000, 1000, 100, 25",
+    "10, 4, 10, 2",
+    "1, 3, 1, 1"
+  })
+  void thePrefetchIsSharedByTheQueuesAndAcknowledgedInTime(
+      int messages, int queues, int prefetch, int every) throws DriverException {
+    ConsumerOptions options = new ConsumerOptions(messages, 0, 50);
+    assertThat(options.prefetchOf(queues)).isEqualTo(prefetch);
+    assertThat(options.ackEveryOf(prefetch)).isEqualTo(every);
+  }
+
+  @Test
+  void acknowledgementsAreNeverHeldBackUntilTheBrokerStopsDelivering() throws DriverException {
+    ConsumerOptions options =
+        ConsumerOptions.of(
+            options("none", "all", Map.of(), Map.of("prefetch", "10", "ackEvery", "1000")));
+    assertThat(options.ackEveryOf(options.prefetchOf(1))).isEqualTo(5);
+    assertThat(options.prefetchOf(0)).isEqualTo(10);
+    assertThat(new ConsumerOptions(1_000_000, 0, 50).prefetchOf(1)).isEqualTo(65_535);
+  }
+
+  @Test
+  void batchBytesBecomeMessagesForStreams() throws DriverException {
+    StreamOptions plain = StreamOptions.of(options("none", "all", Map.of(), Map.of()));
+    assertThat(plain.batchSize()).isEqualTo(128);
+    assertThat(plain.unconfirmedMessagesMax()).isEqualTo(1001);
+    assertThat(plain.subEntrySize()).isEqualTo(1);
+    StreamOptions compressed =
+        StreamOptions.of(options("zstd", "all", Map.of("dynamicBatch", "false"), Map.of()));
+    assertThat(compressed.subEntrySize()).isEqualTo(100);
+    assertThat(compressed.disclosedProducer())
+        .contains(setting("producer", "compression", "ZSTD"))
+        .contains(setting("producer", "batchPublishingDelayMs", "1"));
+    assertThatThrownBy(() -> StreamOptions.of(options("brotli", "all", Map.of(), Map.of())))
+        .hasMessageContaining("no compression \"brotli\"");
+  }
+
+  @Test
+  void keysGoToOnePartitionAndMessagesWithoutOneGoRound() {
+    PartitionChooser chooser = new PartitionChooser(4, 2);
+    assertThat(
+            List.of(
+                chooser.partitionOf(null), chooser.partitionOf(null), chooser.partitionOf(null)))
+        .containsExactly(2, 3, 0);
+    TreeSet<Integer> used = new TreeSet<>();
+    for (int key = 0; key < 100; key++) {
+      byte[] bytes = ("key-" + key).getBytes(StandardCharsets.UTF_8);
+      int partition = chooser.partitionOf(bytes);
+      assertThat(new PartitionChooser(4, 0).partitionOf(bytes)).isEqualTo(partition);
+      used.add(partition);
+    }
+    assertThat(used).containsExactly(0, 1, 2, 3);
+  }
+
+  @Test
+  void everyPartitionHasOneReader() {
+    TreeSet<Integer> shared = new TreeSet<>();
+    for (int member = 0; member < 3; member++) {
+      List<Integer> share = PartitionChooser.shareOf(member, 3, 7);
+      assertThat(share).hasSizeBetween(2, 3);
+      assertThat(shared).doesNotContainAnyElementsOf(share);
+      shared.addAll(share);
+    }
+    assertThat(shared).hasSize(7);
+    assertThat(PartitionChooser.shareOf(4, 5, 2)).isEmpty();
+  }
+
+  private static TopicSettings topic(Map<String, String> settings) throws DriverException {
+    return TopicSettings.of(new TopicSpec("t", 2, 3, settings), QueueType.CLASSIC);
+  }
+
+  private static EffectiveSetting setting(String scope, String name, String value) {
+    return new EffectiveSetting(scope, name, value, null);
+  }
+
+  private static ClientOptions options(
+      String compression, String acks, Map<String, String> producer, Map<String, String> consumer) {
+    return new ClientOptions(
+        131_072, 1_000, compression, 1000, 5000, 1, acks, 1024, producer, consumer);
+  }
+}
