@@ -27,6 +27,7 @@ from tidegauge.worker.api import (
     SubscriptionTotals,
     TotalFigures,
     WindowFigures,
+    WorkerFacts,
 )
 from tidegauge.workload.model import Workload
 
@@ -309,7 +310,9 @@ class FakeTrialStore:
     def second(self, figures: SecondFigures) -> None:
         self.seconds += 1
 
-    def settings(self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str]) -> None:
+    def settings(
+        self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str], worker: WorkerFacts | None
+    ) -> None:
         self.journal.note("settings stored")
 
     def distribution(self, distribution: Distribution) -> None:

@@ -21,6 +21,7 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.store import files
 from tidegauge.store.writer import Writer, boot_id, may_be_alive, this_writer
 from tidegauge.systems.api import Distribution, Setting
+from tidegauge.worker.api import WorkerFacts
 
 
 def _whole_run(runs: Path) -> store.DirectoryRun:
@@ -31,13 +32,24 @@ def _whole_run(runs: Path) -> store.DirectoryRun:
     (trial.data_directory / "segment.log").write_bytes(b"x")
     trial.distribution(Distribution("kafka", "4.3.1", Path("/cache"), Path("/jvm"), "25", "ab" * 32, "maven central"))
     trial.settings(
-        [Setting("broker 1", "flush.messages", "1", False)], [Setting("producer", "acks", "all")], ["-Xmx1g"]
+        [Setting("broker 1", "flush.messages", "1", False)],
+        [Setting("producer", "acks", "all")],
+        ["-Xmx1g"],
+        WorkerFacts(7, "1", "25.0.2", "/jvm", ("-Xmx256m",), 256 << 20, {"kafka": "4.3.1"}),
     )
     for number in range(3):
         trial.second(second(number))
     trial.finish(result(warnings=("one",)), totals())
     run.finish("finished")
     return run
+
+
+def test_the_load_generator_is_disclosed(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    worker = json.loads((run.path / "trials" / spec().trial_id / "settings.json").read_text())["worker"]
+    assert worker["java_version"] == "25.0.2"
+    assert worker["jvm_flags"] == ["-Xmx256m"]
+    assert worker["drivers"] == {"kafka": "4.3.1"}
 
 
 def test_a_finished_run_reads_back_as_it_was(tmp_path: Path) -> None:

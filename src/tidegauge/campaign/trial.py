@@ -162,7 +162,7 @@ def _prepare(session: _Session) -> LevelFinding:
     client_settings = worker.prepare(_order(session, topics))
     describe = partial(worker.describe, system.driver, session.deployment.connection)
     server_settings = session.deployment.read_back(describe, list(topics))
-    session.store.settings(server_settings, client_settings, session.deployment.jvm_flags)
+    session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     return _checked_level(spec, system, [*server_settings, *client_settings])
 

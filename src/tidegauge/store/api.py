@@ -24,7 +24,7 @@ from typing import Protocol
 
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.systems.api import Distribution, Setting
-from tidegauge.worker.api import SecondFigures, TotalFigures
+from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 
 class TrialStore(Protocol):
@@ -38,8 +38,10 @@ class TrialStore(Protocol):
         """Append one second's figures and interval histograms."""
         ...
 
-    def settings(self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str]) -> None:
-        """Effective settings as read back."""
+    def settings(
+        self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str], worker: WorkerFacts | None
+    ) -> None:
+        """Effective settings as read back, and what the load generator said of itself: Java, heap, client versions."""
         ...
 
     def distribution(self, distribution: Distribution) -> None:

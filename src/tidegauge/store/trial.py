@@ -16,7 +16,7 @@ from tidegauge.store.files import LineFile, make_directory, with_reserve, write_
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.seconds import read_lines, row, write_parquet
 from tidegauge.systems.api import Distribution, Setting
-from tidegauge.worker.api import SecondFigures, TotalFigures
+from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 TRIAL_SCHEMA = "tidegauge.trial/1"
 RESULT_SCHEMA = "tidegauge.result/1"
@@ -58,9 +58,15 @@ class DirectoryTrial:
             self._logs["end-to-end"].append(subscription.end_to_end, *span, tag=subscription.name)
         self._lines.append(json.dumps(row(figures)))
 
-    def settings(self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str]) -> None:
-        """Effective settings as read back."""
-        content = {"server": server, "client": client, "server_jvm_flags": jvm_flags}
+    def settings(
+        self,
+        server: Sequence[Setting],
+        client: Sequence[Setting],
+        jvm_flags: Sequence[str],
+        worker: WorkerFacts | None = None,
+    ) -> None:
+        """Effective settings as read back, and what the load generator said of itself."""
+        content = {"server": server, "client": client, "server_jvm_flags": jvm_flags, "worker": worker}
         write_json(self.directory / "settings.json", SETTINGS_SCHEMA, content)
 
     def distribution(self, distribution: Distribution) -> None:
