@@ -35,21 +35,6 @@ class TestRegistry:
         assert "did you mean 'kafka'" in caught.value.message
         assert "pulsar" in caught.value.hint
 
-    def test_parse(self) -> None:
-        assert str(registry.parse_system("kafka@4.4.0")) == "kafka@4.4.0"
-        assert registry.parse_system("pulsar").version == registry.get("pulsar").default_version
-        assert registry.parse_system("kafka@/opt/kafka").version == "/opt/kafka"
-
-    @pytest.mark.parametrize("text", ["kafka@", "kafka@ ", "nats@1", ""])
-    def test_refused(self, text: str) -> None:
-        with pytest.raises(UserError):
-            registry.parse_system(text)
-
-    @pytest.mark.parametrize("text", ["kafka@..", "kafka@a b", "kafka@1$x", "kafka@-1"])
-    def test_a_version_is_never_a_path(self, text: str) -> None:
-        with pytest.raises(UserError, match="no version"):
-            registry.parse_system(text)
-
 
 class TestKafkaConfig:
     def test_one_node_needs_one_copy(self) -> None:

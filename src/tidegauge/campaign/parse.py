@@ -16,6 +16,7 @@ from tidegauge.config.validate import keys_of, validate
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.registry import experiments
 from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.registry import VERSION
 from tidegauge.workload.model import Workload
 from tidegauge.workload.parse import parse_workload, read_workload
 
@@ -28,6 +29,12 @@ def _check_name(name: str) -> str:
             "must be made of lower-case letters, digits and hyphens, at most 63, since it names directories"
         )
     return name
+
+
+def _check_version(version: str) -> str:
+    if version and "/" not in version and not VERSION.fullmatch(version):
+        raise ValueError("must be a version such as 4.3.1, or the path of a directory (with a slash)")
+    return version
 
 
 class _CampaignFields(Fields):
@@ -47,7 +54,7 @@ class _CampaignFields(Fields):
 
 class _SystemFields(Fields):
     name: str
-    version: str = ""
+    version: Annotated[str, AfterValidator(_check_version)] = ""
     settings: Settings = Field(default_factory=dict)
     producer: Settings = Field(default_factory=dict)
     consumer: Settings = Field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,9 +82,22 @@ def _create(request: RunRequest, campaign: Campaign) -> store.DirectoryRun:
         text = request.campaign_path.read_bytes()
     except OSError as error:
         raise UserError(f"{request.campaign_path} can't be read: {error.strerror}.") from error
-    data_root = Path(campaign.data_directory).expanduser() if campaign.data_directory else None
+    data_root = _data_root(campaign.data_directory)
     shown_path = str(request.campaign_path)
     return store.create_run(request.runs_directory, campaign.name, text, shown_path, data_root)
+
+
+def _data_root(directory: str) -> Path | None:
+    """The disk chosen for the servers' data. It is never created: a disk that isn't mounted must not be measured."""
+    if not directory:
+        return None
+    path = Path(directory).expanduser()
+    if not path.is_dir():
+        what = "is no directory" if path.exists() else "does not exist"
+        raise UserError(f"The data directory {path} {what}.", "Mount the disk or create the directory first.")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UserError(f"The data directory {path} can't be written.", "Change its rights, or choose another.")
+    return path
 
 
 def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> TidegaugeError | KeyboardInterrupt | None:
