@@ -20,7 +20,6 @@ from tidegauge.campaign.events import Observer, RunStarted, TrialEnded
 from tidegauge.campaign.execute import plan_campaign
 from tidegauge.campaign.model import Campaign
 from tidegauge.cli import running
-from tidegauge.cli.environment import git_state
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, Validity
@@ -260,10 +259,17 @@ def test_no_verb_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Usage: tidegauge" in capsys.readouterr().out
 
 
-def test_git_state_of_a_checkout_and_of_none(tmp_path: Path) -> None:
-    assert git_state(tmp_path) == {}
-    (tmp_path / ".git").mkdir()
-    assert git_state(tmp_path) == {}
+def test_a_data_directory_that_is_not_there_is_refused_and_not_made(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    disk = tmp_path / "not-mounted"
+    assert run_command(["quick", "--data-dir", str(disk)]) == 2
+    assert f"The data directory {disk} does not exist." in capsys.readouterr().err
+    assert not disk.exists()
+    disk.write_text("")
+    assert run_command(["quick", "--data-dir", str(disk)]) == 2
+    assert "is no directory" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:

@@ -310,3 +310,9 @@ class TestFetch:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(UserError, match="arrived damaged"):
             maven.find_or_fetch_maven(lambda _: None)
+
+
+def test_a_cache_that_cannot_be_written_needs_no_lock(tmp_path: Path) -> None:
+    (tmp_path / ".kafka-4.3.1.lock").mkdir()
+    with locked(tmp_path, "kafka-4.3.1", lambda _text: None):
+        pass

@@ -19,7 +19,7 @@ from tidegauge.distribution.java import JavaRuntime, choose_java, find_java_runt
 from tidegauge.distribution.local import provision_directory, version_of
 from tidegauge.distribution.maven import parse_maven_version
 from tidegauge.distribution.trust import PASSWORD, jks_from_pem, system_bundle
-from tidegauge.distribution.versions import nearest_versions, newest, parse_metadata
+from tidegauge.distribution.versions import nearest_versions, parse_metadata
 from tidegauge.errors import UserError
 
 KAFKA = Recipe(
@@ -52,7 +52,6 @@ class TestVersions:
     def test_nearest_prefers_releases_and_bears_nonsense(self) -> None:
         assert nearest_versions("4.0.3", ["4.0.3-rc1", "4.0.1"])[0] == "4.0.1"
         assert len(nearest_versions("latest", ["1.0", "2.0"])) == 2
-        assert newest(["4.10.0", "4.9.0", "5.0.0-rc1"]) == "4.10.0"
 
 
 class TestCoordinates:

@@ -37,9 +37,17 @@ def make_directory(path: Path) -> Path:
 
 @contextmanager
 def locked(directory: Path, name: str, report: Report) -> Iterator[None]:
-    """Hold the lock of one cache entry. Waits for other runs; the kernel frees it if its holder dies."""
+    """Hold the lock of one cache entry. Waits for other runs; the kernel frees it if its holder dies.
+
+    A cache that can't be written (mounted read-only, say) needs no lock: nobody changes it.
+    """
     path = make_directory(directory) / f".{name}.lock"
-    with path.open("a") as file:
+    try:
+        file = path.open("a")
+    except OSError:
+        yield
+        return
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

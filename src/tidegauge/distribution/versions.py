@@ -22,12 +22,6 @@ def nearest_versions(wanted: str, existing: Sequence[str], count: int = 4) -> li
     return sorted(existing, key=distance)[:count]
 
 
-def newest(versions: Sequence[str]) -> str:
-    """The newest release of a list, "" if it has none."""
-    releases = [version for version in versions if _is_release(version)]
-    return max(releases, key=_numbers, default="")
-
-
 def _numbers(version: str) -> tuple[int, int, int]:
     """The first three numbers of a version; 0 for those it does not have."""
     numbers = [int(part) for part in re.findall(r"\d+", version.partition("-")[0])[:3]]
