@@ -113,7 +113,7 @@ def test_quick_measures_stores_and_reports(
 def test_json_is_one_object_with_a_schema(
     arguments: list[str], schema: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tidegauge.cli.main.clean_leftovers", lambda: [])
+    monkeypatch.setattr("tidegauge.fleet.reap.clean_leftovers", lambda: [])
     monkeypatch.setattr(sys, "argv", ["tidegauge", *arguments])
     measured(monkeypatch)
     if "show" in arguments:
@@ -252,6 +252,13 @@ def test_a_runs_directory_that_cannot_be_written(capsys: pytest.CaptureFixture[s
 def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([verb, "--help"]) == 0
     assert f"Example: tidegauge {verb}" in capsys.readouterr().out
+
+
+def test_help_loads_no_heavy_library() -> None:
+    heavy = ("numpy", "pyarrow", "grpc", "pydantic", "ruamel.yaml")
+    code = f"import sys, tidegauge.cli.main; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
 
 
 def test_no_verb_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:

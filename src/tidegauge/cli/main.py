@@ -1,4 +1,7 @@
-"""The command `tidegauge`: its verbs, and one place where every error becomes a message and an exit code."""
+"""The command `tidegauge`: its verbs, and one place where every error becomes a message and an exit code.
+
+Each verb imports what it needs itself: `--help` and a mistyped option are answered without loading everything.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,12 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import Abort, TyperException
 
-from tidegauge import __version__, store
+from tidegauge import __version__
 from tidegauge.cli.campaigns import campaign_path, ready_campaign
-from tidegauge.cli.crash import crashed
+from tidegauge.cli.exit_codes import EXIT_GOOD, EXIT_INTERRUPTED
 from tidegauge.cli.output import Output
-from tidegauge.cli.running import EXIT_GOOD, EXIT_INTERRUPTED, RunRequest, run_campaign
 from tidegauge.errors import TidegaugeError, UserError
-from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.report.layout import Paragraph
-from tidegauge.report.lists import runs_list
-from tidegauge.report.summary import run_summary, runs_summary
-from tidegauge.report.terminal import run_report
 
 CLEAN_SCHEMA = "tidegauge.clean/1"
 VERSION_SCHEMA = "tidegauge.version/1"
@@ -93,7 +91,7 @@ def quick(
 ) -> int:
     """Measure Kafka and Pulsar, one node each, at equal durability, in a few minutes."""
     overrides = _overrides(level, systems, repeat, data_dir)
-    return run_campaign(RunRequest(ready_campaign("quick"), overrides, runs_dir, dry_run), Output(as_json))
+    return _run(ready_campaign("quick"), overrides, runs_dir, dry_run, as_json)
 
 
 @app.command(epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
@@ -110,12 +108,16 @@ def run(
 ) -> int:
     """Run everything that a campaign file says."""
     overrides = _overrides(level, systems, repeat, data_dir)
-    return run_campaign(RunRequest(campaign_path(campaign), overrides, runs_dir, dry_run), Output(as_json))
+    return _run(campaign_path(campaign), overrides, runs_dir, dry_run, as_json)
 
 
 @app.command(epilog="Example: tidegauge runs --json")
 def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
     """List the runs there are, the newest last."""
+    from tidegauge import store
+    from tidegauge.report.lists import runs_list
+    from tidegauge.report.summary import runs_summary
+
     found = store.list_runs(runs_dir)
     nothing = Paragraph(f"There are no runs in {runs_dir} yet; start one with: tidegauge quick")
     Output(as_json).show(runs_list(found) if found else nothing, runs_summary(found))
@@ -129,6 +131,10 @@ def show(
     as_json: Json = False,
 ) -> int:
     """Show what a run found; also while it goes and after it was killed."""
+    from tidegauge import store
+    from tidegauge.report.summary import run_summary
+    from tidegauge.report.terminal import run_report
+
     stored = store.load_run(store.find_run(runs_dir, run))
     Output(as_json).show(run_report(stored), run_summary(stored))
     return EXIT_GOOD
@@ -137,10 +143,18 @@ def show(
 @app.command(epilog="Example: tidegauge clean")
 def clean(as_json: Json = False) -> int:
     """End processes and remove server data that killed runs left behind. Results stay."""
+    from tidegauge.fleet.reap import clean_leftovers
+
     notes = clean_leftovers()
     text = "\n".join(notes) if notes else "Nothing was left behind."
     Output(as_json).show(text, {"schema": CLEAN_SCHEMA, "notes": notes})
     return EXIT_GOOD
+
+
+def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, dry_run: bool, as_json: bool) -> int:
+    from tidegauge.cli.running import RunRequest, run_campaign
+
+    return run_campaign(RunRequest(path, overrides, runs_dir, dry_run), Output(as_json))
 
 
 def _overrides(
@@ -174,6 +188,8 @@ def run_command(arguments: Sequence[str]) -> int:
         out.alert("Interrupted.")
         return EXIT_INTERRUPTED
     except Exception as error:
+        from tidegauge.cli.crash import crashed
+
         return _shown(crashed(error), out)
 
 

@@ -17,6 +17,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
+from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
 from tidegauge.cli.interruption import announced_interruption
 from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
@@ -28,8 +29,6 @@ from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
 from tidegauge.report.terminal import run_report
 from tidegauge.systems import registry
-
-EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_INTERRUPTED = 0, 1, 3, 130
 
 
 @dataclass(frozen=True)
