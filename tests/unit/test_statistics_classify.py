@@ -178,3 +178,9 @@ def test_a_valid_trial_may_carry_warnings(changes: dict[str, Any], says: str) ->
 def test_a_rate_within_two_percent_counts_as_achieved() -> None:
     assert judged(achieved_msgs_per_s=985.0).warnings == ()
     assert judged(achieved_msgs_per_s=1015.0).warnings == ()
+
+
+def test_few_messages_differ_from_their_rate_by_chance() -> None:
+    assert judged(achieved_msgs_per_s=1030.0, window_intended=30).warnings == ()
+    assert judged(achieved_msgs_per_s=970.0, window_intended=3000).warnings == ()
+    assert "did not keep up" in judged(achieved_msgs_per_s=300.0, window_intended=30).warnings[0]
