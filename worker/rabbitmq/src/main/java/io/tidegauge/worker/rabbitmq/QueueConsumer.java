@@ -97,7 +97,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
 
   @Override
   public void lost(ShutdownSignalException cause) {
-    sink.error(new IOException("RabbitMQ's channel was lost: " + Failures.reason(cause), cause));
+    sink.error(new IOException("RabbitMQ's channel was lost: " + Failures.reason(cause)));
   }
 
   @Override
@@ -164,7 +164,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
     } catch (IOException | RuntimeException e) {
       sink.error(
           new IOException(
-              "RabbitMQ could not deliver " + spec.topic() + ": " + Failures.reason(e), e));
+              "RabbitMQ could not deliver " + spec.topic() + ": " + Failures.reason(e)));
     }
   }
 
@@ -188,8 +188,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
         current.flush();
       } catch (IOException | RuntimeException e) {
         sink.error(
-            new IOException(
-                "RabbitMQ could not take an acknowledgement: " + Failures.reason(e), e));
+            new IOException("RabbitMQ could not take an acknowledgement: " + Failures.reason(e)));
       }
     }
   }

@@ -114,9 +114,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     session = null;
     if (gone != null) {
       gone.ring()
-          .failAll(
-              new IOException(
-                  "RabbitMQ's channel was lost before the confirm came: " + lost, cause));
+          .failAll(new IOException("RabbitMQ's channel was lost before the confirm came: " + lost));
     }
   }
 
@@ -142,8 +140,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
       current.channel().basicPublish(exchange, routingKey, mandatory, properties, message.value());
     } catch (IOException | RuntimeException e) {
       if (current.ring().remove(number)) {
-        message.failed(
-            new IOException("RabbitMQ could not take a message: " + Failures.reason(e), e));
+        message.failed(new IOException("RabbitMQ could not take a message: " + Failures.reason(e)));
       }
     }
   }

@@ -2,6 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.stream.ConfirmationHandler;
 import com.rabbitmq.stream.ConfirmationStatus;
+import com.rabbitmq.stream.Constants;
 import com.rabbitmq.stream.Environment;
 import com.rabbitmq.stream.Producer;
 import io.tidegauge.worker.api.DriverException;
@@ -65,7 +66,7 @@ final class StreamProducer implements MessageProducer {
       // Thrown before the client has taken the message: what it took and gave up comes through the
       // confirmation.
       message.failed(
-          new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e), e));
+          new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e)));
     }
   }
 
@@ -93,6 +94,15 @@ final class StreamProducer implements MessageProducer {
     }
   }
 
+  private static String reason(short code) {
+    return switch (code) {
+      case Constants.CODE_PUBLISH_CONFIRM_TIMEOUT -> "no confirm in time";
+      case Constants.CODE_PRODUCER_NOT_AVAILABLE -> "the connection is lost";
+      case Constants.CODE_PRODUCER_CLOSED -> "the producer is closed";
+      default -> "code " + code;
+    };
+  }
+
   /** The callback of one {@link InFlight}, made once. */
   private static final class Confirmation implements ConfirmationHandler {
     private final StreamProducer of;
@@ -110,7 +120,7 @@ final class StreamProducer implements MessageProducer {
       } else {
         message.failed(
             new IOException(
-                "RabbitMQ's stream gave the message up (code " + status.getCode() + ")"));
+                "RabbitMQ's stream client gave the message up: " + reason(status.getCode())));
       }
     }
   }
