@@ -26,6 +26,16 @@ public abstract class InFlight {
    */
   public abstract void acked();
 
+  /**
+   * The same for a client that hands over several acknowledgements at once: the clock is read once
+   * for all of them. Unless overridden, the clock is read all the same.
+   *
+   * @param ackedMonoNs {@link System#nanoTime()} when the client handed them over
+   */
+  public void acked(long ackedMonoNs) {
+    acked();
+  }
+
   /** The system or the client refused or gave up the message; whether it was stored is unknown. */
   public abstract void failed(Throwable cause);
 }

@@ -72,4 +72,17 @@ class ExactnessTest {
     assertThat(t.getSubscriptions(0).getUnique()).isGreaterThan(100_000);
     assertThat(t.getSubscriptions(0).getNegativeLatency()).isZero();
   }
+
+  /** The group that never fills is told when the producers stop. */
+  @Test
+  void acknowledgementsToldTogetherAreAllCounted() throws Exception {
+    Map<String, String> settings = Map.of("ack_batch", "64", "fail_stored", "at:100");
+    TotalFigures t = worker.run(TestWorker.order(settings, 5_000).build(), 500);
+    assertThat(t.getAcked()).isEqualTo(t.getSent() - 1).isGreaterThan(2_000);
+    assertThat(t.getUnresolved()).isZero();
+    assertThat(t.getSubscriptions(0).getLost()).isZero();
+    // 64 messages at 5,000 a second: the first of a group waits for nearly 13 ms.
+    assertThat(TestFigures.decode(t.getWindow().getResponse()).getMaxValue())
+        .isGreaterThan(10_000_000);
+  }
 }

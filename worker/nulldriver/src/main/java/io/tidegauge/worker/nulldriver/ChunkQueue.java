@@ -57,7 +57,7 @@ final class ChunkQueue {
   private final int chunkBytes;
   private final long chunksMax;
   private final BooleanSupplier taking;
-  private final SpscArrayQueue<Chunk> recycled = new SpscArrayQueue<>(4);
+  private final SpscArrayQueue<Chunk> recycled = new SpscArrayQueue<>(CHUNKS_WHILE_TAKING);
   private volatile boolean closed;
   private volatile long chunksTaken;
 

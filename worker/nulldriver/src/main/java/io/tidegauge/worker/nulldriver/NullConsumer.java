@@ -11,6 +11,7 @@ import java.util.concurrent.locks.LockSupport;
  * much comes.
  */
 final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker {
+  private static final int CHUNKS_IN_A_ROW = 8;
   private static final int SPINS = 60;
   private static final int BUSY_MESSAGES = 16;
   private static final long BUSY_PARK_NS = 20_000;
@@ -75,7 +76,7 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
     int n = 0;
     for (int i = 0; i < queues.size(); i++) {
       ChunkQueue queue = queues.get(i);
-      if (!queue.isEmpty()) {
+      for (int c = 0; c < CHUNKS_IN_A_ROW && !queue.isEmpty(); c++) {
         n += queue.take(this);
       }
     }

@@ -53,7 +53,8 @@ final class NullDriver implements Driver {
         topic(spec.topic()).ways(spec.options().messageBytes(), settings.backlogBytesMax());
     Delivery delivery = new Delivery(settings, ways);
     if (!settings.isDelayed()) {
-      return new DirectProducer(delivery);
+      int inFlight = spec.options().inFlightMessagesMax();
+      return new DirectProducer(delivery, Math.min(settings.ackBatch(), inFlight));
     }
     int inFlight = spec.options().inFlightMessagesMax();
     return new DelayedProducer(

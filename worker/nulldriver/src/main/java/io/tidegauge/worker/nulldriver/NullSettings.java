@@ -14,6 +14,8 @@ import java.util.TreeMap;
  *   <li>{@code ack_delay_us}: time from send to delivery and acknowledgement
  *   <li>{@code stalls}: "at_ms:for_ms,..." after the first send: nothing is delivered or
  *       acknowledged meanwhile
+ *   <li>{@code ack_batch}: acknowledgements are told together, once there are so many (up to 1,024); without
+ *       {@code ack_delay_us} and {@code stalls}
  *   <li>{@code lose}: acknowledged, never delivered
  *   <li>{@code duplicate}: delivered twice
  *   <li>{@code swap}: delivered after the next message of the same producer to the same partition
@@ -26,6 +28,7 @@ import java.util.TreeMap;
  */
 record NullSettings(
     long ackDelayNs,
+    int ackBatch,
     long[] stallAtNs,
     long[] stallForNs,
     Positions lose,
@@ -41,6 +44,7 @@ record NullSettings(
   private static final Map<String, String> DEFAULTS =
       Map.ofEntries(
           Map.entry("ack_delay_us", "0"),
+          Map.entry("ack_batch", "1"),
           Map.entry("stalls", ""),
           Map.entry("lose", ""),
           Map.entry("duplicate", ""),
@@ -64,6 +68,7 @@ record NullSettings(
     long[][] stalls = stalls(value(given, "stalls"));
     return new NullSettings(
         number(given, "ack_delay_us") * 1000,
+        (int) Math.min(1 << 10, number(given, "ack_batch")),
         stalls[0],
         stalls[1],
         positions(given, "lose"),

@@ -60,7 +60,11 @@ final class Slot extends InFlight {
 
   @Override
   public void acked() {
-    long now = System.nanoTime();
+    acked(System.nanoTime());
+  }
+
+  @Override
+  public void acked(long now) {
     if (!isInFlight()) {
       owner.toldTwice();
       return;
