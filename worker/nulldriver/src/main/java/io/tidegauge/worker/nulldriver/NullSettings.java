@@ -14,8 +14,8 @@ import java.util.TreeMap;
  *   <li>{@code ack_delay_us}: time from send to delivery and acknowledgement
  *   <li>{@code stalls}: "at_ms:for_ms,..." after the first send: nothing is delivered or
  *       acknowledged meanwhile
- *   <li>{@code ack_batch}: acknowledgements are told together, once there are so many (up to 1,024); without
- *       {@code ack_delay_us} and {@code stalls}
+ *   <li>{@code ack_batch}: acknowledgements are told together, once there are so many (up to
+ *       1,024); without {@code ack_delay_us} and {@code stalls}
  *   <li>{@code lose}: acknowledged, never delivered
  *   <li>{@code duplicate}: delivered twice
  *   <li>{@code swap}: delivered after the next message of the same producer to the same partition

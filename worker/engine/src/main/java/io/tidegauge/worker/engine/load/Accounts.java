@@ -2,8 +2,8 @@ package io.tidegauge.worker.engine.load;
 
 /**
  * What one thread had been kept from, at instants a little apart, so that a stretch of time can be
- * judged from before its beginning. One thread notes, another asks; {@link #before} is not for every
- * message.
+ * judged from before its beginning. One thread notes, another asks; {@link #before} is not for
+ * every message.
  */
 final class Accounts {
   private static final int KEPT = 128;

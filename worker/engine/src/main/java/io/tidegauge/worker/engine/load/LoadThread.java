@@ -244,10 +244,8 @@ public final class LoadThread implements Runnable {
     long gcPause = ProcessUse.gcPauseNs();
     accounts.note(now, cpuWait, gcPause);
     // The heartbeat notices collections too: the same pause must not count twice.
-    long pausedNs =
-        Math.max(gcPause - before.gcPauseNs(), heartbeat.pausedNs(lastSendNs, now));
-    long excused =
-        OwnLag.excusable(now - lastSendNs, cpuWait - before.cpuWaitNs(), pausedNs);
+    long pausedNs = Math.max(gcPause - before.gcPauseNs(), heartbeat.pausedNs(lastSendNs, now));
+    long excused = OwnLag.excusable(now - lastSendNs, cpuWait - before.cpuWaitNs(), pausedNs);
     recorder.blocked(live.window, lastSendNs, now);
     lastSender.lag.blockedBySystem(excused);
     for (Producer p : producers) {

@@ -10,7 +10,9 @@ import io.tidegauge.worker.engine.schedule.Schedule;
  * the rest as the rate has it.
  */
 final class NeverSent {
-  /** For all producers of a thread together: well within the time that a stop waits for a thread. */
+  /**
+   * For all producers of a thread together: well within the time that a stop waits for a thread.
+   */
   private static final long DRAW_NS_MAX = 500_000_000;
 
   private static final int DRAWS_PER_LOOK = 1_024;
@@ -38,8 +40,7 @@ final class NeverSent {
       return 0;
     }
     if (schedule.isCountable()) {
-      return schedule.countBefore(profile, until)
-          - schedule.countBefore(profile, window.fromNs());
+      return schedule.countBefore(profile, until) - schedule.countBefore(profile, window.fromNs());
     }
     return draw(schedule, until);
   }

@@ -9,8 +9,8 @@ public interface Arrivals {
   double next();
 
   /**
-   * Position of the message {@code ahead} after the one that {@link #next} gave last, without moving
-   * on; NaN if that can't be told without drawing all in between.
+   * Position of the message {@code ahead} after the one that {@link #next} gave last, without
+   * moving on; NaN if that can't be told without drawing all in between.
    */
   double peek(long ahead);
 

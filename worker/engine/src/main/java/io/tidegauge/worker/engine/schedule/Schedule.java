@@ -37,8 +37,8 @@ public final class Schedule {
   }
 
   /**
-   * Messages from the next one on that are due before an instant, for countable schedules. By halving
-   * an interval: exact, and no slower for thousands of millions.
+   * Messages from the next one on that are due before an instant, for countable schedules. By
+   * halving an interval: exact, and no slower for thousands of millions.
    */
   public long countBefore(RateProfile latest, long ns) {
     if (nextNs(latest) >= ns) {

@@ -40,8 +40,7 @@ class NeverSentTest {
     Window window = Window.NONE.next(now - SECOND_NS, 0);
     NeverSent few = new NeverSent(RateProfile.startingAt(now - SECOND_NS, 5_000), window, now, now);
     Schedule schedule =
-        new Schedule(
-            new PoissonArrivals(7, 0, 2), RateProfile.startingAt(now - SECOND_NS, 5_000));
+        new Schedule(new PoissonArrivals(7, 0, 2), RateProfile.startingAt(now - SECOND_NS, 5_000));
     assertThat((double) few.count(schedule)).isCloseTo(2_500, within(250.0));
     assertThat(few.isEstimated()).isFalse();
 
