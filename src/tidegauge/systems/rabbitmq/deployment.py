@@ -26,8 +26,9 @@ from tidegauge.systems.rabbitmq.config import (
     rabbitmq_conf,
 )
 from tidegauge.systems.rabbitmq.layout import Layout, find_layout, version_numbers
-from tidegauge.systems.rabbitmq.level import FORMS
-from tidegauge.systems.servers import Servers
+from tidegauge.systems.rabbitmq.level import form_of
+from tidegauge.systems.rabbitmq.logs import find_cause
+from tidegauge.systems.servers import Servers, ended_error, tail_of
 
 EPMD = "rabbitmq-epmd"
 EPMD_S_MAX = 10.0
@@ -43,6 +44,19 @@ class RabbitmqDeployment(Servers):
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Version, nodes, policies and queues as the management API tells them."""
         return describe(topics)
+
+    def check_alive(self) -> None:
+        """See `Deployment.check_alive`."""
+        for name in self.processes:
+            status = self.host.status(name)
+            if not status.running:
+                path = self.log_paths[name]
+                raise ended_error(f"{self.title} ({name})", status.exit_code, find_cause(tail_of(path)), path)
+
+    def last_words(self) -> str:
+        """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
+        causes = [cause for name in self.processes if (cause := find_cause(tail_of(self.log_paths[name])))]
+        return str(causes[0]) if causes else ""
 
     def stop(self) -> None:
         """End all nodes, at the same time, then the port mapper that they are registered with. Never raises."""
@@ -75,7 +89,7 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     deployment = RabbitmqDeployment(
         title=f"RabbitMQ {layout.version}",
         host=host,
-        connection=connection(nodes, FORMS[request.choice.form].queue_type, streams),
+        connection=connection(nodes, form_of(request.choice).queue_type, streams),
         processes=(*names, EPMD),
         log_paths={name: request.log_directory / f"{name}.log" for name in (*names, EPMD)},
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),

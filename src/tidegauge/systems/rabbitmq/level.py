@@ -40,6 +40,15 @@ FORMS: Mapping[str, Form] = {
 }
 
 
+DEFAULT_FORMS: Mapping[int, str] = {1: "quorum", 2: "stream", 3: "quorum", 4: "transient"}
+"""By level, what every version that has the level at all can give."""
+
+
+def form_of(choice: LevelChoice) -> Form:
+    """The form that was chosen; the level's default if none was named. Raises `KeyError` for a name that is none."""
+    return FORMS[choice.form or DEFAULT_FORMS[choice.level]]
+
+
 def possible_levels(version: tuple[int, int, int], nodes: int) -> list[LevelChoice]:
     """What a version can give on so many nodes, best first; of several ways the one to prefer comes first."""
     release = version[:2]
@@ -61,7 +70,7 @@ def _choices(level: int, forms: Sequence[str]) -> list[LevelChoice]:
 
 def topic_settings(choice: LevelChoice) -> Mapping[str, str]:
     """The driver's settings of a topic. Levels without replication have one copy, however many nodes there are."""
-    form = FORMS[choice.form]
+    form = form_of(choice)
     settings = {"queue.type": form.queue_type}
     if choice.level not in (1, 2):
         settings["queue.members"] = "1"
@@ -178,14 +187,12 @@ def _replication(queue: _Queue) -> tuple[bool, str]:
 
 def _form_problem(queues: Sequence[_Queue], choice: LevelChoice) -> str:
     """The level is right, but not in the way that was asked for."""
-    if choice.form not in FORMS:
-        return ""
-    form = FORMS[choice.form]
+    form = form_of(choice)
     wanted = "classic" if form.queue_type == "mirrored" else form.queue_type
     other = [
         f"{queue.where}: queue.type={queue.get('queue.type')}" for queue in queues if queue.get("queue.type") != wanted
     ]
-    return f"form '{choice.form}' was asked for, but {'; '.join(other)}" if other else ""
+    return f"queue.type={wanted} was asked for, but {'; '.join(other)}" if other else ""
 
 
 def _state_problems(settings: Sequence[Setting], queues: Sequence[_Queue]) -> list[str]:

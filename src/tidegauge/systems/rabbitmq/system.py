@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tidegauge.durability.levels import refuse_impossible
-from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.rabbitmq import level
@@ -42,11 +41,6 @@ class RabbitmqSystem:
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
-        if request.choice.form not in level.FORMS:
-            raise UserError(
-                f"RabbitMQ gives level {request.choice.level} in several forms, and none was named.",
-                f"Forms: {', '.join(level.FORMS)}.",
-            )
         return deploy(request, host)
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
