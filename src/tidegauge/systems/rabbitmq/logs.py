@@ -1,4 +1,4 @@
-"""The cause of a failure, found in RabbitMQ's log: Erlang words it in its own way. Pure; tested on logs of real failures."""
+"""The cause of a failure, found in RabbitMQ's log, worded as Erlang does. Pure; tested on logs of real failures."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _KNOWN = (
         "Correct the setting given for this system in the campaign.",
     ),
     _Known(
-        re.compile(r"(\d+)\},eaddrinuse|distribution port (\d+) in use|port (\d+).*already in use|\beaddrinuse\b"),
-        "a port that it needs is taken.",
+        re.compile(r"\{acceptor,\{[\d,]+\},(\d+)\}[^\n]*eaddrinuse|port (\d+)[^\n]*in use|\beaddrinuse\b"),
+        "a port that it needs is taken:",
         "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
     ),
     _Known(re.compile(r"\b(eacces|eperm)\b"), "it may not use a file.", "Check the owner of the data directory."),
