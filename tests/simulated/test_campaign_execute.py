@@ -8,17 +8,21 @@ from typing import Any
 import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
+from tidegauge.campaign import execute as execute_module
 from tidegauge.campaign import space, trial
 from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded
-from tidegauge.campaign.execute import _dropper, carry_out
-from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
+from tidegauge.campaign.execute import _dropper, carry_out, execute
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.trial import Bench, LevelMismatchError
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.peak import PeakOptions
+from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.systems import registry
 from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.worker.launch import WorkerOptions
 from tidegauge.workload.model import Workload
 
 
@@ -193,3 +197,18 @@ def test_a_page_cache_that_stays_is_told_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(told) == 1
     assert isinstance(told[0], Note)
     assert "needs root" in told[0].text
+
+
+def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[WorkerOptions] = []
+
+    def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions) -> Any:
+        asked.append(options)
+        return scene.start_worker(host, driver, log_directory)
+
+    monkeypatch.setattr(execute_module, "start_worker", start)
+    monkeypatch.setattr(execute_module, "drop_page_cache", lambda: CacheDrop(True))
+    monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
+    scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70)})
+    execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append)
+    assert {(options.heap_mb, options.direct_memory_mb) for options in asked} == {(300, 70)}

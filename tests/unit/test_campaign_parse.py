@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.parse import campaign_keys, parse_campaign
 from tidegauge.config.units import Rate
 from tidegauge.errors import UserError
@@ -334,3 +334,19 @@ def test_ready_campaigns_are_right(path: Path) -> None:
 def test_the_keys_can_be_listed() -> None:
     assert campaign_keys()[:2] == ["name", "description"]
     assert set(experiments()) >= {"latency", "peak"}
+
+
+def test_the_workers_memory_can_be_chosen(tmp_path: Path) -> None:
+    assert parse(tmp_path, GOOD).worker == WorkerChoice(256, 128)
+    assert parse(tmp_path, GOOD + "worker: {heap: 1GiB}\n").worker == WorkerChoice(1024, 128)
+    assert parse(tmp_path, GOOD + "worker: {direct-memory: 64MiB}\n").worker == WorkerChoice(256, 64)
+
+
+@pytest.mark.parametrize(
+    ("worker", "said"),
+    [("{heap: 1MiB}", "must be from 32MiB"), ("{haep: 1GiB}", "did you mean 'heap'"), ("1GiB", "must be a mapping")],
+)
+def test_a_worker_that_cannot_be_is_refused(tmp_path: Path, worker: str, said: str) -> None:
+    text = complaint(tmp_path, GOOD + f"worker: {worker}\n")
+    assert "campaign.yaml:7" in text
+    assert said in text

@@ -124,8 +124,9 @@ def test_a_worker_that_dies_ends_watch_with_the_cause(connect: Connect) -> None:
 def test_a_killed_worker_is_named(host: LocalHost, connect: Connect) -> None:
     worker = connect("good")
     host.signal("worker", signal.SIGKILL)
-    with pytest.raises(RunFailedError, match=r"was killed by signal 9 \(seen during SetRate\)"):
+    with pytest.raises(RunFailedError, match=r"was killed by signal 9 \(seen during SetRate\)") as caught:
         worker.set_rate(1.0)
+    assert "worker: {heap:" in caught.value.hint, "the advice names the key of the campaign"
 
 
 def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

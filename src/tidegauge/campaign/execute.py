@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.model import Campaign
@@ -17,7 +18,7 @@ from tidegauge.hosts.page_cache import drop_page_cache
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
-from tidegauge.worker.launch import start_worker
+from tidegauge.worker.launch import WorkerOptions, start_worker
 
 _FAILURES_IN_A_ROW_MAX = 2
 
@@ -89,7 +90,8 @@ def plan_campaign(campaign: Campaign) -> Plan:
 
 def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer) -> list[TrialResult]:
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""
-    bench = Bench(host, start_worker, _dropper(observer), observer)
+    options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
+    bench = Bench(host, partial(start_worker, options=options), _dropper(observer), observer)
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
 
 

@@ -32,6 +32,14 @@ class SystemChoice:
 
 
 @dataclass(frozen=True)
+class WorkerChoice:
+    """Memory of the load generator's JVM, MiB; the same for every trial of a campaign."""
+
+    heap_mb: int = 256
+    direct_memory_mb: int = 128
+
+
+@dataclass(frozen=True)
 class ExperimentChoice:
     """One experiment with its options (an object of that experiment's own model)."""
 
@@ -59,3 +67,4 @@ class Campaign:
     data_directory: str
     source_path: Path
     overrides: Mapping[str, str] = field(default_factory=dict)
+    worker: WorkerChoice = field(default_factory=WorkerChoice)

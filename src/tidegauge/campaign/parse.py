@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.config.fields import Fields, Settings, Size, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
 from tidegauge.config.validate import keys_of, validate
@@ -50,6 +50,14 @@ class _CampaignFields(Fields):
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     data_directory: str = ""
+    worker: Any = Field(default_factory=dict)
+
+
+class _WorkerFields(Fields):
+    heap: Annotated[Size, AfterValidator(size_between("32MiB", "1024GiB"))] = WorkerChoice.heap_mb * _MIB
+    direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = (
+        WorkerChoice.direct_memory_mb * _MIB
+    )
 
 
 class _SystemFields(Fields):
@@ -87,12 +95,13 @@ def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Seque
     durability = _durability(source)
     chosen = _experiments(source)
     workload = _workload(source, sources)
+    worker = _worker(source)
     _check_duplicates(systems, source)
     nodes = source.data.get("nodes", 1)
     if isinstance(nodes, int) and nodes > 1:
         source.complain(("nodes",), f"'{nodes}': this version starts one node of each system only; use 1")
     raise_problems(sources, "campaign")
-    if top is None or durability is None or workload is None:
+    if top is None or durability is None or workload is None or worker is None:
         raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
     return Campaign(
         name=top.name,
@@ -107,6 +116,7 @@ def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Seque
         data_directory=top.data_directory,
         source_path=path,
         overrides={key: str(value) for key, value in overrides.items()},
+        worker=worker,
     )
 
 
@@ -181,6 +191,15 @@ def _durability(source: Source) -> LevelChoice | None:
         return None
     fields = validate(_DurabilityFields, value, source, ("durability",))
     return LevelChoice(fields.level, fields.form) if fields else None
+
+
+def _worker(source: Source) -> WorkerChoice | None:
+    value = source.data.get("worker", {})
+    if not isinstance(value, dict):
+        source.complain(("worker",), f"'{value}': must be a mapping such as {{heap: 256MiB, direct-memory: 128MiB}}")
+        return None
+    fields = validate(_WorkerFields, value, source, ("worker",))
+    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB) if fields else None
 
 
 def _experiments(source: Source) -> list[ExperimentChoice]:

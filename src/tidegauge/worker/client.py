@@ -233,7 +233,8 @@ class GrpcWorker:
             how = f"ended with exit code {status.exit_code}"
         return RunFailedError(
             f"The worker {how} (seen during {call}).{said}",
-            "If memory was short, give it more heap or lower the number of producers, consumers or messages in flight.",
+            "If memory was short, raise the campaign's 'worker: {heap: 512MiB, direct-memory: 256MiB}', or lower "
+            "the number of producers, consumers or messages in flight.",
             log,
         )
 
