@@ -8,7 +8,7 @@ import pytest
 
 from tidegauge.config.source import raise_problems
 from tidegauge.errors import UserError
-from tidegauge.workload.model import Workload
+from tidegauge.workload.model import Payload, Workload
 from tidegauge.workload.parse import read_workload
 
 ROOT = Path(__file__).parents[2]
@@ -41,3 +41,10 @@ def test_ready_campaigns_hold_their_workloads() -> None:
     # A wheel carries the ready campaigns, and the workload files stay behind.
     for path in (ROOT / "campaigns").glob("*.yaml"):
         assert "workload:\n" in path.read_text(), path
+
+
+def test_messages_in_flight_are_bounded_in_bytes_over_all_producers() -> None:
+    assert Workload().in_flight_messages() == 5000
+    large = Workload(producers=4, payload=Payload(message_bytes=1 << 20))
+    assert large.in_flight_messages() == 8
+    assert Workload(producers=100, payload=Payload(message_bytes=1 << 20)).in_flight_messages() == 1

@@ -128,7 +128,7 @@ def workload_words(workload: Workload) -> str:
     )
     settings = (
         f"batches to {size(client.batch_bytes_max)} or {client.batch_delay_ms_max:g} ms, compression "
-        f"{client.compression.value}, at most {client.in_flight_messages_max:,} messages in flight for each producer"
+        f"{client.compression.value}, at most {workload.in_flight_messages():,} messages in flight for each producer"
     )
     return f"{shape}; {settings}."
 

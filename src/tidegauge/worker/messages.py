@@ -13,7 +13,7 @@ from tidegauge.worker.api import (
     WorkerFacts,
 )
 from tidegauge.worker.generated import worker_pb2 as pb
-from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys
+from tidegauge.workload.model import Arrival, Compression, Keys, Workload
 
 _ARRIVALS = {
     Arrival.UNIFORM: pb.Arrival.UNIFORM,
@@ -63,19 +63,20 @@ def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
         distinct_keys=workload.distinct_keys,
         arrival=_ARRIVALS[workload.arrival],
         msgs_per_s=order.msgs_per_s,
-        client=_client_options(order, workload.client),
+        client=_client_options(order, workload),
         own_lag_tolerance_ns=round(order.own_lag_tolerance_ms * 1e6),
         consumers_start_paused=order.consumers_start_paused,
     )
 
 
-def _client_options(order: LoadOrder, client: ClientSettings) -> pb.ClientOptions:
+def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
+    client = workload.client
     system = order.system.partition("@")[0]
     return pb.ClientOptions(
         batch_bytes_max=client.batch_bytes_max,
         batch_delay_us_max=round(client.batch_delay_ms_max * 1e3),
         compression=_COMPRESSIONS[client.compression],
-        in_flight_messages_max=client.in_flight_messages_max,
+        in_flight_messages_max=workload.in_flight_messages(),
         receive_queue_messages=client.receive_queue_messages,
         connections_per_broker=client.connections_per_broker,
         acks=order.acks,

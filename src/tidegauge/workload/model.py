@@ -35,6 +35,8 @@ class Compression(StrEnum):
 
 HEADER_BYTES = 48
 MESSAGE_BYTES_MAX = 1 << 20
+IN_FLIGHT_BYTES_MAX = 32 << 20
+"""Values of messages in flight over all producers; the worker keeps to the same bound for every system."""
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,8 @@ class Workload:
     producer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By system name: the client's own settings, which win over the neutral block."""
     consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def in_flight_messages(self) -> int:
+        """Unacknowledged messages that each producer may have: as set, within `IN_FLIGHT_BYTES_MAX` over all producers."""
+        fit = IN_FLIGHT_BYTES_MAX // (self.topics * self.producers * self.payload.message_bytes)
+        return max(1, min(self.client.in_flight_messages_max, fit))

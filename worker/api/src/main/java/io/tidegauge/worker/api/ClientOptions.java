@@ -28,4 +28,20 @@ public record ClientOptions(
     String acks,
     int messageBytes,
     Map<String, String> producerOverrides,
-    Map<String, String> consumerOverrides) {}
+    Map<String, String> consumerOverrides) {
+
+  /** The same options with bounds that fit the memory there is. */
+  public ClientOptions within(int inFlightMessages, int receiveQueue) {
+    return new ClientOptions(
+        batchBytesMax,
+        batchDelayUsMax,
+        compression,
+        inFlightMessages,
+        receiveQueue,
+        connectionsPerBroker,
+        acks,
+        messageBytes,
+        producerOverrides,
+        consumerOverrides);
+  }
+}

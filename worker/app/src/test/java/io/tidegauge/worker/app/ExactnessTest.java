@@ -3,6 +3,9 @@ package io.tidegauge.worker.app;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tidegauge.worker.proto.Arrival;
+import io.tidegauge.worker.proto.EffectiveSetting;
+import io.tidegauge.worker.proto.PrepareReply;
+import io.tidegauge.worker.proto.PrepareRequest;
 import io.tidegauge.worker.proto.SecondFigures;
 import io.tidegauge.worker.proto.StopProducersRequest;
 import io.tidegauge.worker.proto.SubscriptionTotals;
@@ -12,6 +15,7 @@ import io.tidegauge.worker.proto.WatchRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -84,5 +88,21 @@ class ExactnessTest {
     // 64 messages at 5,000 a second: the first of a group waits for nearly 13 ms.
     assertThat(TestFigures.decode(t.getWindow().getResponse()).getMaxValue())
         .isGreaterThan(10_000_000);
+  }
+
+  /** The same bound for every system, whoever holds the bytes: 32 MiB over all producers. */
+  @Test
+  void largeMessagesInFlightAreBoundedInBytes() throws Exception {
+    PrepareRequest.Builder order = TestWorker.order(Map.of(), 10).setProducersPerTopic(2);
+    order.getPayloadBuilder().setMessageBytes(1 << 20);
+    order.getClientBuilder().setInFlightMessagesMax(5_000).setReceiveQueueMessages(5_000);
+    PrepareReply reply = worker.stub.prepare(order.build());
+    Map<String, String> engine =
+        reply.getClientSettingsList().stream()
+            .filter(s -> s.getScope().equals("engine"))
+            .collect(Collectors.toMap(EffectiveSetting::getName, EffectiveSetting::getValue));
+    assertThat(engine)
+        .containsEntry("in_flight_messages_max", "16")
+        .containsEntry("receive_queue_messages", "32");
   }
 }

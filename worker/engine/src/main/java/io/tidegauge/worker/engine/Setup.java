@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine;
 
+import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
@@ -24,8 +25,14 @@ import java.util.List;
 
 /** The clients of a trial and what they share, made from a plan. */
 final class Setup implements AutoCloseable {
-  /** Memory for the values of messages in flight, when the client keeps references to them. */
-  static final long IN_FLIGHT_BYTES_MAX = 64L << 20;
+  /**
+   * Values of messages in flight, over all producers. The same for every system, whoever holds
+   * them, engine or client: with unequal windows their figures could not be compared.
+   */
+  static final long IN_FLIGHT_BYTES_MAX = 32L << 20;
+
+  /** Values that the consumers' clients hold before we take them, over all consumers. */
+  static final long RECEIVE_QUEUE_BYTES_MAX = 32L << 20;
 
   /** Slots of all producers together. */
   static final long SLOTS_MAX = 1L << 20;
@@ -41,6 +48,7 @@ final class Setup implements AutoCloseable {
   final List<MessageProducer> clients = new ArrayList<>();
   final List<Producer> producers = new ArrayList<>();
   final int slotsPerProducer;
+  private final ClientOptions options;
   private final boolean ownValues;
 
   private Setup(TrialPlan plan, Driver driver, PayloadPool pool) {
@@ -49,11 +57,22 @@ final class Setup implements AutoCloseable {
     this.pool = pool;
     this.ownValues = driver.retainsValue();
     long producerCount = Math.max(1, plan.producers());
-    long fit = SLOTS_MAX / producerCount;
-    if (ownValues) {
-      fit = Math.min(fit, IN_FLIGHT_BYTES_MAX / (producerCount * pool.messageBytes()));
-    }
+    long fit =
+        Math.min(
+            SLOTS_MAX / producerCount, IN_FLIGHT_BYTES_MAX / (producerCount * pool.messageBytes()));
     this.slotsPerProducer = (int) Math.max(1, Math.min(plan.client().inFlightMessagesMax(), fit));
+    this.options = plan.client().within(slotsPerProducer, receiveQueue(plan, pool.messageBytes()));
+  }
+
+  private static int receiveQueue(TrialPlan plan, long messageBytes) {
+    long consumerCount =
+        Math.max(
+            1L,
+            (long) plan.topics().size()
+                * plan.subscriptionsPerTopic()
+                * plan.consumersPerSubscription());
+    long fit = RECEIVE_QUEUE_BYTES_MAX / (consumerCount * messageBytes);
+    return (int) Math.max(1, Math.min(plan.client().receiveQueueMessages(), fit));
   }
 
   /** Creates topics, consumers and producers; on failure closes what was made. */
@@ -104,7 +123,7 @@ final class Setup implements AutoCloseable {
                   "tg-" + Long.toHexString(plan.trialId()) + "-" + name,
                   client,
                   plan.consumersStartPaused(),
-                  plan.client());
+                  options);
           ofSubscription.add(
               driver.createConsumer(
                   spec,
@@ -122,7 +141,7 @@ final class Setup implements AutoCloseable {
         String client = "tg-producer-" + t + "-" + p;
         clients.add(
             driver.createProducer(
-                new ProducerSpec(topic.name(), t, topic.partitions(), client, plan.client())));
+                new ProducerSpec(topic.name(), t, topic.partitions(), client, options)));
       }
     }
     byte[][] keys = Keys.distinct(plan.keys(), plan.distinctKeys());
@@ -142,6 +161,7 @@ final class Setup implements AutoCloseable {
     List<EffectiveSetting> all = new ArrayList<>(driver.clientSettings());
     all.add(setting("load_threads", loadThreads));
     all.add(setting("in_flight_messages_max", slotsPerProducer));
+    all.add(setting("receive_queue_messages", options.receiveQueueMessages()));
     all.add(setting("payload_pool_bodies", pool.size()));
     all.add(setting("value_array_per_message", ownValues));
     return all;
