@@ -137,7 +137,7 @@ def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
         if version in versions:
             report(f"Fetching RabbitMQ {version} with Erlang from Debian {suite} (once; it is kept in {entry.parent}).")
             _unpack(apt, versions[version], part)
-            shutil.rmtree(part / "apt")
+            shutil.rmtree(part / "apt", ignore_errors=True)
             return f"debian {suite}, rabbitmq-server {versions[version]}"
     if failure is not None and not existing:
         raise UserError(f"rabbitmq {version} is not in the cache. {failure.message}", failure.hint) from failure
@@ -150,7 +150,7 @@ def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
 
 def _unpack(apt: Apt, package_version: str, part: Path) -> None:
     downloads = part / "apt" / "packages"
-    downloads.mkdir()
+    downloads.mkdir(parents=True)
     (part / TREE).mkdir()
     lines = []
     for package in apt.download(apt.packages(package_version), downloads):
