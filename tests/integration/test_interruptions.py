@@ -16,6 +16,8 @@ import pytest
 from command import KAFKA_CAMPAIGN, NULL_CAMPAIGN, Place, measuring, wait_for
 
 from tidegauge.distribution.cache import cache_directory
+from tidegauge.distribution.resolve import entry_name, provision
+from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, recipe
 
 pytestmark = pytest.mark.integration
 
@@ -144,8 +146,8 @@ class TestSurroundings:
         nothing_left(place)
 
     def test_a_damaged_cache_is_noticed_and_fetched_again(self, place: Place) -> None:
-        place.run("run", str(place.write(NULL_CAMPAIGN.replace('["null"]', "[kafka]"))), "--dry-run")
-        source = next((cache_directory() / "distributions").glob("kafka-*"))
+        provision(recipe(DEFAULT_VERSION), lambda _text: None)
+        source = cache_directory() / "distributions" / entry_name(recipe(DEFAULT_VERSION))
         place.cache = place.root / "cache"
         copy = place.cache / "distributions" / source.name
         shutil.copytree(source, copy)

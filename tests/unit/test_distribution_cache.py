@@ -95,7 +95,7 @@ OFFLINE = "[ERROR] Could not transfer artifact a:b:pom:1 from/to central (https:
 
 
 def entry() -> Path:
-    return cache_directory() / "distributions" / RECIPE.name
+    return cache_directory() / "distributions" / resolve.entry_name(RECIPE)
 
 
 def left_over() -> list[str]:
@@ -110,7 +110,7 @@ def test_fetched_once(fake: Maven, notes: list[str]) -> None:
     assert len(fake.calls) == 1
     assert {p.name: p.read_bytes() for p in first.directory.iterdir()} == JARS
     assert len(first.digest) == 64
-    assert left_over() == [RECIPE.name]
+    assert left_over() == [resolve.entry_name(RECIPE)]
     assert first.java_home is not None
     assert any("Fetching kafka 4.3.1" in note for note in notes)
 
@@ -167,6 +167,22 @@ def test_other_exclusions_mean_another_entry(fake: Maven, notes: list[str]) -> N
     changed = Recipe(RECIPE.system, RECIPE.version, RECIPE.root, exclusions=("x:y",))
     resolve.provision(changed, notes.append)
     assert len(fake.calls) == 2
+
+
+def test_versions_of_tidegauge_that_share_a_cache_leave_each_other_alone(fake: Maven, notes: list[str]) -> None:
+    ours = resolve.provision(RECIPE, notes.append)
+    changed = Recipe(RECIPE.system, RECIPE.version, RECIPE.root, exclusions=("x:y",))
+    theirs = resolve.provision(changed, notes.append)
+    assert ours.directory != theirs.directory
+    assert {p.name: p.read_bytes() for p in ours.directory.iterdir()} == JARS, "still there for who is running it"
+    assert resolve.provision(RECIPE, notes.append) == ours
+    assert len(fake.calls) == 2, "and not fetched again in turns"
+    assert left_over() == sorted(resolve.entry_name(recipe) for recipe in (RECIPE, changed))
+
+
+def test_an_entry_of_another_recipe_is_not_taken_for_ours(fake: Maven, notes: list[str]) -> None:
+    resolve.provision(RECIPE, notes.append)
+    assert resolve.check_entry(entry(), "0" * 64) == ["they were chosen by another version of Tidegauge"]
 
 
 def test_a_failed_fetch_leaves_nothing(fake: Maven, notes: list[str]) -> None:

@@ -72,7 +72,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """Name of its folder in the cache."""
+        """System and version, as names of files and folders begin."""
         return f"{self.system}-{self.version}"
 
 

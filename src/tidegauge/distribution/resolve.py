@@ -35,8 +35,8 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
     """
     java = find_java(f"{recipe.system} {recipe.version}", recipe.java_min, recipe.java_max)
     folder = make_directory(cache_directory() / "distributions")
-    entry = folder / recipe.name
-    with locked(folder, recipe.name, report):
+    entry = folder / entry_name(recipe)
+    with locked(folder, entry.name, report):
         wrong = check_entry(entry, recipe_digest(recipe))
         if wrong and not entry.exists():
             _make_entry(recipe, entry, report)
@@ -63,6 +63,12 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
 def recipe_digest(recipe: Recipe) -> str:
     """Changes whenever we would ask Maven for something else."""
     return hashlib.sha256(f"{pom_text(recipe)}{recipe.archive}".encode()).hexdigest()
+
+
+def entry_name(recipe: Recipe) -> str:
+    """Name of the recipe's folder in the cache. Versions of Tidegauge that share a cache and ask for different files
+    have a folder each: neither takes away what the other is running."""
+    return f"{recipe.name}-{recipe_digest(recipe)[:12]}"
 
 
 def check_entry(entry: Path, recipe: str) -> list[str]:
