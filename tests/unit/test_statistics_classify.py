@@ -99,6 +99,25 @@ def test_the_same_lag_spoils_a_fast_system_and_not_a_slow_one() -> None:
     assert judged(own_lag=lag, response=latency(10.0, 50.0)).validity is Validity.VALID
 
 
+@pytest.mark.parametrize(
+    ("lag_ms", "response_ms", "validity"),
+    [
+        (0.3, 0.5, Validity.DOUBTFUL),  # 60 % of it
+        (0.9, 1.0, Validity.DOUBTFUL),  # 90 %, but below the floor of INVALID
+        (0.3, 0.7, Validity.VALID),  # 43 %
+        (0.15, 0.2, Validity.VALID),  # the resolution of scheduling
+        (1.1, 1.5, Validity.INVALID),  # at the floor as before
+    ],
+)
+def test_a_small_lag_of_a_very_fast_system_is_a_doubt(lag_ms: float, response_ms: float, validity: Validity) -> None:
+    lag, response = (replace(latency(0.005, ms), p95_ms=0.01) for ms in (lag_ms, response_ms))
+    verdict = judged(own_lag=lag, response=replace(response, p50_ms=1.0, p95_ms=1.0))
+    assert verdict.validity is validity
+    assert len(verdict.reasons) == (validity is not Validity.VALID)
+    if verdict.reasons:
+        assert f"its own lag at p99 is {lag_ms:g} ms of a response of {response_ms:g} ms" in verdict.reasons[0]
+
+
 def test_a_closed_loop_has_no_own_lag() -> None:
     assert judged(closed_loop=True, offered_msgs_per_s=None, own_lag=latency(50, 50)).validity is Validity.VALID
 

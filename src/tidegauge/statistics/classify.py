@@ -21,6 +21,8 @@ FAILED_CHECK = "failed check"
 OWN_LAG_INVALID_SHARE = 0.5
 OWN_LAG_DOUBTFUL_SHARE = 0.2
 OWN_LAG_FLOOR_MS = 1.0
+OWN_LAG_SMALL_MS = 0.2
+"""Below the floor nothing is INVALID, but a lag above this that makes up half of the response is a doubt."""
 RATE_SHORTFALL = 0.02
 NO_OUTCOME_SHARE = 0.001
 CPU_WAIT_SHARE = 0.20
@@ -97,27 +99,28 @@ def _invalid(evidence: Evidence) -> list[str]:
     return []
 
 
-def _own_lag(evidence: Evidence) -> tuple[str, float] | None:
+def _own_lag(evidence: Evidence, floor_ms: float = OWN_LAG_FLOOR_MS) -> tuple[str, float] | None:
     """The percentile at which own lag weighs most against the response, and that share. None if it never matters.
 
     Own lag is part of the response as reported. Where it makes up half of a percentile, that percentile is the
     generator's. The comparison is relative because on a busy machine every thread is late now and then: a lag of
-    2 ms spoils a p99 of 3 ms and does nothing to one of 50 ms. Below the floor it is the resolution of scheduling.
+    2 ms spoils a p99 of 3 ms and does nothing to one of 50 ms. Below the floor it is the resolution of scheduling,
+    which no host does without: that can be a doubt, never a verdict.
     """
     if evidence.closed_loop:
         return None
     worst: tuple[str, float] | None = None
     for name in ("p50", "p99", "p95"):
-        share = _own_lag_share(evidence, name)
+        share = _own_lag_share(evidence, name, floor_ms)
         if share is not None and (worst is None or share > worst[1]):
             worst = (name, share)
     return worst
 
 
-def _own_lag_share(evidence: Evidence, name: str) -> float | None:
+def _own_lag_share(evidence: Evidence, name: str, floor_ms: float = OWN_LAG_FLOOR_MS) -> float | None:
     """Own lag over the response at a percentile; None below the floor or without enough samples."""
     lag_ms, response_ms = _at(evidence.own_lag, name), _at(evidence.response, name)
-    if lag_ms is None or not response_ms or lag_ms < OWN_LAG_FLOOR_MS:
+    if lag_ms is None or not response_ms or lag_ms < floor_ms:
         return None
     return lag_ms / response_ms
 
@@ -151,6 +154,10 @@ def _doubtful(evidence: Evidence) -> list[str]:
     lag = _own_lag(evidence)
     if lag and OWN_LAG_DOUBTFUL_SHARE <= lag[1] < OWN_LAG_INVALID_SHARE:
         found.append(_own_lag_text(evidence, lag[0]))
+    elif not lag or lag[1] < OWN_LAG_DOUBTFUL_SHARE:
+        small = _own_lag(evidence, OWN_LAG_SMALL_MS)
+        if small and small[1] >= OWN_LAG_INVALID_SHARE:
+            found.append(_own_lag_text(evidence, small[0]))
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
         found.append(
