@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,10 +21,12 @@ from campaign_doubles import (
 
 from tidegauge.campaign import space, trial
 from tidegauge.campaign.events import Event, PhaseStarted, SecondSeen
+from tidegauge.campaign.figures import TimedPoint
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
 from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
 from tidegauge.workload.model import Arrival, Workload
 
@@ -276,3 +279,31 @@ def test_a_closed_loop_has_no_offered_rate(scene: Scene) -> None:
     closed = replace(SPEC, msgs_per_s=None, workload=replace(SPEC.workload, arrival=Arrival.CLOSED_LOOP))
     result = scene.run(closed)
     assert result.offered_msgs_per_s is None
+
+
+class Reader:
+    """A follower whose seconds' figures arrive 0.1 s after their end, on a clock of its own."""
+
+    def __init__(self) -> None:
+        self.points: list[TimedPoint] = []
+
+    def until(self, mono_ns: int) -> None:
+        while self.until_next_second(mono_ns):
+            pass
+
+    def until_next_second(self, deadline_mono_ns: int) -> bool:
+        ends_ns = (len(self.points) + 1) * 1_000_000_000
+        if ends_ns + 100_000_000 > deadline_mono_ns:
+            return False
+        self.points.append(TimedPoint(ends_ns, SecondPoint(1000.0, 4.0, 0)))
+        return True
+
+
+@pytest.mark.parametrize(("warmup_s_max", "steady"), [(6.0, False), (7.0, True)])
+def test_seven_seconds_of_warm_up_are_enough_to_judge_it(warmup_s_max: float, steady: bool) -> None:
+    reader = Reader()
+    session: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=1.0, warmup_s_max=warmup_s_max))
+    unsteady = trial._warm_up(session, reader, 0)  # type: ignore[arg-type]
+    assert (unsteady == "") == steady
+    assert len(reader.points) == warmup_s_max, "not a second more than allowed"
+    assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is told is the one that is used"

@@ -293,3 +293,18 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("warm_up_max", "warned"), [("4s", True), ("7s", False)])
+def test_a_plan_warns_of_a_warm_up_too_short_to_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], warm_up_max: str, warned: bool
+) -> None:
+    path = tmp_path / "short.yaml"
+    path.write_text(
+        "name: short\nsystems: [kafka]\nexperiments:\n"
+        f"  - {{name: latency, rate: 10, warm-up-min: 1s, warm-up-max: {warm_up_max}}}\n"
+    )
+    assert run_command(["run", str(path), "--dry-run"]) == 0
+    assert ("Warning: A warm-up-max of 4 s is too short to judge" in capsys.readouterr().out) == warned
+    assert run_command(["run", str(path), "--dry-run", "--json"]) == 0
+    assert len(the_object(capsys.readouterr().out)["warnings"]) == warned

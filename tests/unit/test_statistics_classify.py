@@ -9,6 +9,7 @@ import pytest
 
 from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
 from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, Verdict, classify
+from tidegauge.statistics.steady import too_short_to_judge
 
 
 def latency(p50: float = 4.0, p99: float = 20.0, count: int = 100_000) -> Latency:
@@ -203,3 +204,13 @@ def test_few_messages_differ_from_their_rate_by_chance() -> None:
     assert judged(achieved_msgs_per_s=1030.0, window_intended=30).warnings == ()
     assert judged(achieved_msgs_per_s=970.0, window_intended=3000).warnings == ()
     assert "did not keep up" in judged(achieved_msgs_per_s=300.0, window_intended=30).warnings[0]
+
+
+def test_a_warm_up_that_was_too_short_to_judge_is_not_called_unsteady() -> None:
+    seen = "fewer than 6 whole seconds seen"
+    assert judged(unsteady=seen, too_short=too_short_to_judge(4.0)).warnings == (
+        "the warm-up was too short to judge (warm-up-max 4 s; 7 s are needed)",
+    )
+    assert judged(unsteady=seen, too_short=too_short_to_judge(7.0)).warnings == (
+        f"the warm-up never became steady: {seen}",
+    )

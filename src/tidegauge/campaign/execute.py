@@ -8,7 +8,7 @@ from functools import partial
 
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import Plan, Step, label, make_plan
+from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
 from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError
@@ -124,6 +124,8 @@ def carry_out(
     """
     store.plan(plan.trials)
     bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
+    for warning in plan_warnings(plan.trials):
+        bench.observer(Note(warning))
     try:
         run = _Run(store, bench, _provision(campaign, bench.observer, find_system))
         for step in plan.steps:

@@ -8,7 +8,7 @@ host (heat, neighbours, a filling disk) touches all of them alike instead of the
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.procedure import Experiment
 from tidegauge.experiments.registry import experiments
+from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems.api import LevelChoice, System
 from tidegauge.workload.model import Workload
 
@@ -51,6 +52,17 @@ class Plan:
     def seconds_expected(self) -> float:
         """An estimate of how long everything takes, once distributions are cached."""
         return sum(seconds_expected(trial) for trial in self.trials)
+
+
+def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
+    """What a user should know of a plan before it runs, one sentence each."""
+    short = [trial.warmup_s_max for trial in trials if too_short_to_judge(trial.warmup_s_max)]
+    if not short:
+        return ()
+    return (
+        f"A warm-up-max of {min(short):g} s is too short to judge whether figures are steady: "
+        f"{WARM_UP_S_TO_JUDGE} s are needed.",
+    )
 
 
 def seconds_expected(trial: TrialSpec) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec
 from tidegauge.statistics.classify import Evidence, classify
-from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
 from tidegauge.statistics.summary import summarise
 from tidegauge.systems.api import LevelFinding
 from tidegauge.worker.api import SubscriptionTotals, TotalFigures, WindowFigures
@@ -96,6 +96,7 @@ def _evidence(
         gc_share=window.gc_pause_ns / 1e9 / measured_s,
         backlog_grew=backlog_grows(seconds),
         drift=drifts(seconds),
+        too_short=too_short_to_judge(spec.warmup_s_max),
     )
 
 

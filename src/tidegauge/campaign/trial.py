@@ -24,7 +24,7 @@ from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
-from tidegauge.statistics.steady import unsteady_because
+from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelFinding, Setting, System
 from tidegauge.worker.api import LoadOrder, LoadWorker, TotalFigures
@@ -38,6 +38,7 @@ _GRACE_S = 10.0
 _IDLE_S = 5.0
 _LEAD_S = 0.4
 _SECOND_NS = 1_000_000_000
+_LATE_NS = _SECOND_NS // 2
 
 
 class LevelMismatchError(RunFailedError):
@@ -213,7 +214,8 @@ def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[T
     from_ns, until_ns = _window(follower, spec.measure_s)
     worker.set_window(from_ns, until_ns)
     follower.until(from_ns)
-    session.phase("measure", unsteady and f"warm-up not steady: {unsteady}", spec.measure_s)
+    doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
+    session.phase("measure", doubt, spec.measure_s)
     cpu_before_s = session.server_cpu_s()
     follower.until(until_ns)
     cpu_after_s = session.server_cpu_s()
@@ -249,7 +251,9 @@ def _warm_up(session: _Session, follower: Follower, begin_ns: int) -> str:
     follower.until(earliest_ns)
     while True:
         unsteady = unsteady_because([timed.point for timed in follower.points], spec.msgs_per_s)
-        if not unsteady or not follower.until_next_second(latest_ns):
+        whole = bool(follower.points) and follower.points[-1].until_mono_ns >= latest_ns
+        # The figures of the last second come a little after its end, and they count.
+        if not unsteady or whole or not follower.until_next_second(latest_ns + _LATE_NS):
             return unsteady
 
 

@@ -15,6 +15,7 @@ from tidegauge.campaign.events import Note
 from tidegauge.campaign.execute import execute, plan_campaign
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.plan import plan_warnings
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
@@ -46,7 +47,8 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
     plan = plan_campaign(campaign)
     if request.dry_run:
-        out.show(plan_list(plan.trials, plan.seconds_expected), plan_summary(plan.trials, plan.seconds_expected))
+        told = (plan.trials, plan.seconds_expected, plan_warnings(plan.trials))
+        out.show(plan_list(*told), plan_summary(*told))
         return EXIT_GOOD
     run = _create(request, campaign)
     failure = _carry_out(campaign, run, out)

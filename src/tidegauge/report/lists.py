@@ -26,8 +26,8 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     return table
 
 
-def plan_list(trials: Sequence[TrialSpec], seconds_expected: float) -> RenderableType:
-    """The trials of a plan in order, with what each takes and the whole."""
+def plan_list(trials: Sequence[TrialSpec], seconds_expected: float, warnings: Sequence[str] = ()) -> RenderableType:
+    """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     table = _table("trial", "system", "durability", "load", "warm-up", "measured")
     for trial in trials:
         warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
@@ -36,6 +36,8 @@ def plan_list(trials: Sequence[TrialSpec], seconds_expected: float) -> Renderabl
     parts: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
     for words in dict.fromkeys(workload_words(trial.workload) for trial in trials):
         parts += [Text(""), Paragraph(words)]
+    for warning in warnings:
+        parts += [Text(""), Paragraph(f"Warning: {warning}")]
     parts += [
         Text(""),
         Text(f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."),

@@ -78,6 +78,11 @@ def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}
 
 
-def plan_summary(trials: Sequence[TrialSpec], seconds_expected: float) -> dict[str, Any]:
-    """The trials of a plan, in order."""
-    return {"schema": PLAN_SCHEMA, "seconds_expected": plain(seconds_expected), "trials": plain(tuple(trials))}
+def plan_summary(trials: Sequence[TrialSpec], seconds_expected: float, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """The trials of a plan, in order, and what to know before it runs."""
+    return {
+        "schema": PLAN_SCHEMA,
+        "seconds_expected": plain(seconds_expected),
+        "warnings": list(warnings),
+        "trials": plain(tuple(trials)),
+    }

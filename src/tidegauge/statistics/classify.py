@@ -43,6 +43,7 @@ class Evidence:
         unresolved: messages without an outcome, those never sent among them: a system that is far behind at the end
             leaves them owed, and their response times, the longest of all, are in no percentile.
         unsteady: "" or why the warm-up ended without being steady.
+        too_short: "" or that the warm-up was not allowed to last long enough for the steady test.
         drain_end: "drained", "idle" (consumers received nothing more although they were behind) or "limit" (they were
             still receiving when the time for it ended).
         cpu_wait_share: time that load threads were runnable without a CPU, summed over them, over the window's length.
@@ -68,6 +69,7 @@ class Evidence:
     gc_share: float
     backlog_grew: bool
     drift: str
+    too_short: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def _load_warnings(evidence: Evidence) -> list[str]:
             "the system was still catching up with the warm-up"
         )
     if evidence.unsteady:
-        found.append(f"the warm-up never became steady: {evidence.unsteady}")
+        found.append(evidence.too_short or f"the warm-up never became steady: {evidence.unsteady}")
     if evidence.backlog_grew:
         found.append("consumers fell ever further behind, so end-to-end latency depends on the length of the trial")
     if evidence.drift:

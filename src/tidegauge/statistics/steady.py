@@ -27,6 +27,8 @@ from statistics import median
 
 SECONDS_MIN = 6
 SECONDS_MAX = 30
+WARM_UP_S_TO_JUDGE = SECONDS_MIN + 1
+"""The first second is left out: it holds the start."""
 ALPHA = 0.15
 RATE_TOLERANCE = 0.10
 P99_TOLERANCE = 0.30
@@ -98,6 +100,13 @@ def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | 
     if rate <= 0:
         return "nothing was acknowledged"
     return _off_schedule(rates, offered_msgs_per_s) or _first_moving(horizon, rate)
+
+
+def too_short_to_judge(warmup_s_max: float) -> str:
+    """ "" or why a warm-up of at most this long can't be found steady, whatever the system does, in words."""
+    if warmup_s_max >= WARM_UP_S_TO_JUDGE:
+        return ""
+    return f"the warm-up was too short to judge (warm-up-max {warmup_s_max:g} s; {WARM_UP_S_TO_JUDGE} s are needed)"
 
 
 def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
