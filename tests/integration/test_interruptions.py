@@ -127,6 +127,30 @@ class TestKilled:
         assert list(place.only_run().glob("trials/*/seconds.*")), "figures of the seconds before are kept"
 
 
+class TestStarved:
+    def test_a_generator_without_cpu_makes_the_trial_invalid(self, place: Place) -> None:
+        campaign = NULL_CAMPAIGN.replace("measure: 3s", "measure: 4s")
+        process = place.start("run", str(place.write(campaign)))
+        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        worker = place.held()["worker"]
+        until_s = time.monotonic() + 8
+        while process.poll() is None and time.monotonic() < until_s:
+            try:
+                os.kill(worker, signal.SIGSTOP)
+                time.sleep(0.3)
+                os.kill(worker, signal.SIGCONT)
+            except ProcessLookupError:
+                break
+            time.sleep(0.1)
+        out, err = process.communicate(timeout=SECONDS_MAX)
+        text = " ".join((out + err).split())
+        assert process.returncode == 3, text
+        assert "invalid" in text.lower()
+        assert "the generator was late for reasons of its own" in text
+        assert trial_record(place)["status"] == "finished", "its figures are kept"
+        nothing_left(place)
+
+
 class TestSurroundings:
     def test_a_port_that_is_taken_is_named(self, place: Place) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -179,6 +203,35 @@ class TestSurroundings:
             assert not place.strays()
         finally:
             subprocess.run(["umount", place.runs], check=True)
+
+    @pytest.mark.root
+    @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+    def test_a_disk_that_fills_under_load_ends_the_run_and_keeps_what_was_measured(self, place: Place) -> None:
+        place.runs.mkdir()
+        # Just above what a trial asks for before it begins.
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2300m", "tmpfs", place.runs], check=True)
+        try:
+            process = place.start("run", str(place.write(KAFKA_CAMPAIGN)), "--repeat", "2")
+            wait_for(lambda: list(place.runs.glob("*/trials/*/result.json")), SECONDS_MAX, "the first trial's result")
+            wait_for(lambda: measuring(place), SECONDS_MAX, "measuring the second trial")
+            with (place.runs / "somebody-elses").open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(place.runs).free - (100 << 20))
+            out, err = process.communicate(timeout=SECONDS_MAX)
+            text = " ".join((out + err).split())
+            assert process.returncode == 1, text
+            assert "is almost full (0.1 GiB free), so the run was ended" in text
+            assert "data-directory" in text
+            assert "Traceback" not in text
+            nothing_left(place)
+            assert json.loads((place.only_run() / "run.json").read_text())["status"] == "failed"
+            statuses = [json.loads(path.read_text())["status"] for path in place.only_run().glob("trials/*/trial.json")]
+            assert sorted(statuses) == ["failed", "finished"]
+            assert all(list(trial.glob("seconds.*")) for trial in place.only_run().glob("trials/*"))
+            assert place.run("show", "last").returncode == 0
+        finally:
+            for line in place.strays():
+                os.kill(int(line.split()[0]), signal.SIGKILL)
+            subprocess.run(["umount", "--lazy", place.runs], check=True)
 
     @pytest.mark.parametrize(
         ("content", "said"),
