@@ -1,0 +1,170 @@
+"""A real RabbitMQ node: every level it offers, read back; tampering; alarms; how it ends and why it does not start."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from deployments import Ready, failure_of, taken_port
+from live import await_ready
+
+from tidegauge.errors import StartFailedError, UserError
+from tidegauge.fleet.local import LocalHost
+from tidegauge.systems import registry
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice
+from tidegauge.systems.rabbitmq.layout import find_layout
+from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION
+from tidegauge.worker.launch import start_worker
+
+pytestmark = pytest.mark.integration
+
+OLD_VERSION = "3.10.8"
+LEVEL_3 = LevelChoice(3, "quorum")
+LOOPBACK = {"127.0.0.1", "::1"}
+
+
+def distribution_of(version: str) -> Distribution:
+    """The version's files; skips the test where Debian's packages can't be had."""
+    try:
+        return registry.get("rabbitmq").provision(version, lambda _: None)
+    except UserError as error:
+        pytest.skip(f"RabbitMQ {version} can't be had here: {error.message}")
+
+
+@contextmanager
+def rabbitmq(version: str, choice: LevelChoice, directory: Path, nodes: int = 1) -> Iterator[Ready]:
+    """Start nodes and a worker, and wait until a message goes there and back."""
+    system = registry.get("rabbitmq")
+    distribution = distribution_of(version)
+    with LocalHost.open() as host:
+        request = DeployRequest(distribution, nodes, choice, directory / "data", directory / "logs", 512, 512)
+        deployment = system.deploy(request, host)
+        try:
+            worker = start_worker(host, system.driver, directory / "logs")
+            await_ready(deployment, worker, system.driver)
+            pid = host.status(deployment.processes[0]).pid
+            yield Ready(system, choice, host, deployment, worker, pid)
+            worker.close()
+        finally:
+            deployment.stop()
+
+
+def processes_of(rabbit: Ready) -> list[psutil.Process]:
+    """Every process of the deployment, children included."""
+    mains = [psutil.Process(rabbit.host.status(name).pid) for name in rabbit.deployment.processes]
+    return [process for main in mains for process in (main, *main.children(recursive=True))]
+
+
+def listening(processes: list[psutil.Process]) -> set[str]:
+    connections = [c for process in processes for c in process.net_connections("tcp")]
+    return {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN}
+
+
+def manage(deployment: Deployment, method: str, path: str, body: Mapping[str, object] | None = None) -> None:
+    """Call the management API behind Tidegauge's back."""
+    request = urllib.request.Request(deployment.connection["managementUrl"].split(",")[0] + path, method=method)
+    request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
+    request.add_header("Content-Type", "application/json")
+    data = None if body is None else json.dumps(body).encode()
+    urllib.request.urlopen(request, data, timeout=10).close()
+
+
+def control(rabbit: Ready, directory: Path, *arguments: str) -> None:
+    """Run rabbitmqctl against the node, with the node's own environment."""
+    environment = psutil.Process(rabbit.pid).environ()
+    for name in ("RABBITMQ_DIST_PORT", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"):
+        environment.pop(name)
+    program = find_layout(directory).server / "sbin/rabbitmqctl"
+    subprocess.run([program, *arguments], env=environment, check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.parametrize("version", [DEFAULT_VERSION, OLD_VERSION])
+def test_every_level_it_offers_holds_and_nothing_is_left(tmp_path: Path, version: str) -> None:
+    with rabbitmq(version, LEVEL_3, tmp_path) as rabbit:
+        for choice in rabbit.system.possible_levels(version, 1):
+            topic = f"level-{choice.level}-{choice.form}"
+            assert rabbit.load(topic, rabbit.system.topic_settings(choice)) > 0
+            finding = rabbit.system.derive_level(rabbit.read_back(topic), choice, 1)
+            assert (finding.level, finding.problems) == (choice.level, ())
+        values = {(s.scope, s.name): s.value for s in rabbit.read_back()}
+        assert values[("cluster", "version")] == version
+        assert values[("node tidegauge1@localhost", "mem_limit")] == str(1024 << 20)
+        processes = processes_of(rabbit)
+        assert {"epmd", "beam.smp"} <= {process.name() for process in processes}
+        assert listening(processes) <= LOOPBACK
+        assert rabbit.deployment.last_words() == ""
+        rabbit.deployment.check_alive()
+
+        rabbit.deployment.stop()
+        assert not [process for process in processes if process.is_running() and process.status() != "zombie"]
+        rabbit.deployment.stop()
+
+
+def test_tampering_is_caught_and_an_alarm_is_told(tmp_path: Path) -> None:
+    with rabbitmq(DEFAULT_VERSION, LEVEL_3, tmp_path) as rabbit:
+        topic, settings = "tampered", rabbit.system.topic_settings(LEVEL_3)
+        assert rabbit.load(topic, settings) > 0
+        assert rabbit.level(topic).problems == ()
+        queue = f"/api/queues/%2F/{topic}.0"
+        manage(rabbit.deployment, "DELETE", queue)
+        assert rabbit.level(topic).level is None
+        manage(rabbit.deployment, "PUT", queue, {"durable": True, "arguments": {"x-queue-type": "classic"}})
+        manage(rabbit.deployment, "POST", f"/api/bindings/%2F/e/{topic}/q/{topic}.0", {"routing_key": "0"})
+        finding = rabbit.level(topic)
+        assert finding.level == 4
+        assert f"topic {topic}: queue.type=classic" in finding.problems[0]
+
+        control(rabbit, distribution_of(DEFAULT_VERSION).directory, "set_vm_memory_high_watermark", "absolute", "1MiB")
+        with pytest.raises(AssertionError):
+            rabbit.load("blocked", settings)
+        told = [message for where, message, _ in rabbit.worker.totals().errors if where == "send"]
+        assert any("RabbitMQ blocks publishing: low on memory" in message for message in told)
+        rabbit.worker.finish(delete_topics=False)
+        assert "blocks publishers because of its alarm: memory" in rabbit.deployment.last_words()
+
+
+def test_a_killed_node_is_told_and_takes_everything_with_it(tmp_path: Path) -> None:
+    with rabbitmq(DEFAULT_VERSION, LEVEL_3, tmp_path) as rabbit:
+        processes = processes_of(rabbit)
+        os.kill(rabbit.pid, signal.SIGKILL)
+        deadline_s = time.monotonic() + 20
+        with pytest.raises(StartFailedError, match="killed by signal 9"):
+            while time.monotonic() < deadline_s:
+                rabbit.deployment.check_alive()
+                time.sleep(0.02)
+        rabbit.deployment.stop()
+        assert not [process for process in processes if process.is_running() and process.status() != "zombie"]
+
+
+@pytest.mark.parametrize("setting", ["listeners.tcp.default", "stream.listeners.tcp.1"])
+def test_a_taken_port_is_named(tmp_path: Path, setting: str) -> None:
+    distribution_of(DEFAULT_VERSION)
+    with taken_port() as port:
+        error = failure_of("rabbitmq", tmp_path, {setting: f"127.0.0.1:{port}"})
+    assert f"a port that it needs is taken: {port}" in error.message
+    assert error.log_path is not None
+    assert error.log_path.exists()
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    distribution_of(DEFAULT_VERSION)
+    assert (
+        "there is no setting named no.such.key" in failure_of("rabbitmq", tmp_path / "a", {"no.such.key": "1"}).message
+    )
+    assert "heartbeat" in failure_of("rabbitmq", tmp_path / "b", {"heartbeat": "often"}).message
+
+
+def test_a_directory_with_the_files_runs_as_well(tmp_path: Path) -> None:
+    directory = distribution_of(DEFAULT_VERSION).directory
+    with rabbitmq(str(directory), LEVEL_3, tmp_path) as rabbit:
+        assert rabbit.load("topic", rabbit.system.topic_settings(LEVEL_3)) > 0
