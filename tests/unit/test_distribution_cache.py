@@ -192,6 +192,20 @@ def test_a_failed_fetch_leaves_nothing(fake: Maven, notes: list[str]) -> None:
     assert left_over() == []
 
 
+def test_credentials_of_a_mirror_are_not_recorded(
+    fake: Maven, notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAVEN_REPO", "http://me:s3cret@127.0.0.1:9")
+    distribution = resolve.provision(RECIPE, notes.append)
+    assert distribution.source == "http://127.0.0.1:9"
+    assert "s3cret" not in (entry() / "manifest.json").read_text() + "".join(notes)
+    fake.says = OFFLINE
+    (entry() / "lib/a.jar").unlink()
+    with pytest.raises(UserError) as caught:
+        resolve.provision(RECIPE, notes.append)
+    assert "s3cret" not in caught.value.message + caught.value.hint
+
+
 def test_no_jars_is_no_success(fake: Maven, notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolve, "run_maven", lambda *_: MavenRun(True, "BUILD SUCCESS"))
     with pytest.raises(UserError):

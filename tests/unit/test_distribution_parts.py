@@ -14,10 +14,10 @@ import pytest
 from tidegauge.distribution import manifest
 from tidegauge.distribution.coordinates import Coordinate, Recipe, pom_text
 from tidegauge.distribution.failure import Cause, explain
-from tidegauge.distribution.fetch import mirror_of_central, repository_url
+from tidegauge.distribution.fetch import mirror_of_central, repository_url, without_credentials
 from tidegauge.distribution.java import JavaRuntime, choose_java, find_java_runtimes, parse_java_version
 from tidegauge.distribution.local import provision_directory, version_of
-from tidegauge.distribution.maven import parse_maven_version
+from tidegauge.distribution.maven import _settings, parse_maven_version
 from tidegauge.distribution.trust import PASSWORD, jks_from_pem, system_bundle
 from tidegauge.distribution.versions import nearest_versions, parse_metadata
 from tidegauge.errors import UserError
@@ -253,3 +253,17 @@ class TestLocalDirectory:
             provision_directory("kafka", tmp_path / "nowhere", self.PATTERN, 17)
         with pytest.raises(UserError, match="does not hold kafka"):
             provision_directory("kafka", tmp_path, self.PATTERN, 17)
+
+
+class TestMirror:
+    URL = "https://me:s3cret@mirror.test/maven?a=1&b=<2>"
+
+    def test_its_address_is_escaped_in_the_settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MAVEN_REPO", self.URL)
+        _, path = _settings(tmp_path)
+        assert ET.parse(path).findtext("mirrors/mirror/url") == self.URL
+
+    def test_credentials_are_not_shown(self) -> None:
+        text = f"from {self.URL} and https://a.test/x@y and http://b.test"
+        shown = "from https://mirror.test/maven?a=1&b=<2> and https://a.test/x@y and http://b.test"
+        assert without_credentials(text) == shown

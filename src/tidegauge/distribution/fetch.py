@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import ssl
 import urllib.error
 import urllib.request
@@ -44,6 +45,16 @@ def repository_url(environment: Mapping[str, str] | None = None) -> str:
         return MAVEN_CENTRAL
 
 
+def without_credentials(text: str) -> str:
+    """A text with "user:password@" taken out of every address in it, fit for messages and records. Pure."""
+    return re.sub(r"(://)[^/\s@]+@", r"\1", text)
+
+
+def shown_repository() -> str:
+    """The repository's address as it may be shown and recorded."""
+    return without_credentials(repository_url())
+
+
 def mirror_of_central(settings_xml: str) -> str:
     """Address of the mirror that a Maven settings file names for Central, "" if it names none. Pure."""
     try:
@@ -76,7 +87,7 @@ def fetch_artifact(coordinate: Coordinate, target: Path, report: Report, sha512:
     if found != expected.lower():
         target.unlink()
         raise UserError(
-            f"{url} arrived damaged: its {algorithm} checksum is not the published one.",
+            f"{without_credentials(url)} arrived damaged: its {algorithm} checksum is not the published one.",
             "Run the command again; if it stays so, the repository or a proxy on the way to it is at fault.",
         )
 
@@ -99,7 +110,7 @@ def _read(reply, url: str) -> bytes:  # type: ignore[no-untyped-def]
     try:
         return bytes(reply.read(CHUNK_BYTES))
     except (OSError, HTTPException) as error:
-        raise UnreachableError(f"{url} broke off: {error}.", "Run the command again.") from error
+        raise UnreachableError(f"{without_credentials(url)} broke off: {error}.", "Run the command again.") from error
 
 
 def _published_checksum(url: str) -> tuple[str, str]:
@@ -110,24 +121,25 @@ def _published_checksum(url: str) -> tuple[str, str]:
             continue
         if words:
             return algorithm, words[0]
-    raise AbsentError(f"{url} is not there, or has no checksum.")
+    raise AbsentError(f"{without_credentials(url)} is not there, or has no checksum.")
 
 
 def _open(url: str):  # type: ignore[no-untyped-def]  # urllib's reply has no public type
     bundle = system_bundle()
+    shown = without_credentials(url)
     context = ssl.create_default_context(cafile=str(bundle) if bundle else None)
     request = urllib.request.Request(url, headers={"User-Agent": "tidegauge"})
     try:
         return urllib.request.urlopen(request, timeout=TIMEOUT_S, context=context)
     except urllib.error.HTTPError as error:
         if error.code == NOT_FOUND:
-            raise AbsentError(f"{url} does not exist.") from error
+            raise AbsentError(f"{shown} does not exist.") from error
         raise UnreachableError(
-            f"{url} could not be fetched: the server answered {error.code} {error.reason}."
+            f"{shown} could not be fetched: the server answered {error.code} {error.reason}."
         ) from error
     except (urllib.error.URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise UnreachableError(
-            f"{url} could not be fetched: {reason}.",
+            f"{shown} could not be fetched: {without_credentials(str(reason))}.",
             "Connect to the network, or name a repository that can be reached in the environment variable MAVEN_REPO.",
         ) from error

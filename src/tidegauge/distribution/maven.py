@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import Coordinate
-from tidegauge.distribution.fetch import fetch_artifact, repository_url
+from tidegauge.distribution.fetch import fetch_artifact, repository_url, without_credentials
 from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.distribution.trust import PASSWORD, write_trust_store
 from tidegauge.errors import UserError
+from tidegauge.printable import printable
 
 MAVEN = Coordinate("org.apache.maven", "apache-maven", "3.9.16", "tar.gz", "bin")
 MAVEN_SHA512 = (
@@ -134,7 +136,7 @@ def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str
                 noted_s = time.monotonic()
                 report(f"Fetching {subject}: {files} files so far.")
             continue
-        tail.append(re.sub(r"\x1b\[[0-9;]*m", "", line))
+        tail.append(printable(without_credentials(line.rstrip("\n"))) + "\n")
     return "".join(tail)
 
 
@@ -158,6 +160,6 @@ def _settings(directory: Path) -> list[str]:
     path = directory / "settings.xml"
     path.write_text(
         "<settings><mirrors><mirror><id>tidegauge</id><mirrorOf>*</mirrorOf>"
-        f"<url>{repository_url()}</url></mirror></mirrors></settings>\n"
+        f"<url>{escape(repository_url())}</url></mirror></mirrors></settings>\n"
     )
     return ["--settings", str(path)]

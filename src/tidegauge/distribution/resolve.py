@@ -17,7 +17,14 @@ from tidegauge.distribution import manifest
 from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import DEPENDENCY_PLUGIN, Recipe, pom_text
 from tidegauge.distribution.failure import Cause, Failure, explain
-from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_artifact, fetch_text, repository_url
+from tidegauge.distribution.fetch import (
+    AbsentError,
+    UnreachableError,
+    fetch_artifact,
+    fetch_text,
+    repository_url,
+    shown_repository,
+)
 from tidegauge.distribution.java import find_java
 from tidegauge.distribution.maven import MavenRun, run_maven
 from tidegauge.distribution.versions import nearest_versions, parse_metadata
@@ -111,11 +118,11 @@ def _fetch(recipe: Recipe, part: Path, report: Report) -> str:
             return "maven central (local repository)"
         _refuse_unknown_version(recipe)
         report(
-            f"Fetching {recipe.system} {recipe.version} from {repository_url()} (once; it is kept in {part.parent})."
+            f"Fetching {recipe.system} {recipe.version} from {shown_repository()} (once; it is kept in {part.parent})."
         )
         run = _resolve(recipe, work, part, report, offline=False)
         if run.succeeded:
-            return "maven central" if not os.environ.get("MAVEN_REPO") else repository_url()
+            return "maven central" if not os.environ.get("MAVEN_REPO") else shown_repository()
         failure = explain(run.output, recipe)
         if failure.cause is Cause.INCOMPLETE and recipe.archive is not None:
             return _fetch_archive(recipe, part, failure, report)
@@ -189,14 +196,14 @@ def failure_error(recipe: Recipe, failure: Failure) -> UserError:
         case Cause.NO_SUCH_VERSION:
             near = nearest_versions(recipe.version, _existing(recipe))
             hint = f"Nearest that do: {', '.join(near)}. {tested}" if near else tested
-            return UserError(f"{what} does not exist on {repository_url()}.", hint)
+            return UserError(f"{what} does not exist on {shown_repository()}.", hint)
         case Cause.INCOMPLETE:
             near = [v for v in nearest_versions(recipe.version, _existing(recipe), 5) if v != recipe.version]
             hint = f"Use another version. {tested} Nearest others: {', '.join(near)}."
-            return UserError(f"{what} is incomplete on {repository_url()}: {failure.detail} is missing there.", hint)
+            return UserError(f"{what} is incomplete on {shown_repository()}: {failure.detail} is missing there.", hint)
         case Cause.UNREACHABLE:
             return UserError(
-                f"{what} is not in the cache, and {repository_url()} can't be reached ({failure.detail}).",
+                f"{what} is not in the cache, and {shown_repository()} can't be reached ({failure.detail}).",
                 "Connect to the network once, name a repository that can be reached in MAVEN_REPO, or give a local "
                 f"directory: {recipe.system}@/path/to/{recipe.system}.",
             )
