@@ -76,3 +76,10 @@ def test_the_message_names_the_signal_or_the_code(tmp_path: Path) -> None:
     assert "code 1" in error.message
     assert "port" in error.message
     assert error.log_path == tmp_path
+
+
+def test_escape_sequences_of_a_log_do_not_reach_the_terminal() -> None:
+    cause = find_cause("\x1b[31m2026-11-21 ERROR\x1b[0m \x1b]0;owned\x07the \x9b2Jmoon\b is\tlate\r\n")
+    assert cause is not None
+    assert cause.line == "2026-11-21 ERROR the 2Jmoon is late"
+    assert str(cause).isprintable()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tidegauge.printable import printable
+
 LINE_LENGTH_MAX = 300
 
 
@@ -90,7 +92,8 @@ STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*|^\[[\w\-]+\]\s+(?=(?:
 
 def find_cause(log: str) -> Cause | None:
     """The likeliest cause of a failure, None if no line looks like one."""
-    lines = [line for line in log.splitlines() if line.strip() and not STACK_FRAME.match(line)]
+    whole = [printable(line) for line in log.splitlines()]
+    lines = [line for line in whole if line.strip() and not STACK_FRAME.match(line)]
     suspicious = [line for line in lines if not _harmless(line)]
     for known in KNOWN:
         matching = [line for line in suspicious if known.expression.search(line)]

@@ -16,6 +16,7 @@ import grpc
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, ProcessStatus
+from tidegauge.printable import printable
 from tidegauge.systems.api import Setting
 from tidegauge.worker import messages
 from tidegauge.worker.api import LoadOrder, SecondFigures, TotalFigures
@@ -257,4 +258,4 @@ def _connection(driver: str, settings: Mapping[str, str]) -> pb.Connection:
 
 
 def _one_line(text: str | None) -> str:
-    return " ".join((text or "").split())[:500]
+    return printable(" ".join((text or "").split()))[:500]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tidegauge.printable import printable
+
 _TAIL_BYTES = 16_384
 _CAUSE = re.compile(r"(Caused by:|Exception\b|Error\b|OutOfMemory|\bERROR\b|\bFATAL\b)")
 _STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more)")
@@ -21,7 +23,7 @@ def cause_from_log(path: Path) -> str:
             text = file.read().decode(errors="replace")
     except OSError:
         return ""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not _is_noise(line)]
+    lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
     telling = [line for line in lines if _CAUSE.search(line)] or lines
     return telling[-1][:_LINE_CHARS_MAX] if telling else ""
 
