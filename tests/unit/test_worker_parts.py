@@ -6,13 +6,15 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tidegauge.distribution.java import JavaRuntime
-from tidegauge.errors import UserError
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.systems.api import Setting
-from tidegauge.worker import messages
+from tidegauge.worker import launch, messages
 from tidegauge.worker.api import LoadOrder, SecondFigures, SubscriptionTotals, TotalFigures, WindowFigures
 from tidegauge.worker.classpath import worker_class_path
 from tidegauge.worker.generated import worker_pb2 as pb
@@ -75,6 +77,50 @@ def test_cause_from_log(tmp_path: Path) -> None:
         "Error: A fatal exception has occurred. Program will exit.\n"
     )
     assert cause_from_log(log) == "Unrecognized VM option 'X'"
+    log.write_text("\x1b[1;31mERROR\x1b[0m \x1b]52;c;aGk=\x1b\\the disk\x07 is full\n")
+    assert cause_from_log(log) == "ERROR the disk is full"
+
+
+class RefusingHost:
+    """A host that fails at one of its calls."""
+
+    def __init__(self, fails_at: str) -> None:
+        self.fails_at = fails_at
+        self.calls: list[str] = []
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        if name == self.fails_at:
+            raise RunFailedError("The agent is gone.")
+
+    def track_directory(self, path: Path) -> None:
+        self._call("track")
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        self._call("start")
+        return self.status(spec.name)
+
+    def status(self, name: str) -> ProcessStatus:
+        return ProcessStatus(name, 1, False, 1, 0.0, 0)
+
+    def stop(self, name: str) -> ProcessStatus:
+        self._call("stop")
+        return self.status(name)
+
+
+@pytest.mark.parametrize(
+    ("fails_at", "calls"), [("track", ["track"]), ("start", ["track", "start"]), ("", ["track", "start", "stop"])]
+)
+def test_a_worker_that_does_not_start_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: str, calls: list[str]
+) -> None:
+    monkeypatch.setattr(launch.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(launch, "worker_class_path", lambda _driver: [tmp_path / "x.jar"])
+    host: Any = RefusingHost(fails_at)
+    with pytest.raises(RunFailedError):
+        launch.start_worker(host, "null", tmp_path)
+    assert host.calls == calls
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_flags_by_java_version_and_own_flags_win() -> None:

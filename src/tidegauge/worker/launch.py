@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass
@@ -48,8 +50,7 @@ def start_worker(
     options = options or WorkerOptions()
     jars = worker_class_path(driver)
     java = find_java("The load generator", JAVA_MAJOR_MIN)
-    scratch = Path(tempfile.mkdtemp(prefix="tidegauge-worker-"))
-    host.track_directory(scratch)
+    scratch = _scratch_directory(host)
     secret = secrets.token_hex(16)
     port_file = scratch / "port"
     log_path = log_directory / f"{name}.log"
@@ -71,13 +72,25 @@ def start_worker(
         stop_grace_s=options.stop_grace_s,
         timer_slack_ns=options.timer_slack_ns,
     )
-    host.start(spec)
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, scratch, ignore_errors=True)
+        host.start(spec)
+        undo.callback(host.stop, name)
         port = _await_port(host, name, port_file, log_path, options.start_timeout_s)
-        return GrpcWorker(WorkerProcess(host, name, port, secret, log_path, scratch))
+        worker = GrpcWorker(WorkerProcess(host, name, port, secret, log_path, scratch))
+        undo.pop_all()
+    return worker
+
+
+def _scratch_directory(host: Host) -> Path:
+    """A directory of the worker's own, which goes in every case: here, when the worker closes, or by the agent."""
+    scratch = Path(tempfile.mkdtemp(prefix="tidegauge-worker-"))
+    try:
+        host.track_directory(scratch)
     except BaseException:
-        host.stop(name)
+        shutil.rmtree(scratch, ignore_errors=True)
         raise
+    return scratch
 
 
 def _environment() -> dict[str, str]:
