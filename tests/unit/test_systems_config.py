@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
+from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_major, java_process, jvm_flags
 from tidegauge.systems.kafka.config import Node, cluster_id, server_properties
 from tidegauge.systems.kafka.recipe import recipe as kafka_recipe
 from tidegauge.systems.pulsar.bookie import parse_config, parse_metrics
 from tidegauge.systems.pulsar.config import Ports, standalone_conf
+from tidegauge.systems.pulsar.deployment import _port as pulsar_port
+from tidegauge.systems.pulsar.deployment import deploy as deploy_pulsar
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 from tidegauge.systems.pulsar.recipe import JAR_PATTERN as PULSAR_JAR
 from tidegauge.systems.pulsar.recipe import recipe as pulsar_recipe
@@ -189,3 +192,24 @@ def test_null_passes_its_settings_on(tmp_path: Path) -> None:
     assert deployment.processes == ()
     with pytest.raises(UserError, match="can't give level 3"):
         system.deploy(DeployRequest(distribution, 1, LevelChoice(3), tmp_path, tmp_path, 1, 1), None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("port", ["x", "0", "-1", "65536", "80.5", "\u00b2", ""])
+def test_a_port_of_the_bookie_that_is_none_is_a_user_error(port: str) -> None:
+    with pytest.raises(UserError, match="httpServerPort") as caught:
+        pulsar_port({"httpServerPort": port}, "httpServerPort")
+    assert "65535" in caught.value.hint
+    assert pulsar_port({"httpServerPort": "8080"}, "httpServerPort") == 8080
+
+
+def test_pulsar_is_not_started_with_a_port_that_is_none(tmp_path: Path) -> None:
+    class Host:
+        def free_ports(self, count: int) -> list[int]:
+            return list(range(1, count + 1))
+
+    distribution = Distribution("pulsar", "4.2.4", tmp_path, None, "25", "", "")
+    settings = {"httpServerPort": "x"}
+    request = DeployRequest(distribution, 1, LevelChoice(3), tmp_path / "data", tmp_path / "logs", 512, 512, settings)
+    host: Any = Host()
+    with pytest.raises(UserError, match="'x' is no port"):
+        deploy_pulsar(request, host)

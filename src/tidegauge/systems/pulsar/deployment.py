@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
@@ -23,6 +25,7 @@ from tidegauge.systems.servers import Servers
 PROCESS = "pulsar-1"
 # It closes ledgers and threads one by one, which can take over 15 s under load.
 STOP_GRACE_S = 30.0
+PORT_MAX = 65535
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
     make_directories(request.data_directory / "tmp", request.data_directory / "bookkeeper", request.log_directory)
     logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
+    bookie_http_port = _port(settings, "httpServerPort")
     configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
     memory = jvm_flags(
         request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
@@ -73,5 +77,16 @@ def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
         processes=(PROCESS,),
         log_paths={PROCESS: log_path},
         jvm_flags=flags,
-        bookie_http_ports=(int(settings["httpServerPort"]),),
+        bookie_http_ports=(bookie_http_port,),
     )
+
+
+def _port(settings: Mapping[str, str], name: str) -> int:
+    """A port among the settings, which the campaign may have chosen. Raises `UserError` if it is none."""
+    text = settings[name]
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= PORT_MAX):
+        raise UserError(
+            f"pulsar: settings: {name}: '{text}' is no port.",
+            f"Give a number from 1 to {PORT_MAX}, or leave it out: free ports are chosen.",
+        )
+    return int(text)
