@@ -85,7 +85,6 @@ class TrialResult:
 
     Attributes:
         msgs_per_s: acknowledged messages a second, by when their acknowledgement arrived, over the window.
-        received_msgs_per_s: for each subscription the same for receipts is not kept; this is the lowest of them.
         mb_per_s: message values acknowledged, 10^6 bytes a second.
         reasons: why it is not VALID; empty when it is.
         warnings: what a reader should know though the trial is valid.

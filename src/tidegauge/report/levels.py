@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.api import TrialResult
 from tidegauge.systems.api import LevelChoice, LevelFinding
-
-MEANINGS = {
-    1: "a majority of the replicas has fsynced a message before it is acknowledged",
-    2: "a majority of the replicas has a message, perhaps only in memory, before it is acknowledged",
-    3: "one replica has fsynced a message before it is acknowledged",
-    4: "one replica has a message, perhaps only in memory, when it is acknowledged",
-}
 
 
 def meaning(level: int | None) -> str:
     """What an acknowledgement means at a level."""
-    return MEANINGS.get(level or 0, "what an acknowledgement means could not be read back")
+    for known in LEVELS:
+        if known.number == level:
+            return f"when a message is acknowledged, {known.meaning}"
+    return "what an acknowledgement means could not be read back"
 
 
 def level_name(choice: LevelChoice) -> str:
