@@ -1,0 +1,74 @@
+"""How long a disk takes to make a small append durable, now: evidence beside every trial, and a way to wait for calm.
+
+What a trial leaves behind works on: deleted files are discarded, journals are committed, other programs write. A system
+measured right after has a slower disk than the one before it, and would be blamed for it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+APPEND_BYTES = 4096
+BURST_S = 0.25
+CALM_RATIO = 2.0
+_APPENDS_MAX = 5000
+
+
+@dataclass(frozen=True)
+class FsyncLatency:
+    """Appends of 4 KiB, each followed by fdatasync: an append changes the file's length, so the journal commits too."""
+
+    count: int
+    p50_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class Calm:
+    """A disk as it was left: its latency, how long was waited for it, and whether it became as fast as expected."""
+
+    latency: FsyncLatency
+    waited_s: float
+    is_calm: bool
+
+
+def fsync_latency(directory: Path, seconds: float = BURST_S) -> FsyncLatency:
+    """Measure for a moment in a temporary file of this directory, which must exist. Raises `OSError`."""
+    times_ns: list[int] = []
+    block = b"\xa5" * APPEND_BYTES
+    with tempfile.TemporaryFile(dir=directory) as file:
+        end_ns = time.monotonic_ns() + round(seconds * 1e9)
+        while not times_ns or (time.monotonic_ns() < end_ns and len(times_ns) < _APPENDS_MAX):
+            os.write(file.fileno(), block)
+            begun_ns = time.perf_counter_ns()
+            os.fdatasync(file.fileno())
+            times_ns.append(time.perf_counter_ns() - begun_ns)
+    times_ns.sort()
+    return FsyncLatency(len(times_ns), times_ns[len(times_ns) // 2] / 1e6, times_ns[-1] / 1e6)
+
+
+def usual_latency(directory: Path, bursts: int = 4) -> float:
+    """What this disk can do when nothing disturbs it: the lowest median of some bursts, ms. Raises `OSError`."""
+    return min(fsync_latency(directory).p50_ms for _ in range(bursts))
+
+
+def await_calm(
+    usual_ms: float,
+    seconds_max: float,
+    measure: Callable[[], FsyncLatency],
+    now_s: Callable[[], float] = time.monotonic,
+) -> Calm:
+    """Measure until two bursts in a row are at most `CALM_RATIO` times as slow as usual, or time is up."""
+    begun_s = now_s()
+    in_a_row = 0
+    while True:
+        latency = measure()
+        in_a_row = in_a_row + 1 if latency.p50_ms <= CALM_RATIO * usual_ms else 0
+        waited_s = now_s() - begun_s
+        if in_a_row == 2 or waited_s >= seconds_max:
+            return Calm(latency, waited_s, in_a_row > 0)
