@@ -272,6 +272,7 @@ class FakeHost:
     journal: Journal
     name: str = "local"
     cpu_s: float = 0.0
+    agent_s: float = 0.0
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         raise AssertionError("not used")
@@ -292,6 +293,10 @@ class FakeHost:
     def track_directory(self, path: Path) -> None:
         self.journal.note("tracked")
 
+    def agent_cpu_s(self) -> float:
+        self.agent_s += 0.25
+        return self.agent_s
+
 
 @dataclass
 class FakeTrialStore:
@@ -300,6 +305,7 @@ class FakeTrialStore:
     seconds: int = 0
     result: TrialResult | None = None
     failure: tuple[str, bool] | None = None
+    page_cache_dropped: tuple[bool, str] | None = None
 
     def __post_init__(self) -> None:
         self.log_directory = self.directory / "logs"
@@ -317,6 +323,9 @@ class FakeTrialStore:
 
     def distribution(self, distribution: Distribution) -> None:
         pass
+
+    def page_cache(self, dropped: bool, reason: str) -> None:
+        self.page_cache_dropped = (dropped, reason)
 
     def finish(self, result: TrialResult, totals: TotalFigures) -> None:
         self.journal.note("result stored")
@@ -338,6 +347,9 @@ class FakeRunStore:
         self.planned = tuple(trials)
 
     def environment(self, facts: Mapping[str, object]) -> None:
+        pass
+
+    def note(self, text: str) -> None:
         pass
 
     def trial(self, spec: TrialSpec) -> FakeTrialStore:

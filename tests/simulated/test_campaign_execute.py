@@ -65,7 +65,7 @@ class Scene:
 
     def run(self) -> Any:
         plan = make_plan(self.campaign, self.systems.__getitem__)
-        bench = Bench(FakeHost(self.journal), self.start_worker, lambda: None, self.events.append)
+        bench = Bench(FakeHost(self.journal), self.start_worker, lambda: CacheDrop(True), self.events.append)
         return carry_out(self.campaign, plan, self.store, bench, self.systems.__getitem__)
 
     def ended(self) -> dict[str, str]:
@@ -210,5 +210,6 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda: CacheDrop(True))
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70)})
-    execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append)
+    results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append)
+    assert all(one.control_cpu_s and one.control_cpu_s > 0.2 for one in results), "of the agent too"
     assert {(options.heap_mb, options.direct_memory_mb) for options in asked} == {(300, 70)}

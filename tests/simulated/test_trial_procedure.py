@@ -26,6 +26,7 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
 from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
 from tidegauge.workload.model import Arrival, Workload
@@ -54,6 +55,7 @@ class Scene:
     path: Path
     journal: Journal = field(default_factory=Journal)
     events: list[Event] = field(default_factory=list)
+    control_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.worker = FakeWorker(self.journal)
@@ -65,12 +67,21 @@ class Scene:
         self.journal.note("worker started")
         return self.worker
 
+    def drop_page_cache(self) -> CacheDrop:
+        self.journal.note("page cache dropped")
+        return CacheDrop(False, "needs root")
+
+    def control_cpu_s(self) -> float:
+        self.control_s += 0.5
+        return self.control_s
+
     def run(self, spec: TrialSpec = SPEC) -> TrialResult:
         bench = Bench(
             host=self.host,
             start_worker=self.start_worker,
-            drop_page_cache=lambda: self.journal.note("page cache dropped"),
+            drop_page_cache=self.drop_page_cache,
             observer=self.events.append,
+            control_cpu_s=self.control_cpu_s,
         )
         distribution = self.system.provision("4.3.1", None)
         return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), bench, self.store)
@@ -108,6 +119,12 @@ def test_the_steps_come_in_order_and_are_undone_in_reverse(scene: Scene) -> None
         "deployment stopped",
     ]
     assert scene.undone()
+
+
+def test_the_page_cache_and_the_cost_of_control_are_recorded(scene: Scene) -> None:
+    result = scene.run()
+    assert scene.store.page_cache_dropped == (False, "needs root")
+    assert result.control_cpu_s == pytest.approx(0.5), "asked twice: as the window begins and as it ends"
 
 
 def test_every_phase_and_every_second_is_told(scene: Scene) -> None:

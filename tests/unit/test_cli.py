@@ -308,3 +308,9 @@ def test_a_plan_warns_of_a_warm_up_too_short_to_judge(
     assert ("Warning: A warm-up-max of 4 s is too short to judge" in capsys.readouterr().out) == warned
     assert run_command(["run", str(path), "--dry-run", "--json"]) == 0
     assert len(the_object(capsys.readouterr().out)["warnings"]) == warned
+
+
+def test_what_the_user_was_told_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch)
+    assert run_command(["quick", "--json"]) == 0
+    assert the_object(capsys.readouterr().out)["run"]["notes"] == ["Ended processes left by an earlier run: kafka-1."]

@@ -251,3 +251,15 @@ def test_open_fails_clearly_where_the_state_directory_cannot_be_made(
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "file"))
     with pytest.raises(StartFailedError, match=r"state directory .* can't be written"):
         LocalHost.open()
+
+
+def test_the_agents_own_cpu_time_is_told(host: LocalHost) -> None:
+    before_s = host.agent_cpu_s()
+    assert before_s > 0.0
+    for _ in range(100):
+        with pytest.raises(RunFailedError):
+            host.status("nobody")
+    assert host.agent_cpu_s() >= before_s
+    host.close()
+    with pytest.raises(RunFailedError):
+        host.agent_cpu_s()

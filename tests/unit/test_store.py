@@ -39,9 +39,45 @@ def _whole_run(runs: Path) -> store.DirectoryRun:
     )
     for number in range(3):
         trial.second(second(number))
+    trial.page_cache(False, "needs root")
     trial.finish(result(warnings=("one",)), totals())
     run.finish("finished")
     return run
+
+
+def test_whether_the_page_cache_was_dropped_is_disclosed(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    content = json.loads((run.path / "trials" / spec().trial_id / "trial.json").read_text())
+    assert (content["status"], content["page_cache"]) == ("finished", {"dropped": False, "reason": "needs root"})
+
+
+def test_notes_are_kept_from_the_first_moment(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.note("first")
+    assert store.load_run(run.path).notes == ("first",)
+    assert store.load_run(run.path).status == "running"
+    run.note("second")
+    run.finish("finished")
+    run.note("too late")
+    stored = store.load_run(run.path)
+    assert (stored.status, stored.notes) == ("finished", ("first", "second"))
+
+
+def test_a_run_and_result_of_before_there_were_notes_are_read(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    for path, keys in (
+        (run.path / "run.json", ["notes"]),
+        (run.path / "trials" / spec().trial_id / "result.json", ["result", "control_cpu_s"]),
+    ):
+        content = json.loads(path.read_text())
+        inner = content
+        for key in keys[:-1]:
+            inner = inner[key]
+        del inner[keys[-1]]
+        path.write_text(json.dumps(content))
+    stored = store.load_run(run.path)
+    assert stored.notes == ()
+    assert stored.results[0].control_cpu_s is None
 
 
 def test_the_load_generator_is_disclosed(tmp_path: Path) -> None:

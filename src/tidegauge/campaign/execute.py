@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +15,7 @@ from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
-from tidegauge.hosts.page_cache import drop_page_cache
+from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -91,20 +92,28 @@ def plan_campaign(campaign: Campaign) -> Plan:
 def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer) -> list[TrialResult]:
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""
     options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
-    bench = Bench(host, partial(start_worker, options=options), _dropper(observer), observer)
+    bench = Bench(
+        host, partial(start_worker, options=options), _dropper(observer), observer, partial(_control_cpu_s, host)
+    )
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
 
 
-def _dropper(observer: Observer) -> Callable[[], None]:
+def _control_cpu_s(host: Host) -> float:
+    """CPU seconds of this process and of the agent."""
+    return time.process_time() + host.agent_cpu_s()
+
+
+def _dropper(observer: Observer) -> Callable[[], CacheDrop]:
     """Drops the page cache before a trial; says once where that can't be done."""
     told = False
 
-    def drop() -> None:
+    def drop() -> CacheDrop:
         nonlocal told
         outcome = drop_page_cache()
         if not outcome.done and not told:
             told = True
             observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
+        return outcome
 
     return drop
 

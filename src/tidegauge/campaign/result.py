@@ -30,6 +30,7 @@ class Observed:
     server_cpu_s: float
     drain_end: str
     level: LevelFinding
+    control_cpu_s: float | None = None
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -66,6 +67,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         steady=not observed.unsteady,
         measured_s=measured_s,
         level=observed.level,
+        control_cpu_s=observed.control_cpu_s,
     )
 
 

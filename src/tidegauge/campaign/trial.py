@@ -24,6 +24,7 @@ from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
+from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelFinding, Setting, System
@@ -47,12 +48,16 @@ class LevelMismatchError(RunFailedError):
 
 @dataclass(frozen=True)
 class Bench:
-    """What every trial of a run is made with. `start_worker` takes host, driver and log directory."""
+    """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
+
+    `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far.
+    """
 
     host: Host
     start_worker: Callable[[Host, str, Path], LoadWorker]
-    drop_page_cache: Callable[[], object]
+    drop_page_cache: Callable[[], CacheDrop]
     observer: Observer
+    control_cpu_s: Callable[[], float] = time.process_time
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,8 @@ def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore
         space.check_before(store.data_directory, spec)
         bench.host.track_directory(store.data_directory)
         cleanup.callback(shutil.rmtree, store.data_directory, ignore_errors=True)
-        bench.drop_page_cache()
+        dropped = bench.drop_page_cache()
+        store.page_cache(dropped.done, dropped.reason)
         session = _start(spec, subject, bench, store, cleanup)
         session.phase("ready", f"until {spec.system} takes and delivers a message", READY_S_MAX)
         _await_ready(session)
@@ -216,9 +222,9 @@ def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[T
     follower.until(from_ns)
     doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
     session.phase("measure", doubt, spec.measure_s)
-    cpu_before_s = session.server_cpu_s()
+    cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
     follower.until(until_ns)
-    cpu_after_s = session.server_cpu_s()
+    cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
@@ -234,6 +240,7 @@ def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[T
         server_cpu_s=cpu_after_s - cpu_before_s,
         drain_end=drain_end,
         level=level,
+        control_cpu_s=control_after_s - control_before_s,
     )
     return make_result(spec, totals, observed), totals
 

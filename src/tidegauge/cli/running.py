@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 from tidegauge import store
-from tidegauge.campaign.events import Note
+from tidegauge.campaign.events import Event, Note, Observer
 from tidegauge.campaign.execute import execute, plan_campaign
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
@@ -104,15 +104,16 @@ def _data_root(directory: str) -> Path | None:
 def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> TidegaugeError | KeyboardInterrupt | None:
     """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen."""
     progress = Progress(out)
+    observer = _noted(run, progress)
     agents: list[int] = []
     try:
         with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
             for note in clean_leftovers():
-                progress(Note(note))
+                observer(Note(note))
             run.environment(environment_facts(campaign, run.path, run.data_directory))
             with LocalHost.open() as host:
                 agents.append(host.agent_pid)
-                execute(campaign, run, host, progress)
+                execute(campaign, run, host, observer)
     except TidegaugeError as error:
         run.finish("failed", error.message)
         return error
@@ -123,6 +124,17 @@ def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> Tide
         run.finish("failed", f"{type(error).__name__}: {error}")
         return crashed(error, run.path)
     return None
+
+
+def _noted(run: store.DirectoryRun, progress: Observer) -> Observer:
+    """Shows everything, and keeps in the run what the user was told."""
+
+    def observe(event: Event) -> None:
+        progress(event)
+        if isinstance(event, Note):
+            run.note(event.text)
+
+    return observe
 
 
 def _stopping(agents: list[int]) -> str:

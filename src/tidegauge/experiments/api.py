@@ -89,6 +89,8 @@ class TrialResult:
         reasons: why it is not VALID; empty when it is.
         warnings: what a reader should know though the trial is valid.
         server_cpu_s, worker_cpu_s: CPU seconds inside the measured window.
+        control_cpu_s: the same of Tidegauge's own control (this process and the host's agent), which runs beside; None
+            if it was not recorded.
         steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
     """
 
@@ -118,6 +120,7 @@ class TrialResult:
     steady: bool
     measured_s: float
     level: LevelFinding
+    control_cpu_s: float | None = None
 
 
 Measure = Callable[[TrialSpec], TrialResult]

@@ -74,6 +74,10 @@ class Host(Protocol):
         """A directory to remove when the lease ends without us having removed it (crash clean-up)."""
         ...
 
+    def agent_cpu_s(self) -> float:
+        """CPU seconds that the agent itself has used so far."""
+        ...
+
 
 @dataclass(frozen=True)
 class HostFacts:

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
+import psutil
+
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry, wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
@@ -110,6 +112,14 @@ class LocalHost:
     def track_directory(self, path: Path) -> None:
         """See `Host.track_directory`."""
         self._call("track_directory", path=str(path.absolute()))
+
+    def agent_cpu_s(self) -> float:
+        """See `Host.agent_cpu_s`."""
+        try:
+            times = psutil.Process(self.agent_pid).cpu_times()
+        except psutil.Error as error:
+            raise self._agent_gone() from error
+        return float(times.user + times.system)
 
     def close(self) -> list[str]:
         """End all processes and the agent, remove tracked directories. Never raises. Returns what could not be removed.

@@ -64,6 +64,7 @@ def head(run: StoredRun) -> dict[str, Any]:
         "path": str(run.path.absolute()),
         "status": run.status,
         "reason": run.reason,
+        "notes": list(run.notes),
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "tidegauge_version": run.tidegauge_version,

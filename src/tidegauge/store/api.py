@@ -48,6 +48,10 @@ class TrialStore(Protocol):
         """Which files were run."""
         ...
 
+    def page_cache(self, dropped: bool, reason: str) -> None:
+        """Whether the page cache was dropped before the trial, and why not."""
+        ...
+
     def finish(self, result: TrialResult, totals: TotalFigures) -> None:
         """The trial is done: result, window histograms, Parquet."""
         ...
@@ -68,6 +72,10 @@ class RunStore(Protocol):
 
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run ran on."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something that the user was told while the run went. Never raises: a note is no reason to fail."""
         ...
 
     def trial(self, spec: TrialSpec) -> TrialStore:

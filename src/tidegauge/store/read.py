@@ -53,6 +53,7 @@ class StoredRun:
     planned: tuple[TrialSpec, ...]
     trials: tuple[StoredTrial, ...]
     environment: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -91,6 +92,7 @@ def load_run(path: Path) -> StoredRun:
         planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
         trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
         environment=_json(path / "environment.json") or {},
+        notes=tuple(map(str, head.get("notes") or ())),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -43,6 +44,7 @@ class DirectoryRun:
         self.data_directory = data
         self._reserve = path / RESERVE
         self._trials: list[DirectoryTrial] = []
+        self._notes: list[str] = []
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         """Every trial intended, in order."""
@@ -51,6 +53,14 @@ class DirectoryRun:
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run ran on."""
         write_json(self.path / "environment.json", ENVIRONMENT_SCHEMA, facts)
+
+    def note(self, text: str) -> None:
+        """Something that the user was told while the run went. Never raises: a note is no reason to fail."""
+        if self.ended:
+            return
+        self._notes.append(text)
+        with contextlib.suppress(RunFailedError):
+            self._write("running", "", "", durable=False)
 
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
@@ -80,7 +90,9 @@ class DirectoryRun:
         self._reserve.unlink(missing_ok=True)
         self.ended = True
 
-    def _write(self, status: str, reason: str, ended_at: str, directory: Path | None = None) -> None:
+    def _write(
+        self, status: str, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
+    ) -> None:
         content = {
             "name": self._name,
             "status": status,
@@ -90,9 +102,10 @@ class DirectoryRun:
             "tidegauge_version": __version__,
             "campaign_path": self._campaign_path,
             "data_directory": self.data_directory,
+            "notes": self._notes,
             "writer": this_writer(),
         }
-        write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=True)
+        write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)
 
     def begin(self, directory: Path, campaign_text: str | bytes) -> None:
         """Write what a run has from its first moment into `directory`, which then becomes it. For `create_run`."""

@@ -38,6 +38,7 @@ class DirectoryTrial:
         self.data_directory = data_directory
         self.spec = spec
         self.ended = False
+        self._page_cache: dict[str, object] | None = None
         self._reserve = reserve
         self._started_at = now()
         make_directory(self.log_directory)
@@ -73,6 +74,11 @@ class DirectoryTrial:
         """Which files were run."""
         write_json(self.directory / "distribution.json", DISTRIBUTION_SCHEMA, {"distribution": distribution})
 
+    def page_cache(self, dropped: bool, reason: str) -> None:
+        """Whether the page cache was dropped before the trial, and why not. Raises `RunFailedError`."""
+        self._page_cache = {"dropped": dropped, "reason": reason}
+        self._write_status("running", "", "")
+
     def finish(self, result: TrialResult, totals: TotalFigures) -> None:
         """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
         self._write_window(totals)
@@ -107,6 +113,7 @@ class DirectoryTrial:
             "reason": reason,
             "started_at": self._started_at,
             "ended_at": ended_at,
+            "page_cache": self._page_cache,
             "spec": self.spec,
         }
         write_json(self.directory / "trial.json", TRIAL_SCHEMA, content, durable=status != "running")
