@@ -80,6 +80,6 @@ class Workload:
     consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def in_flight_messages(self) -> int:
-        """Unacknowledged messages of each producer, at most: as set, within `IN_FLIGHT_BYTES_MAX` over all producers."""
+        """Unacknowledged messages of each producer, at most: as set, within `IN_FLIGHT_BYTES_MAX` over all of them."""
         fit = IN_FLIGHT_BYTES_MAX // (self.topics * self.producers * self.payload.message_bytes)
         return max(1, min(self.client.in_flight_messages_max, fit))
