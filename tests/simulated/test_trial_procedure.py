@@ -26,6 +26,7 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
 from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
@@ -63,6 +64,9 @@ class Scene:
         self.host = FakeHost(self.journal)
         self.store = FakeTrialStore(self.path / "trial", self.journal)
 
+    def calm_disk(self, directory: Path) -> Calm | None:
+        return None
+
     def start_worker(self, host: Any, driver: str, log_directory: Path) -> FakeWorker:
         self.journal.note("worker started")
         return self.worker
@@ -82,6 +86,7 @@ class Scene:
             drop_page_cache=self.drop_page_cache,
             observer=self.events.append,
             control_cpu_s=self.control_cpu_s,
+            calm_disk=self.calm_disk,
         )
         distribution = self.system.provision("4.3.1", None)
         return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), bench, self.store)
@@ -130,7 +135,7 @@ def test_the_page_cache_and_the_cost_of_control_are_recorded(scene: Scene) -> No
 def test_every_phase_and_every_second_is_told(scene: Scene) -> None:
     scene.run()
     phases = [event.phase for event in scene.events if isinstance(event, PhaseStarted)]
-    assert phases == ["start", "ready", "prepare", "warm-up", "measure", "drain", "stop"]
+    assert phases == ["settle", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop"]
     seconds = [event for event in scene.events if isinstance(event, SecondSeen)]
     assert seconds
     assert seconds[-1].response_p99_ms == pytest.approx(4.0, rel=0.01)
@@ -324,3 +329,20 @@ def test_seven_seconds_of_warm_up_are_enough_to_judge_it(warmup_s_max: float, st
     assert (unsteady == "") == steady
     assert len(reader.points) == warmup_s_max, "not a second more than allowed"
     assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is told is the one that is used"
+
+
+def test_a_disk_that_is_still_busy_is_told_with_the_result(scene: Scene) -> None:
+    result = scene.run()
+    assert result.disk_fsync_ms is None
+    assert not any("disk was busy" in warning for warning in result.warnings)
+
+    def busy(directory: Path) -> Calm:
+        return Calm(FsyncLatency(10, 12.0, 9.0, 60.0), 0.06, 5.0, False)
+
+    again = Scene(scene.path / "again")
+    again.calm_disk = busy  # type: ignore[method-assign]
+    result = again.run()
+    assert result.disk_fsync_ms == 12.0
+    (warning,) = [one for one in result.warnings if "disk was busy" in one]
+    assert "12 ms" in warning
+    assert "0.06 ms" in warning

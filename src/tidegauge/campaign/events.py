@@ -19,7 +19,7 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class PhaseStarted:
-    """A trial entered a phase: "fetch", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop".
+    """A trial entered a phase: "fetch", "settle", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop".
 
     `seconds_max` bounds it where it is known.
     """

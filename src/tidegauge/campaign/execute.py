@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.model import Campaign
@@ -15,6 +16,7 @@ from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
+from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
@@ -93,7 +95,12 @@ def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer)
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""
     options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
     bench = Bench(
-        host, partial(start_worker, options=options), _dropper(observer), observer, partial(_control_cpu_s, host)
+        host,
+        partial(start_worker, options=options),
+        _dropper(observer),
+        observer,
+        partial(_control_cpu_s, host),
+        _calmer(observer),
     )
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
 
@@ -101,6 +108,23 @@ def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer)
 def _control_cpu_s(host: Host) -> float:
     """CPU seconds of this process and of the agent."""
     return time.process_time() + host.agent_cpu_s()
+
+
+def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
+    """Waits for a disk that is still busy with what came before; what is usual is measured at the first trial."""
+    usual_ms: list[float] = []
+
+    def calm(directory: Path) -> Calm | None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if not usual_ms:
+                usual_ms.append(usual_latency(directory))
+            return await_calm(usual_ms[0], CALM_S_MAX, lambda: fsync_latency(directory))
+        except OSError as error:
+            observer(Note(f"The disk's fsync could not be measured: {error.strerror}."))
+            return None
+
+    return calm
 
 
 def _dropper(observer: Observer) -> Callable[[], CacheDrop]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.hosts.fsync import Calm
 from tidegauge.statistics.classify import Evidence, classify
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
 from tidegauge.statistics.summary import summarise
@@ -31,6 +32,7 @@ class Observed:
     drain_end: str
     level: LevelFinding
     control_cpu_s: float | None = None
+    disk: Calm | None = None
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -58,7 +60,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         subscriptions=subscriptions,
         validity=verdict.validity,
         reasons=verdict.reasons,
-        warnings=verdict.warnings,
+        warnings=(*verdict.warnings, *_disk_warnings(observed.disk)),
         errors=totals.errors,
         worker_cpu_s=window.worker_cpu_ns / 1e9,
         server_cpu_s=observed.server_cpu_s,
@@ -68,6 +70,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         measured_s=measured_s,
         level=observed.level,
         control_cpu_s=observed.control_cpu_s,
+        disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
     )
 
 
@@ -121,3 +124,12 @@ def _subscription(sub: SubscriptionTotals, loss_is_known: bool) -> SubscriptionR
         negative_latency=sub.negative_latency,
         lost_examples=sub.lost_examples if loss_is_known else (),
     )
+
+
+def _disk_warnings(disk: Calm | None) -> list[str]:
+    if disk is None or disk.is_calm:
+        return []
+    return [
+        f"the disk was busy when the trial began: an fsync took {disk.latency.mean_ms:.2g} ms on average, usually "
+        f"{disk.usual_ms:.2g} ms; something else was writing to it"
+    ]

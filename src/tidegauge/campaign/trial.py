@@ -24,6 +24,7 @@ from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
+from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
@@ -50,7 +51,8 @@ class LevelMismatchError(RunFailedError):
 class Bench:
     """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
 
-    `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far.
+    `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
+    of a directory is about as fast as usual; None if it can't tell.
     """
 
     host: Host
@@ -58,6 +60,7 @@ class Bench:
     drop_page_cache: Callable[[], CacheDrop]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
+    calm_disk: Callable[[Path], Calm | None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class _Session:
     subject: Subject
     deployment: Deployment
     worker: LoadWorker
+    disk: Calm | None
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
         self.bench.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
@@ -120,6 +124,8 @@ def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore
 
 
 def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> _Session:
+    bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
+    disk = bench.calm_disk(store.data_directory.parent)
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     store.distribution(subject.distribution)
     request = DeployRequest(
@@ -136,7 +142,7 @@ def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, c
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
     cleanup.callback(worker.close)
-    return _Session(spec, bench, store, subject, deployment, worker)
+    return _Session(spec, bench, store, subject, deployment, worker, disk)
 
 
 def _await_ready(session: _Session) -> None:
@@ -241,6 +247,7 @@ def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[T
         drain_end=drain_end,
         level=level,
         control_cpu_s=control_after_s - control_before_s,
+        disk=session.disk,
     )
     return make_result(spec, totals, observed), totals
 

@@ -121,6 +121,8 @@ class TrialResult:
     measured_s: float
     level: LevelFinding
     control_cpu_s: float | None = None
+    disk_fsync_ms: float | None = None
+    """Mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started."""
 
 
 Measure = Callable[[TrialSpec], TrialResult]

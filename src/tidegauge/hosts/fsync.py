@@ -15,7 +15,8 @@ from pathlib import Path
 
 APPEND_BYTES = 4096
 BURST_S = 0.25
-CALM_RATIO = 2.0
+CALM_RATIO = 3.0
+CALM_S_MAX = 5.0
 _APPENDS_MAX = 5000
 
 
@@ -24,15 +25,17 @@ class FsyncLatency:
     """Appends of 4 KiB, each followed by fdatasync: an append changes the file's length, so the journal commits too."""
 
     count: int
+    mean_ms: float
     p50_ms: float
     max_ms: float
 
 
 @dataclass(frozen=True)
 class Calm:
-    """A disk as it was left: its latency, how long was waited for it, and whether it became as fast as expected."""
+    """A disk as it was left: latency, the usual mean, how long was waited for it, whether it came near the usual."""
 
     latency: FsyncLatency
+    usual_ms: float
     waited_s: float
     is_calm: bool
 
@@ -49,12 +52,13 @@ def fsync_latency(directory: Path, seconds: float = BURST_S) -> FsyncLatency:
             os.fdatasync(file.fileno())
             times_ns.append(time.perf_counter_ns() - begun_ns)
     times_ns.sort()
-    return FsyncLatency(len(times_ns), times_ns[len(times_ns) // 2] / 1e6, times_ns[-1] / 1e6)
+    mean_ms = sum(times_ns) / len(times_ns) / 1e6
+    return FsyncLatency(len(times_ns), mean_ms, times_ns[len(times_ns) // 2] / 1e6, times_ns[-1] / 1e6)
 
 
 def usual_latency(directory: Path, bursts: int = 4) -> float:
-    """What this disk can do when nothing disturbs it: the lowest median of some bursts, ms. Raises `OSError`."""
-    return min(fsync_latency(directory).p50_ms for _ in range(bursts))
+    """What this disk can do when nothing disturbs it: the lowest mean of some bursts, ms. Raises `OSError`."""
+    return min(fsync_latency(directory).mean_ms for _ in range(bursts))
 
 
 def await_calm(
@@ -68,7 +72,7 @@ def await_calm(
     in_a_row = 0
     while True:
         latency = measure()
-        in_a_row = in_a_row + 1 if latency.p50_ms <= CALM_RATIO * usual_ms else 0
+        in_a_row = in_a_row + 1 if latency.mean_ms <= CALM_RATIO * usual_ms else 0
         waited_s = now_s() - begun_s
         if in_a_row == 2 or waited_s >= seconds_max:
-            return Calm(latency, waited_s, in_a_row > 0)
+            return Calm(latency, usual_ms, waited_s, in_a_row > 0)

@@ -22,6 +22,7 @@ ENDED_SHOWN_MAX = 8
 
 PHASES = {
     "fetch": "fetching",
+    "settle": "waiting for a calm disk",
     "start": "starting",
     "ready": "waiting",
     "prepare": "creating",
