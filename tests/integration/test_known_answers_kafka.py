@@ -3,8 +3,9 @@
 With a rate of r a second, a message intended u seconds into a stop of length S is acknowledged S - u later, plus what
 the broker needs to catch up. So r * (S - x) messages take longer than x, for every x < S.
 
-The rate is low, so that catching up takes no time to speak of. A machine that is short of CPU lengthens the stop; that
-is no error of measuring, so the experiment may be repeated, and a wrong measurement fails every time.
+The rate is low, so that catching up takes no time to speak of. A machine that is short of CPU or disk lengthens the stop;
+that is no error of measuring. So an attempt that disagrees is excused only if the kernel itself says that processes were
+waiting meanwhile, and repeated; one that disagrees on a quiet machine fails at once.
 """
 
 from __future__ import annotations
@@ -28,6 +29,17 @@ WINDOW_S = 12
 STOP_S = 1.0
 TOLERANCE = 0.05
 ATTEMPTS = 4
+STARVED_SHARE = 0.15
+
+
+def stalled_us() -> int:
+    """Time in which some process waited for CPU or disk, from the kernel's pressure-stall information."""
+    return sum(int(line.split("total=")[1]) for kind in ("cpu", "io") for line in pressure(kind) if line[:4] == "some")
+
+
+def pressure(kind: str) -> list[str]:
+    path = Path("/proc/pressure") / kind
+    return path.read_text().splitlines() if path.exists() else []
 
 
 @dataclass(frozen=True)
@@ -80,9 +92,13 @@ def test_a_stop_of_one_second_shows_as_the_schedule_says(tmp_path: Path, in_flig
     )
     with live_system("kafka", tmp_path, level=4, workload=workload, msgs_per_s=RATE) as live:
         for attempt in range(ATTEMPTS):
+            stalled_before_us, begun_s = stalled_us(), time.monotonic()
             seen = stopped_once(live, 100 + attempt)
-            if seen.agrees():
+            starved = (stalled_us() - stalled_before_us) / 1e6 / (time.monotonic() - begun_s)
+            if seen.agrees() or starved < STARVED_SHARE:
                 break
+    if not seen.agrees() and starved >= STARVED_SHARE:
+        pytest.skip(f"in each of {ATTEMPTS} attempts this machine was busy with something else ({starved:.0%})")
     window = seen.totals.window
     assert window.intended == seen.response.count == pytest.approx(RATE * WINDOW_S, abs=2)
     assert seen.agrees(), {x_s: (seen.late(x_s), RATE * (seen.stop_s - x_s)) for x_s in (0.25, 0.5, 0.75)}
