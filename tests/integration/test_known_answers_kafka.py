@@ -3,9 +3,9 @@
 With a rate of r a second, a message intended u seconds into a stop of length S is acknowledged S - u later, plus what
 the broker needs to catch up. So r * (S - x) messages take longer than x, for every x < S.
 
-The rate is low, so that catching up takes no time to speak of. A machine that is short of CPU or disk lengthens the stop;
-that is no error of measuring. So an attempt that disagrees is excused only if the kernel itself says that processes were
-waiting meanwhile, and repeated; one that disagrees on a quiet machine fails at once.
+The rate is low, so that catching up takes no time to speak of. A machine that is short of CPU or disk lengthens the
+stop; that is no error of measuring. So an attempt that disagrees is excused only if the kernel itself says that
+processes were waiting meanwhile, and repeated; one that disagrees on a quiet machine fails at once.
 """
 
 from __future__ import annotations
