@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 final class Description {
   private static final String CLUSTER = "cluster";
 
-  /** Policy and storage version of a queue come with its statistics, every 5 s by default. */
+  /** Some facts of some queues come with their statistics, every 5 s by default. */
   private static final long STATISTICS_MS_MAX = 12_000;
 
   private static final long POLL_MS = 200;
@@ -98,7 +98,7 @@ final class Description {
     long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STATISTICS_MS_MAX);
     for (String name : names) {
       Map<String, Object> queue = management.queue(name);
-      while (!queue.containsKey("effective_policy_definition") && System.nanoTime() < untilNs) {
+      while (!QueueFacts.isComplete(queue) && System.nanoTime() < untilNs) {
         pause();
         queue = management.queue(name);
       }

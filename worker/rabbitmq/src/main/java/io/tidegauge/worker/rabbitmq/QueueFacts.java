@@ -12,6 +12,17 @@ final class QueueFacts {
 
   private QueueFacts() {}
 
+  /**
+   * Whether all that decides the durability level is there. The members of quorum queues, and with
+   * newer servers those of streams, are known at once; mirrors, policy and storage version of
+   * classic queues come with the statistics.
+   */
+  static boolean isComplete(Map<String, Object> queue) {
+    return queue.isEmpty()
+        || queue.containsKey("effective_policy_definition")
+        || !Json.list(queue.get("members")).isEmpty() && !Json.list(queue.get("online")).isEmpty();
+  }
+
   static Map<String, String> of(Map<String, Object> queue) {
     Map<String, String> facts = new TreeMap<>();
     if (queue.isEmpty()) {
@@ -27,9 +38,11 @@ final class QueueFacts {
     facts.put("queue.members", Integer.toString(members(queue)));
     facts.put("queue.members.online", Integer.toString(online(queue)));
     facts.put("queue.arguments", Json.text(arguments));
-    facts.put("queue.policy", Json.text(queue.get("policy")));
-    facts.put(
-        "queue.policy.definition", Json.text(Json.map(queue.get("effective_policy_definition"))));
+    if (queue.containsKey("effective_policy_definition")) {
+      facts.put("queue.policy", Json.text(queue.get("policy")));
+      facts.put(
+          "queue.policy.definition", Json.text(Json.map(queue.get("effective_policy_definition"))));
+    }
     facts.put("queue.storage_version", storageVersion(queue));
     Object leader = queue.containsKey("leader") ? queue.get("leader") : queue.get("node");
     facts.put(LEADER, Json.text(leader));

@@ -1,10 +1,13 @@
 package io.tidegauge.worker.rabbitmq;
 
+import com.rabbitmq.client.Address;
 import com.rabbitmq.client.BuiltinExchangeType;
 import com.rabbitmq.client.Channel;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -30,6 +33,7 @@ final class Topology {
 
   private static final String POLICY_PREFIX = "tidegauge-";
   private static final long POLL_MS = 100;
+  private static final int CONNECT_MS_MAX = 2_000;
 
   private final Connection connection;
   private final AdminLink admin;
@@ -51,22 +55,31 @@ final class Topology {
     return queue(topic, partition) + "@" + subscription;
   }
 
-  /** Fails until as many nodes are running as the connection says there must be. */
+  /**
+   * Fails until as many nodes are running as the connection says there must be, and each of those
+   * it names takes clients: a node counts as running a little before it does, and what is meant for
+   * it would go to another one.
+   */
   void requireNodes() throws DriverException {
-    if (!management.isKnown() || connection.nodes() <= 1) {
+    if (connection.nodes() <= 1) {
       return;
     }
-    long running =
-        management.nodes().stream()
-            .filter(node -> Boolean.TRUE.equals(node.get("running")))
-            .count();
-    if (running < connection.nodes()) {
-      throw new DriverException(
-          "RabbitMQ has "
-              + running
-              + " of "
-              + connection.nodes()
-              + " nodes running in its cluster");
+    if (management.isKnown()) {
+      long running =
+          management.nodes().stream()
+              .filter(node -> Boolean.TRUE.equals(node.get("running")))
+              .count();
+      if (running < connection.nodes()) {
+        throw new DriverException(
+            "RabbitMQ has " + running + " of " + connection.nodes() + " nodes running");
+      }
+    }
+    for (Address address : connection.addressesFrom(0)) {
+      try (Socket socket = new Socket()) {
+        socket.connect(new InetSocketAddress(address.getHost(), address.getPort()), CONNECT_MS_MAX);
+      } catch (IOException e) {
+        throw Failures.describe("be reached at " + address, e);
+      }
     }
   }
 
@@ -108,9 +121,9 @@ final class Topology {
             }
           });
     }
-    if (settings.type() == QueueType.MIRRORED) {
+    if (settings.members() > 1 && management.isKnown()) {
       for (int partition = 0; partition < partitions; partition++) {
-        awaitMirrors(
+        awaitCopies(
             subscription.isEmpty()
                 ? queue(topic, partition)
                 : queue(topic, partition, subscription),
@@ -155,29 +168,34 @@ final class Topology {
     management.putPolicy(POLICY_PREFIX + topic, policy);
   }
 
-  private void awaitMirrors(String queue, TopicSettings settings) throws DriverException {
+  /** Waits until all copies of a queue take part. */
+  private void awaitCopies(String queue, TopicSettings settings) throws DriverException {
     long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(connection.timeoutMs());
     while (true) {
-      int mirrors = Json.list(management.queue(queue).get("synchronised_slave_nodes")).size();
-      if (mirrors >= settings.members() - 1) {
+      Map<String, Object> found = management.queue(queue);
+      boolean mirrored = settings.type() == QueueType.MIRRORED;
+      int wanted = mirrored ? settings.members() - 1 : Json.list(found.get("members")).size();
+      int taking = Json.list(found.get(mirrored ? "synchronised_slave_nodes" : "online")).size();
+      if (wanted > 0 && taking >= wanted) {
         return;
       }
       if (System.nanoTime() > untilNs) {
         throw new DriverException(
-            "RabbitMQ gave "
-                + queue
-                + " "
-                + mirrors
+            "RabbitMQ has "
+                + taking
                 + " of "
-                + (settings.members() - 1)
-                + " mirrors within "
+                + wanted
+                + (mirrored ? " mirrors" : " members")
+                + " of "
+                + queue
+                + " online after "
                 + connection.timeoutMs()
                 + " ms");
       }
       try {
         Thread.sleep(POLL_MS);
       } catch (InterruptedException e) {
-        throw Failures.describe("create the mirrors of " + queue, e);
+        throw Failures.describe("create the copies of " + queue, e);
       }
     }
   }

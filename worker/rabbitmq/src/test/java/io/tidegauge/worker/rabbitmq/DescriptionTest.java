@@ -85,6 +85,16 @@ class DescriptionTest {
   }
 
   @Test
+  void classicQueuesAreReadOnceTheirStatisticsAreThere() {
+    assertThat(QueueFacts.isComplete(Map.of("type", "classic"))).isFalse();
+    assertThat(QueueFacts.isComplete(Map.of("members", List.of()))).isFalse();
+    assertThat(QueueFacts.isComplete(Map.of("members", List.of("a"), "online", List.of("a"))))
+        .isTrue();
+    assertThat(QueueFacts.isComplete(Map.of("effective_policy_definition", Map.of()))).isTrue();
+    assertThat(QueueFacts.isComplete(Map.of())).isTrue();
+  }
+
+  @Test
   void aQueueThatIsGoneIsAbsent() throws Exception {
     answers.put("/api/exchanges/%2F/t/bindings/source", bindings("t.0"));
     answers.remove("/api/queues/%2F/t.0");
