@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from jdk import find_or_fetch_jdk
-from tidegauge.distribution.maven import find_or_fetch_maven
 
+from tidegauge.distribution.maven import find_or_fetch_maven
 from tidegauge.errors import TidegaugeError
 
 
