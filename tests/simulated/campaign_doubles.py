@@ -212,6 +212,7 @@ class FakeDeployment:
     dies_at: str = ""
     connection: Mapping[str, str] = field(default_factory=lambda: {"bootstrap.servers": "127.0.0.1:1"})
     processes: tuple[str, ...] = ("kafka-1",)
+    storage_processes: tuple[str, ...] = ("kafka-1",)
     jvm_flags: tuple[str, ...] = ("-Xmx1g",)
 
     def check_alive(self) -> None:
@@ -262,6 +263,15 @@ class FakeSystem:
         if self.deploy_fails:
             raise StartFailedError("kafka-1 can't be started: port taken.")
         return FakeDeployment(self.journal, self.dies_at)
+
+    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
+        return "double has no options of layout" if shape else ""
+
+    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+        return 0
+
+    def incomplete(self, settings: list[Setting], nodes: int) -> str:
+        return ""
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         return self.finding

@@ -140,7 +140,6 @@ data-directory: /mnt/disk
         ("repeat: true", 7, "repeat: true: must be a whole number"),
         ("seed: -1", 7, "seed: '-1': must be at least 0"),
         ("description: [a]", 7, "description: a list: must be text"),
-        ("nodes: 3", 7, "nodes: '3': this version starts one node of each system only; use 1"),
         ("durability: 5", 7, "durability: '5': must be a durability level from 1 to 4"),
         ("durability: high", 7, "durability: 'high': must be a level from 1 to 4"),
         ("durability: {level: 4, from: bypass}", 7, "durability.from: unknown key 'from' (did you mean 'form'?)"),

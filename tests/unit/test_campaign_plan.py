@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ class Known:
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         return self.levels
+
+    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
+        return f"'{next(iter(shape))}' is no option of layout" if shape else ""
 
 
 SYSTEMS: dict[str, Any] = {
@@ -170,3 +174,9 @@ def test_the_time_expected_counts_every_trial() -> None:
     assert made.seconds_expected == pytest.approx(sum(seconds_expected(trial) for trial in made.trials))
     assert plan(repeat=3).seconds_expected == pytest.approx(3 * made.seconds_expected)
     assert seconds_expected(made.trials[0]) > made.trials[0].warmup_s_min + made.trials[0].measure_s
+
+
+def test_an_impossible_shape_is_refused_by_name() -> None:
+    bad = replace(CAMPAIGN.systems[0], shape={"broker": "1"})
+    with pytest.raises(UserError, match=r"kafka: shape: 'broker' is no option of layout"):
+        plan(systems=(bad,))

@@ -20,6 +20,7 @@ class SystemChoice:
         settings: the system's own server settings, which win over Tidegauge's.
         producer, consumer: the client's own settings, which win over the neutral ones of the workload.
         heap_mb, direct_memory_mb: for each node's JVM, MiB.
+        shape: the system's own options of layout, such as {"brokers": "1"}.
     """
 
     name: str
@@ -29,6 +30,7 @@ class SystemChoice:
     consumer: Mapping[str, str] = field(default_factory=dict)
     heap_mb: int = 1024
     direct_memory_mb: int = 1024
+    shape: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ class _SystemFields(Fields):
     consumer: Settings = Field(default_factory=dict)
     heap: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] = 1024 * _MIB
     direct_memory: Annotated[Size, AfterValidator(size_between("64MiB", "1024GiB"))] = 1024 * _MIB
+    shape: Settings = Field(default_factory=dict)
 
 
 class _DurabilityFields(Fields):
@@ -97,9 +98,6 @@ def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Seque
     workload = _workload(source, sources)
     worker = _worker(source)
     _check_duplicates(systems, source)
-    nodes = source.data.get("nodes", 1)
-    if isinstance(nodes, int) and nodes > 1:
-        source.complain(("nodes",), f"'{nodes}': this version starts one node of each system only; use 1")
     raise_problems(sources, "campaign")
     if top is None or durability is None or workload is None or worker is None:
         raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
@@ -164,6 +162,7 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
         consumer=fields.consumer,
         heap_mb=fields.heap // _MIB,
         direct_memory_mb=fields.direct_memory // _MIB,
+        shape=fields.shape,
     )
 
 

@@ -72,8 +72,10 @@ def seconds_expected(trial: TrialSpec) -> float:
 
 
 def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
-    """All trials of a campaign. Raises `UserError` if a system can't give the durability level asked for."""
+    """All trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
     labels = [label(system, find_system(system.name)) for system in campaign.systems]
+    for system in campaign.systems:
+        _check_shape(campaign, system, find_system(system.name))
     choices = [_level(campaign, system, find_system(system.name)) for system in campaign.systems]
     if len(set(labels)) < len(labels):
         raise UserError(
@@ -96,6 +98,12 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
                 )
                 steps.append(_step(chosen, system, base))
     return Plan(tuple(steps))
+
+
+def _check_shape(campaign: Campaign, choice: SystemChoice, system: System) -> None:
+    problem = system.shape_problem(choice.shape, campaign.nodes)
+    if problem:
+        raise UserError(f"{campaign.source_path}: systems: {choice.name}: shape: {problem}.")
 
 
 def label(system: SystemChoice, known: System) -> str:

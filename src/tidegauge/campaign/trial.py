@@ -137,6 +137,7 @@ def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, c
         heap_mb=subject.choice.heap_mb,
         direct_memory_mb=subject.choice.direct_memory_mb,
         settings=subject.choice.settings,
+        shape=subject.choice.shape,
     )
     deployment = subject.system.deploy(request, bench.host)
     cleanup.callback(deployment.stop)

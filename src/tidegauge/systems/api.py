@@ -44,7 +44,14 @@ class LevelChoice:
 
 @dataclass(frozen=True)
 class DeployRequest:
-    """What to start. `settings` are the system's own server settings, which win over Tidegauge's."""
+    """What to start. `settings` are the system's own server settings, which win over Tidegauge's.
+
+    Attributes:
+        data_directory: the trial's own directory, for whatever belongs to no single node.
+        disks: directories of the trial on the disks chosen for data, by turns one for each node; () = `data_directory`.
+        journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
+        shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
+    """
 
     distribution: Distribution
     nodes: int
@@ -54,6 +61,21 @@ class DeployRequest:
     heap_mb: int
     direct_memory_mb: int
     settings: Mapping[str, str] = field(default_factory=dict)
+    disks: tuple[Path, ...] = ()
+    journal_disks: tuple[Path, ...] = ()
+    shape: Mapping[str, str] = field(default_factory=dict)
+
+    def node_directory(self, number: int, name: str) -> Path:
+        """Where node `number` (from 1) keeps its data, in a directory `name` of its own."""
+        return _by_turns(self.disks, number, self.data_directory) / name
+
+    def journal_directory(self, number: int, name: str) -> Path:
+        """Where node `number` keeps its journal, in a directory `name` of its own."""
+        return _by_turns(self.journal_disks, number, _by_turns(self.disks, number, self.data_directory)) / name
+
+
+def _by_turns(disks: tuple[Path, ...], number: int, otherwise: Path) -> Path:
+    return disks[(number - 1) % len(disks)] if disks else otherwise
 
 
 @dataclass(frozen=True)
@@ -83,7 +105,7 @@ Describe = Callable[[list[str]], list[Setting]]
 
 
 class Deployment(Protocol):
-    """A running system that we started. `processes` are names on the host; the first is the one to show."""
+    """A running system. `processes` are names on the host, none if others started it; the first is the one to show."""
 
     @property
     def connection(self) -> Mapping[str, str]:
@@ -93,6 +115,11 @@ class Deployment(Protocol):
     @property
     def processes(self) -> tuple[str, ...]:
         """Names on the host."""
+        ...
+
+    @property
+    def storage_processes(self) -> tuple[str, ...]:
+        """Those of `processes` that must have a message on their disk before it counts as synced; one for each copy."""
         ...
 
     @property
@@ -136,6 +163,14 @@ class System(Protocol):
         """The durability levels this system can give in this shape, best first."""
         ...
 
+    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
+        """Why these options of layout can't be, with what is allowed; "" if they can. Pure."""
+        ...
+
+    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+        """Resident memory that all server processes of such a deployment may need together, MiB. Pure."""
+        ...
+
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """Topic-level settings that the level needs, in the system's own words."""
         ...
@@ -146,6 +181,10 @@ class System(Protocol):
 
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """Write the configuration and start all processes. Returns before the system is ready."""
+        ...
+
+    def incomplete(self, settings: list[Setting], nodes: int) -> str:
+        """Pure: what replicas are still missing of the topics read back; "" once replication is complete."""
         ...
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:

@@ -25,6 +25,11 @@ class Servers:
     log_paths: Mapping[str, Path]
     jvm_flags: tuple[str, ...]
 
+    @property
+    def storage_processes(self) -> tuple[str, ...]:
+        """See `Deployment.storage_processes`: each process keeps a copy, where a system does not say otherwise."""
+        return self.processes
+
     def check_alive(self) -> None:
         """Raise `StartFailedError` with the cause from the log if a process has ended."""
         for name in self.processes:

@@ -27,6 +27,7 @@ class NullDeployment:
 
     connection: Mapping[str, str]
     processes: tuple[str, ...] = ()
+    storage_processes: tuple[str, ...] = ()
     jvm_flags: tuple[str, ...] = ()
 
     def check_alive(self) -> None:
@@ -68,6 +69,14 @@ class NullSystem:
         """Level 4 only: a message in memory is all there is."""
         return [LevelChoice(4)]
 
+    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
+        """It has none."""
+        return "null has no options of layout" if shape else ""
+
+    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+        """No process, no memory."""
+        return 0
+
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """None."""
         return {}
@@ -80,6 +89,10 @@ class NullSystem:
         """Starts nothing. Raises `UserError` for any level but 4."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return NullDeployment(dict(request.settings))
+
+    def incomplete(self, settings: list[Setting], nodes: int) -> str:
+        """Never."""
+        return ""
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """Always level 4."""

@@ -15,6 +15,9 @@ from tidegauge.systems.pulsar import level
 from tidegauge.systems.pulsar.deployment import deploy
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 
+OUTSIDE_HEAP_MB = 500
+"""Class data, threads and the metadata store of a standalone process, MiB."""
+
 
 class PulsarSystem:
     """Apache Pulsar standalone."""
@@ -38,6 +41,14 @@ class PulsarSystem:
             choices.extend(LevelChoice(number, form) for form in forms)
         return choices
 
+    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
+        """See `System.shape_problem`."""
+        return "Pulsar has no options of layout" if shape else ""
+
+    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+        """See `System.memory_mb`."""
+        return heap_mb + direct_memory_mb + OUTSIDE_HEAP_MB
+
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """See `System.topic_settings`. In Pulsar the level is the bookies' and the namespace's matter."""
         return {}
@@ -55,6 +66,10 @@ class PulsarSystem:
                 "Ask for one node, or attach to a cluster that runs already.",
             )
         return deploy(request, host)
+
+    def incomplete(self, settings: list[Setting], nodes: int) -> str:
+        """See `System.incomplete`."""
+        return ""
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""

@@ -41,6 +41,11 @@ STOP_GRACE_S = 30.0
 class RabbitmqDeployment(Servers):
     """A running RabbitMQ."""
 
+    @property
+    def storage_processes(self) -> tuple[str, ...]:
+        """The nodes; the port mapper keeps nothing."""
+        return tuple(name for name in self.processes if name != EPMD)
+
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Version, nodes, policies and queues as the management API tells them."""
         return describe(topics)

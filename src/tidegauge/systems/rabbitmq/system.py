@@ -13,6 +13,9 @@ from tidegauge.systems.rabbitmq.deployment import deploy
 from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
 
+OUTSIDE_WATERMARK_MB = 150
+"""What a node uses beside what its memory watermark counts, MiB."""
+
 
 class RabbitmqSystem:
     """RabbitMQ, one node or a cluster."""
@@ -30,6 +33,14 @@ class RabbitmqSystem:
         """See `System.possible_levels`. Most levels have several forms, by queue type."""
         return level.possible_levels(_numbers_of(version), nodes)
 
+    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
+        """See `System.shape_problem`."""
+        return "RabbitMQ has no options of layout" if shape else ""
+
+    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+        """See `System.memory_mb`."""
+        return nodes * (heap_mb + direct_memory_mb + OUTSIDE_WATERMARK_MB)
+
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """See `System.topic_settings`."""
         return level.topic_settings(choice)
@@ -42,6 +53,10 @@ class RabbitmqSystem:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return deploy(request, host)
+
+    def incomplete(self, settings: list[Setting], nodes: int) -> str:
+        """See `System.incomplete`."""
+        return ""
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""
