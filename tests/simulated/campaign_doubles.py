@@ -300,6 +300,9 @@ class FakeHost:
     def free_ports(self, count: int) -> list[int]:
         return []
 
+    def release_ports(self, ports: Sequence[int]) -> None:
+        pass
+
     def track_directory(self, path: Path) -> None:
         self.journal.note("tracked")
 

@@ -13,6 +13,7 @@ import pytest
 from fleet_samples import read_number, runs, spec, wait_until
 
 from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet import registry
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
 
@@ -210,6 +211,13 @@ def test_ports_are_never_given_twice_even_by_two_agents(host: LocalHost) -> None
     with LocalHost.open() as other:
         ports = host.free_ports(50) + other.free_ports(50) + host.free_ports(50)
     assert len(set(ports)) == 150
+
+
+def test_ports_given_back_may_be_given_again_and_only_those(host: LocalHost) -> None:
+    kept, released = host.free_ports(3), host.free_ports(3)
+    host.release_ports([*released, 1])
+    (record,) = [record for record in registry.all_records() if record.agent_id == host.agent_id]
+    assert sorted(record.ports) == sorted(kept)
 
 
 def test_tracked_directories_go_with_the_agent(state: Path, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ class Agent:
             "stop": self._stop,
             "signal": lambda _id, m: self._signal(m),
             "free_ports": lambda _id, m: self._ledger.take_ports(int(m["count"])),
+            "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "shutdown": self._shutdown,
         }

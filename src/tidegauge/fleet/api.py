@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -67,7 +67,11 @@ class Host(Protocol):
         ...
 
     def free_ports(self, count: int) -> list[int]:
-        """TCP ports free on loopback at this moment, none given twice by one agent."""
+        """TCP ports free on loopback at this moment, none that this or another live agent was given before."""
+        ...
+
+    def release_ports(self, ports: Sequence[int]) -> None:
+        """Give back ports that nobody listens on any more. Those that were never given are no error."""
         ...
 
     def track_directory(self, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,6 @@ class Ledger:
     def __init__(self, record: Record, lock: int) -> None:
         self._record = record
         self._lock = lock
-        self._ports_given: set[int] = set()
 
     @staticmethod
     def open(agent_id: str) -> Ledger:
@@ -57,13 +57,19 @@ class Ledger:
         try:
             # One agent at a time from looking to recording, or two could find the same port free.
             fcntl.flock(guard, fcntl.LOCK_EX)
-            taken = self._ports_given.union(*(record.ports for record in registry.all_records()))
+            taken = set(self._record.ports).union(*(record.ports for record in registry.all_records()))
             ports = find_free_ports(count, taken)
-            self._ports_given.update(ports)
             self._write(replace(self._record, ports=(*self._record.ports, *ports)))
         finally:
             os.close(guard)
         return ports
+
+    def release_ports(self, ports: Iterable[int]) -> None:
+        """Others may have these ports again. Raises `StartFailedError` if the record can't be written."""
+        released = set(ports)
+        left = tuple(port for port in self._record.ports if port not in released)
+        if left != self._record.ports:
+            self._write(replace(self._record, ports=left))
 
     def close(self) -> None:
         """Nothing is held any more: forget the record."""

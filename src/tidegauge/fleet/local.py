@@ -7,7 +7,7 @@ import itertools
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -108,6 +108,10 @@ class LocalHost:
     def free_ports(self, count: int) -> list[int]:
         """See `Host.free_ports`."""
         return [int(port) for port in self._call("free_ports", count=count)]
+
+    def release_ports(self, ports: Sequence[int]) -> None:
+        """See `Host.release_ports`."""
+        self._call("release_ports", ports=list(ports))
 
     def track_directory(self, path: Path) -> None:
         """See `Host.track_directory`."""

@@ -1,10 +1,11 @@
-"""The processes of a deployment: are they alive, what did they say last, end them."""
+"""The processes of a deployment: are they alive, what did they say last, end them and give back their ports."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.errors import StartFailedError, TidegaugeError
@@ -16,7 +17,12 @@ LOG_TAIL_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Servers:
-    """The part of a `Deployment` that is the same for every system. `log_paths` by process name."""
+    """The part of a `Deployment` that is the same for every system.
+
+    Attributes:
+        log_paths: by process name.
+        ports: what the host gave for them; returned to it when they have ended.
+    """
 
     title: str
     host: Host
@@ -24,6 +30,7 @@ class Servers:
     processes: tuple[str, ...]
     log_paths: Mapping[str, Path]
     jvm_flags: tuple[str, ...]
+    ports: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
@@ -37,19 +44,37 @@ class Servers:
             if status.running:
                 continue
             path = self.log_paths[name]
-            raise ended_error(f"{self.title} ({name})", status.exit_code, find_cause(tail_of(path)), path)
+            raise ended_error(f"{self.title} ({name})", status.exit_code, self.cause_in(tail_of(path)), path)
 
     def last_words(self) -> str:
         """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
-        causes = [cause for name in self.processes if (cause := find_cause(tail_of(self.log_paths[name])))]
+        causes = [cause for name in self.processes if (cause := self.cause_in(tail_of(self.log_paths[name])))]
         return str(causes[0]) if causes else ""
+
+    def cause_in(self, log: str) -> Cause | None:
+        """The likeliest cause of a failure in a log; None if no line looks like one."""
+        return find_cause(log)
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        """Which processes to end, stage after stage; those of a stage end at the same time.
+
+        All at once where a system does not say otherwise: nodes that end one by one wait for a quorum that is gone.
+        """
+        return (self.processes,)
 
     def stop(self) -> None:
         """End all processes and wait for them. Never raises."""
-        for name in reversed(self.processes):
-            # An agent that is gone has ended its processes itself.
-            with contextlib.suppress(TidegaugeError, OSError):
-                self.host.stop(name)
+        for stage in self.stop_order:
+            with ThreadPoolExecutor(max_workers=max(1, len(stage))) as pool:
+                list(pool.map(self._stop_one, stage))
+        with contextlib.suppress(TidegaugeError, OSError):
+            self.host.release_ports(self.ports)
+
+    def _stop_one(self, name: str) -> None:
+        # An agent that is gone has ended its processes itself.
+        with contextlib.suppress(TidegaugeError, OSError):
+            self.host.stop(name)
 
 
 def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:

@@ -22,6 +22,11 @@ class Node:
     controller_port: int
     data_directory: Path
 
+    @property
+    def name(self) -> str:
+        """Of its process and its files."""
+        return f"kafka-{self.number}"
+
 
 def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str, str]) -> dict[str, str]:
     """server.properties of one node of a cluster with static voters. `overrides` win.

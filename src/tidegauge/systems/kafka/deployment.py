@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from tidegauge.errors import StartFailedError
+from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
@@ -47,10 +48,8 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     make_directories(request.data_directory / "tmp", request.log_directory)
     logging = _write_logging(request.log_directory)
     files = {node.number: _write_properties(node, nodes, request) for node in nodes}
-    identity = cluster_id(uuid4())
-    for node in nodes:
-        _format(request, host, node, identity, files[node.number])
-    names = tuple(f"kafka-{node.number}" for node in nodes)
+    _format_all(request, host, nodes, files)
+    names = tuple(node.name for node in nodes)
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
@@ -58,6 +57,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         processes=names,
         log_paths={name: request.log_directory / f"{name}.log" for name in names},
         jvm_flags=(*flags, *logging),
+        ports=tuple(port for node in nodes for port in (node.client_port, node.controller_port)),
     )
     try:
         for name, node in zip(names, nodes, strict=True):
@@ -71,16 +71,16 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
 
 def _nodes(request: DeployRequest, host: Host) -> list[Node]:
     ports = host.free_ports(2 * request.nodes)
-    folder = request.data_directory
+    numbers = range(1, request.nodes + 1)
     return [
-        Node(number, ports[2 * number - 2], ports[2 * number - 1], folder / f"kafka-{number}")
-        for number in range(1, request.nodes + 1)
+        Node(number, ports[2 * number - 2], ports[2 * number - 1], request.node_directory(number, f"kafka-{number}"))
+        for number in numbers
     ]
 
 
 def _write_properties(node: Node, nodes: Sequence[Node], request: DeployRequest) -> Path:
     text = properties_text(server_properties(node, nodes, request.settings))
-    return write_text(request.log_directory / f"kafka-{node.number}.properties", text)
+    return write_text(request.log_directory / f"{node.name}.properties", text)
 
 
 def _write_logging(directory: Path) -> tuple[str, ...]:
@@ -89,17 +89,32 @@ def _write_logging(directory: Path) -> tuple[str, ...]:
     return logging_flags(log4j1, log4j2)
 
 
-def _format(request: DeployRequest, host: Host, node: Node, identity: str, properties: Path) -> None:
-    """Run Kafka's own tool: it also records the features that a new cluster of this version has, which differ."""
-    make_directories(node.data_directory)
-    name = f"kafka-{node.number}-format"
+def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files: Mapping[int, Path]) -> None:
+    """Run Kafka's own tool, for all nodes at once: it also records the features that a new cluster of this version has.
+
+    Raises `StartFailedError` with the cause from the tool's log.
+    """
+    identity = cluster_id(uuid4())
+    names = [f"{node.name}-format" for node in nodes]
+    try:
+        for name, node in zip(names, nodes, strict=True):
+            make_directories(node.data_directory)
+            tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
+            arguments = (*FORMAT_FLAGS, "-cp", _class_path(request), *tool)
+            host.start(_process(request, name, arguments, request.log_directory / f"{name}.log"))
+        deadline_s = time.monotonic() + FORMAT_S_MAX
+        for name in names:
+            _await_format(request, host, name, deadline_s)
+    finally:
+        for name in names:
+            with contextlib.suppress(TidegaugeError):
+                host.stop(name)
+
+
+def _await_format(request: DeployRequest, host: Host, name: str, deadline_s: float) -> None:
     log_path = request.log_directory / f"{name}.log"
-    tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(properties))
-    host.start(_process(request, name, (*FORMAT_FLAGS, "-cp", _class_path(request), *tool), log_path))
-    deadline_s = time.monotonic() + FORMAT_S_MAX
     while (status := host.status(name)).running:
         if time.monotonic() > deadline_s:
-            host.stop(name)
             raise StartFailedError(f"Formatting Kafka's directory took over {FORMAT_S_MAX:.0f} s.", log_path=log_path)
         time.sleep(0.02)
     if status.exit_code != 0:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.errors import StartFailedError, TidegaugeError
+from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, write_text
+from tidegauge.systems.logs import Cause
 from tidegauge.systems.rabbitmq.config import (
     LOOPBACK,
     Node,
@@ -28,7 +27,7 @@ from tidegauge.systems.rabbitmq.config import (
 from tidegauge.systems.rabbitmq.layout import Layout, find_layout, version_numbers
 from tidegauge.systems.rabbitmq.level import form_of
 from tidegauge.systems.rabbitmq.logs import find_cause
-from tidegauge.systems.servers import Servers, ended_error, tail_of
+from tidegauge.systems.servers import Servers
 
 EPMD = "rabbitmq-epmd"
 EPMD_S_MAX = 10.0
@@ -50,31 +49,14 @@ class RabbitmqDeployment(Servers):
         """Version, nodes, policies and queues as the management API tells them."""
         return describe(topics)
 
-    def check_alive(self) -> None:
-        """See `Deployment.check_alive`."""
-        for name in self.processes:
-            status = self.host.status(name)
-            if not status.running:
-                path = self.log_paths[name]
-                raise ended_error(f"{self.title} ({name})", status.exit_code, find_cause(tail_of(path)), path)
+    def cause_in(self, log: str) -> Cause | None:
+        """See `Servers.cause_in`: Erlang words its failures in its own way."""
+        return find_cause(log)
 
-    def last_words(self) -> str:
-        """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
-        causes = [cause for name in self.processes if (cause := find_cause(tail_of(self.log_paths[name])))]
-        return str(causes[0]) if causes else ""
-
-    def stop(self) -> None:
-        """End all nodes, at the same time, then the port mapper that they are registered with. Never raises."""
-        nodes = [name for name in self.processes if name != EPMD]
-        with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
-            for name in nodes:
-                pool.submit(self._stop_one, name)
-        self._stop_one(EPMD)
-
-    def _stop_one(self, name: str) -> None:
-        # An agent that is gone has ended its processes itself.
-        with contextlib.suppress(TidegaugeError, OSError):
-            self.host.stop(name)
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        """See `Servers.stop_order`: the port mapper after the nodes that are registered with it."""
+        return (self.storage_processes, (EPMD,))
 
 
 def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
@@ -98,6 +80,7 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         processes=(*names, EPMD),
         log_paths={name: request.log_directory / f"{name}.log" for name in (*names, EPMD)},
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
+        ports=tuple(ports),
     )
     try:
         host.start(_epmd(layout, home, epmd_port, deployment.log_paths[EPMD]))
@@ -116,7 +99,7 @@ def _nodes(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
     for number in range(1, request.nodes + 1):
         first = PORTS_PER_NODE * (number - 1)
         amqp, stream, management, distribution = ports[first : first + PORTS_PER_NODE]
-        directory = request.data_directory / f"rabbitmq-{number}"
+        directory = request.node_directory(number, f"rabbitmq-{number}")
         nodes.append(Node(number, amqp, stream, management, distribution, directory))
     return nodes
 
