@@ -337,7 +337,7 @@ def test_a_disk_that_is_still_busy_is_told_with_the_result(scene: Scene) -> None
     assert not any("disk was busy" in warning for warning in result.warnings)
 
     def busy(directory: Path) -> Calm:
-        return Calm(FsyncLatency(10, 12.0, 9.0, 60.0), 0.06, 5.0, False)
+        return Calm(FsyncLatency(10, 12.0, 60.0), 0.06, 5.0, False)
 
     again = Scene(scene.path / "again")
     again.calm_disk = busy  # type: ignore[method-assign]

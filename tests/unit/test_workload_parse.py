@@ -8,7 +8,7 @@ import pytest
 
 from tidegauge.config.source import raise_problems
 from tidegauge.errors import UserError
-from tidegauge.workload.model import Payload, Workload
+from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Payload, Workload
 from tidegauge.workload.parse import read_workload
 
 ROOT = Path(__file__).parents[2]
@@ -48,3 +48,9 @@ def test_messages_in_flight_are_bounded_in_bytes_over_all_producers() -> None:
     large = Workload(producers=4, payload=Payload(message_bytes=1 << 20))
     assert large.in_flight_messages() == 8
     assert Workload(producers=100, payload=Payload(message_bytes=1 << 20)).in_flight_messages() == 1
+
+
+def test_the_worker_keeps_to_the_same_bound_of_bytes_in_flight() -> None:
+    """The bound is stated on both sides of the contract: shown to the user here, kept there."""
+    setup = (ROOT / "worker/engine/src/main/java/io/tidegauge/worker/engine/Setup.java").read_text()
+    assert f"IN_FLIGHT_BYTES_MAX = {IN_FLIGHT_BYTES_MAX >> 20}L << 20;" in setup

@@ -9,33 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegauge.config.fields import DrainMax, Fields, MeasureTime, OfferedRate, WarmUpMax, WarmUpMin
+from tidegauge.config.fields import OfferedRate
 from tidegauge.config.units import Rate, round_to_two_digits
 from tidegauge.experiments.api import Measure, TrialResult, TrialSpec, Validity
-from tidegauge.experiments.procedure import Experiment, PreconditionError
+from tidegauge.experiments.procedure import Experiment, PreconditionError, TrialOptions
 
 
-class LatencyOptions(Fields):
-    """Keys of `latency` in a campaign. The warm-up ends between its two bounds, as soon as figures are steady."""
+class LatencyOptions(TrialOptions):
+    """Keys of `latency` in a campaign."""
 
     rate: OfferedRate
-    warm_up_min: WarmUpMin = 10.0
-    warm_up_max: WarmUpMax = 60.0
-    measure: MeasureTime = 60.0
-    drain_max: DrainMax = 60.0
 
 
 def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    trial = replace(
-        base,
-        msgs_per_s=options.rate.msgs_per_s,
-        warmup_s_min=options.warm_up_min,
-        warmup_s_max=max(options.warm_up_min, options.warm_up_max),
-        measure_s=options.measure,
-        drain_s_max=options.drain_max,
-        rate_rule=str(options.rate),
-    )
-    return (trial,)
+    trial = replace(base, msgs_per_s=options.rate.msgs_per_s, rate_rule=str(options.rate))
+    return (options.timed(trial),)
 
 
 def _run(

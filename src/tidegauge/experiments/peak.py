@@ -10,33 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin
 from tidegauge.experiments.api import Measure, TrialResult, TrialSpec
-from tidegauge.experiments.procedure import Experiment
+from tidegauge.experiments.procedure import Experiment, TrialOptions
 from tidegauge.workload.model import Arrival
 
 
-class PeakOptions(Fields):
-    """Keys of `peak` in a campaign. The warm-up ends between its two bounds, as soon as figures are steady."""
-
-    warm_up_min: WarmUpMin = 10.0
-    warm_up_max: WarmUpMax = 60.0
-    measure: MeasureTime = 60.0
-    drain_max: DrainMax = 60.0
+class PeakOptions(TrialOptions):
+    """Keys of `peak` in a campaign."""
 
 
 def _plan(options: PeakOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    trial = replace(
-        base,
-        workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP),
-        msgs_per_s=None,
-        warmup_s_min=options.warm_up_min,
-        warmup_s_max=max(options.warm_up_min, options.warm_up_max),
-        measure_s=options.measure,
-        drain_s_max=options.drain_max,
-        rate_rule="as fast as it goes",
-    )
-    return (trial,)
+    closed_loop = replace(base.workload, arrival=Arrival.CLOSED_LOOP)
+    trial = replace(base, workload=closed_loop, msgs_per_s=None, rate_rule="as fast as it goes")
+    return (options.timed(trial),)
 
 
 def _run(

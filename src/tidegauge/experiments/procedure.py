@@ -7,14 +7,33 @@ no I/O: what measures a trial is given to them, and what was found so far in the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from tidegauge.config.fields import Fields
+from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import Measure, TrialResult, TrialSpec
 
 Options = TypeVar("Options", bound=Fields)
+
+
+class TrialOptions(Fields):
+    """Keys of an experiment made of trials. The warm-up ends between its bounds, as soon as figures are steady."""
+
+    warm_up_min: WarmUpMin = 10.0
+    warm_up_max: WarmUpMax = 60.0
+    measure: MeasureTime = 60.0
+    drain_max: DrainMax = 60.0
+
+    def timed(self, trial: TrialSpec) -> TrialSpec:
+        """The trial with these times."""
+        return replace(
+            trial,
+            warmup_s_min=self.warm_up_min,
+            warmup_s_max=max(self.warm_up_min, self.warm_up_max),
+            measure_s=self.measure,
+            drain_s_max=self.drain_max,
+        )
 
 
 class PreconditionError(RunFailedError):
