@@ -201,6 +201,9 @@ class FakeWorker:
         self.journal.note("finish")
         self.finished.set()
 
+    def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
+        self.journal.note("delete topics")
+
     def close(self) -> None:
         self.journal.note("worker closed")
         self.finished.set()

@@ -191,6 +191,10 @@ class LoadWorker(Protocol):
         """Close the clients of this trial."""
         ...
 
+    def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
+        """Delete these topics and all that belongs to them, whoever made them; those that do not exist are no error."""
+        ...
+
     def close(self) -> None:
         """End the worker process. Never raises."""
         ...

@@ -155,6 +155,11 @@ class GrpcWorker:
         """See `LoadWorker.finish`."""
         self._ask("Finish", pb.FinishRequest(delete_topics=delete_topics), _PREPARE_S)
 
+    def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
+        """See `LoadWorker.delete_topics`."""
+        request = pb.DeleteTopicsRequest(connection=_connection(driver, connection), topics=topics)
+        self._ask("DeleteTopics", request, _PREPARE_S)
+
     def close(self) -> None:
         """See `LoadWorker.close`."""
         if self._closing.is_set():

@@ -497,6 +497,18 @@ class FinishReply(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class DeleteTopicsRequest(_message.Message):
+    __slots__ = ("connection", "topics")
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    connection: Connection
+    topics: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topics: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class DeleteTopicsReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class ShutdownRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

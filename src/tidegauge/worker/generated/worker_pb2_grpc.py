@@ -104,6 +104,11 @@ class WorkerStub:
                 request_serializer=worker__pb2.FinishRequest.SerializeToString,
                 response_deserializer=worker__pb2.FinishReply.FromString,
                 _registered_method=True)
+        self.DeleteTopics = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/DeleteTopics',
+                request_serializer=worker__pb2.DeleteTopicsRequest.SerializeToString,
+                response_deserializer=worker__pb2.DeleteTopicsReply.FromString,
+                _registered_method=True)
         self.Shutdown = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/Shutdown',
                 request_serializer=worker__pb2.ShutdownRequest.SerializeToString,
@@ -210,6 +215,14 @@ class WorkerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteTopics(self, request, context):
+        """Deletes named topics with all that belongs to them (subscriptions, groups, queues, exchange), whoever made them:
+        what a crash left behind. Those that do not exist are no error.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Shutdown(self, request, context):
         """Ends the process.
         """
@@ -289,6 +302,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.Finish,
                     request_deserializer=worker__pb2.FinishRequest.FromString,
                     response_serializer=worker__pb2.FinishReply.SerializeToString,
+            ),
+            'DeleteTopics': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTopics,
+                    request_deserializer=worker__pb2.DeleteTopicsRequest.FromString,
+                    response_serializer=worker__pb2.DeleteTopicsReply.SerializeToString,
             ),
             'Shutdown': grpc.unary_unary_rpc_method_handler(
                     servicer.Shutdown,
@@ -674,6 +692,33 @@ class Worker:
             '/tidegauge.worker.v1.Worker/Finish',
             worker__pb2.FinishRequest.SerializeToString,
             worker__pb2.FinishReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTopics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/DeleteTopics',
+            worker__pb2.DeleteTopicsRequest.SerializeToString,
+            worker__pb2.DeleteTopicsReply.FromString,
             options,
             channel_credentials,
             insecure,

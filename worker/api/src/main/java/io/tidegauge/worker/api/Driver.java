@@ -7,15 +7,22 @@ import java.util.List;
  * at a time; producers and consumers that it made are used by others meanwhile.
  */
 public interface Driver extends AutoCloseable {
+  /** Begins the value of a setting that {@link #describe} may not read; what it is follows. */
+  String UNKNOWN_NO_RIGHT = "unknown: no right to read ";
+
   /** Creates the topics and returns when every partition can be written to. */
   void createTopics(List<TopicSpec> topics) throws DriverException;
 
-  /** Deletes the topics; those that do not exist are no error. */
+  /**
+   * Deletes the topics with all that belongs to them (subscriptions, groups, queues), also those
+   * that another process made; those that do not exist are no error.
+   */
   void deleteTopics(List<String> names) throws DriverException;
 
   /**
    * Settings in force in the running system: its brokers and the named topics. Read from it, never
-   * from what we wrote.
+   * from what we wrote. What the user has no right to read is a setting whose value begins with
+   * {@link #UNKNOWN_NO_RIGHT}.
    */
   List<EffectiveSetting> describe(List<String> topics) throws DriverException;
 

@@ -213,6 +213,19 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   }
 
   @Override
+  public void deleteTopics(DeleteTopicsRequest request, StreamObserver<DeleteTopicsReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          try (Driver driver = session.open(request.getConnection())) {
+            driver.deleteTopics(request.getTopicsList());
+            return DeleteTopicsReply.getDefaultInstance();
+          }
+        });
+  }
+
+  @Override
   public void shutdown(ShutdownRequest request, StreamObserver<ShutdownReply> to) {
     to.onNext(ShutdownReply.getDefaultInstance());
     to.onCompleted();

@@ -3,6 +3,7 @@ package io.tidegauge.worker.kafka;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Keys;
 import io.tidegauge.worker.api.ProducerSpec;
 import java.util.Map;
 import java.util.Set;
@@ -108,9 +109,17 @@ final class ClientSettings {
     return spec.topic() + "-" + spec.subscription();
   }
 
+  /** Whether a group is one of those that read a topic in a trial or a probe, of any process. */
+  static boolean isGroupOf(String topic, String group) {
+    String prefix = topic + "-";
+    return group.startsWith(prefix)
+        && (group.substring(prefix.length()).matches("tg-[0-9a-f]+-sub-\\d+")
+            || group.equals(prefix + topic + "-probe"));
+  }
+
   private static void checkOverrides(String what, Map<String, String> overrides, Set<String> valid)
       throws DriverException {
-    Keys.check(what, overrides.keySet(), valid);
+    Keys.check("Kafka", what, overrides.keySet(), valid);
     for (String key : overrides.keySet()) {
       if (RESERVED.contains(key)) {
         throw new DriverException(

@@ -1,12 +1,15 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.DriverException;
-import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.util.ArrayList;
+import io.tidegauge.worker.api.Keys;
+import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.Security;
+import io.tidegauge.worker.api.TlsContext;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.clients.CommonClientConfigs;
@@ -15,15 +18,25 @@ import org.apache.kafka.clients.admin.AdminClientConfig;
 /**
  * How to reach the brokers.
  *
- * @param settings the client settings given, all of them valid for an admin client
+ * @param settings the client settings, all of them valid for an admin client: those that follow
+ *     from {@code security}, and the client's own as they were given, which win
  * @param timeoutMs longest time an operation may go without progress
+ * @param tls what {@code security} says about TLS; null without it
  */
-record Connection(Map<String, String> settings, int timeoutMs) {
+record Connection(Map<String, String> settings, int timeoutMs, Security security, TlsContext tls) {
+  static final String SYSTEM = "Kafka";
   private static final int TIMEOUT_MS_DEFAULT = 30_000;
-  private static final int CONNECT_TIMEOUT_MS = 2_000;
 
-  static Connection of(Map<String, String> settings) throws DriverException {
-    Keys.check("connection setting", settings.keySet(), AdminClientConfig.configNames());
+  static Connection of(Map<String, String> given) throws DriverException {
+    Set<String> valid = new HashSet<>(AdminClientConfig.configNames());
+    valid.addAll(Security.KEYS);
+    Keys.check(SYSTEM, "connection setting", given.keySet(), valid);
+    Security security = Security.of(SYSTEM, given, Access.METHODS);
+    // Kafka's addresses have no scheme that could ask for it.
+    boolean secured = security.tls() == null ? security.namesFiles() : security.tls();
+    TlsContext tls = secured ? TlsContext.of(security) : null;
+    Map<String, String> settings = Access.settings(security, tls);
+    settings.putAll(Security.others(given));
     if (settings.getOrDefault(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "").isBlank()) {
       throw new DriverException(
           "Kafka needs the connection setting bootstrap.servers, for example 127.0.0.1:9092");
@@ -32,7 +45,9 @@ record Connection(Map<String, String> settings, int timeoutMs) {
     try {
       return new Connection(
           Map.copyOf(settings),
-          timeout == null ? TIMEOUT_MS_DEFAULT : Integer.parseInt(timeout.trim()));
+          timeout == null ? TIMEOUT_MS_DEFAULT : Integer.parseInt(timeout.trim()),
+          security,
+          tls);
     } catch (NumberFormatException e) {
       throw new DriverException(
           "Kafka's default.api.timeout.ms must be a whole number, not \"" + timeout + "\"", e);
@@ -64,41 +79,37 @@ record Connection(Map<String, String> settings, int timeoutMs) {
     return shared;
   }
 
-  /**
-   * Fails at once if none of the bootstrap servers accepts a TCP connection: the client itself
-   * would only time out, and not say why.
-   */
-  void checkReachable() throws DriverException {
-    List<String> failures = new ArrayList<>();
-    IOException first = null;
-    for (String server : bootstrapServers().split(",")) {
-      try {
-        tryConnect(server.trim());
-        return;
-      } catch (IOException e) {
-        failures.add(server.trim() + " (" + e.getMessage() + ")");
-        first = first == null ? e : first;
-      }
-    }
-    throw new DriverException("No Kafka broker reachable at " + String.join(", ", failures), first);
+  /** The bootstrap servers, each of the form host:port. */
+  List<String> servers() {
+    return Arrays.stream(bootstrapServers().split(",")).map(String::trim).toList();
   }
 
-  private static void tryConnect(String server) throws IOException {
-    int colon = server.lastIndexOf(':');
-    if (colon < 1 || !server.substring(colon + 1).matches("\\d{1,5}")) {
-      throw new IOException("not of the form host:port");
-    }
-    String host = server.substring(0, colon).replaceFirst("^.*://", "").replaceAll("[\\[\\]]", "");
-    InetSocketAddress address =
-        new InetSocketAddress(host, Integer.parseInt(server.substring(colon + 1)));
-    if (address.isUnresolved()) {
-      throw new IOException("unknown host");
-    }
-    try (Socket socket = new Socket()) {
-      socket.connect(address, CONNECT_TIMEOUT_MS);
-    } catch (IOException e) {
-      throw new IOException(
-          e.getMessage() == null ? "cannot connect" : e.getMessage().toLowerCase(), e);
-    }
+  /** Whether the client shows who it is, by our settings or by its own. */
+  private boolean authenticates() {
+    return settings
+        .getOrDefault(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, "")
+        .toUpperCase(Locale.ROOT)
+        .startsWith("SASL");
+  }
+
+  /** Tells at once why the brokers can't be reached. */
+  Reach reach() {
+    // Stores that the client's own settings name are not read here.
+    Reach.Greeting greeting = hasOwnTls() ? (in, out) -> {} : new Greeting(authenticates());
+    return new Reach(SYSTEM, tls, security.verifyHost(), greeting);
+  }
+
+  private boolean hasOwnTls() {
+    return tls == null
+        && settings
+            .getOrDefault(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, "")
+            .toUpperCase(Locale.ROOT)
+            .endsWith("SSL");
+  }
+
+  /** Records print all their parts; this one holds secrets. */
+  @Override
+  public String toString() {
+    return "Kafka at " + bootstrapServers();
   }
 }

@@ -1,5 +1,7 @@
 package io.tidegauge.worker.kafka;
 
+import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import java.util.ArrayList;
@@ -98,7 +100,19 @@ final class Description {
     for (ConfigResource resource : wanted) {
       boolean broker = resource.type() == ConfigResource.Type.BROKER;
       String scope = (broker ? "broker " : "topic ") + resource.name();
-      Config config = Failures.await(answers.get(resource), "describe " + scope, timeoutMs);
+      Config config;
+      try {
+        config = Failures.await(answers.get(resource), "describe " + scope, timeoutMs);
+      } catch (AccessException e) {
+        unknown(
+            scope,
+            "configuration",
+            "the configuration of "
+                + scope
+                + " (DESCRIBE_CONFIGS on "
+                + (broker ? "the cluster)" : "the topic)"));
+        continue;
+      }
       config.entries().stream()
           .sorted((a, b) -> a.name().compareTo(b.name()))
           .forEach(entry -> found.add(setting(scope, entry)));
@@ -121,8 +135,13 @@ final class Description {
     Map<String, KafkaFuture<TopicDescription>> answers =
         admin.describeTopics(topics).topicNameValues();
     for (String name : topics) {
-      TopicDescription topic =
-          Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
+      TopicDescription topic;
+      try {
+        topic = Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
+      } catch (AccessException e) {
+        unknown("topic " + name, "replication.factor", "topic " + name + " (DESCRIBE on it)");
+        continue;
+      }
       int copiesMin = Integer.MAX_VALUE;
       int copiesMax = 0;
       int inSyncMin = Integer.MAX_VALUE;
@@ -142,6 +161,10 @@ final class Description {
       add(scope, "in.sync.replicas", Integer.toString(inSyncMin));
       add(scope, "leaders.by.broker", leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
     }
+  }
+
+  private void unknown(String scope, String name, String what) {
+    add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
   }
 
   private static String scope(Node broker) {

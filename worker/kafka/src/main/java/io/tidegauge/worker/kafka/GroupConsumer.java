@@ -35,6 +35,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
   private volatile boolean paused;
   private volatile boolean closing;
   private volatile Throwable firstError;
+  private volatile boolean refused;
 
   /**
    * @param partitionExpected whether the group has a partition left for this member, so that being
@@ -58,7 +59,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
   void start(long timeoutMs) throws DriverException {
     thread.start();
     try {
-      if (ready.await(timeoutMs, TimeUnit.MILLISECONDS)) {
+      if (ready.await(timeoutMs, TimeUnit.MILLISECONDS) && !refused) {
         return;
       }
     } catch (InterruptedException e) {
@@ -202,6 +203,13 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
       firstError = failure;
     }
     if (closing) {
+      return;
+    }
+    if (ready.getCount() > 0 && Failures.isAccess(failure)) {
+      // Waiting on is of no use.
+      firstError = failure;
+      refused = true;
+      ready.countDown();
       return;
     }
     sink.error(failure);

@@ -9,9 +9,11 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Reach;
 import io.tidegauge.worker.api.TopicSpec;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -33,6 +35,7 @@ final class KafkaDriver implements Driver {
   private static final Duration ADMIN_CLOSE_TIMEOUT = Duration.ofSeconds(2);
 
   private final Connection connection;
+  private final Reach reach;
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
 
   /** Members of each group made so far, and the groups that read each topic. */
@@ -43,11 +46,12 @@ final class KafkaDriver implements Driver {
 
   KafkaDriver(Connection connection) {
     this.connection = connection;
+    this.reach = connection.reach();
   }
 
   private Admin admin() throws DriverException {
     if (admin == null) {
-      connection.checkReachable();
+      reach.check(connection.servers());
       try {
         admin = Admin.create(connection.adminSettings());
       } catch (KafkaException e) {
@@ -64,9 +68,21 @@ final class KafkaDriver implements Driver {
 
   @Override
   public void deleteTopics(List<String> names) throws DriverException {
+    Topics topics = new Topics(admin(), connection.timeoutMs());
     Set<String> groups = new HashSet<>();
-    names.forEach(name -> groups.addAll(groupsByTopic.getOrDefault(name, Set.of())));
-    new Topics(admin(), connection.timeoutMs()).delete(names, groups);
+    List<String> foreign = new ArrayList<>();
+    for (String name : names) {
+      Set<String> own = groupsByTopic.get(name);
+      if (own == null) {
+        foreign.add(name);
+      } else {
+        groups.addAll(own);
+      }
+    }
+    if (!foreign.isEmpty()) {
+      groups.addAll(topics.groupsOf(foreign));
+    }
+    topics.delete(names, groups);
     names.forEach(groupsByTopic::remove);
     membersByGroup.keySet().removeAll(groups);
   }
@@ -79,7 +95,7 @@ final class KafkaDriver implements Driver {
   @Override
   public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
     Map<String, Object> settings = ClientSettings.producer(connection, spec);
-    connection.checkReachable();
+    reach.check(connection.servers());
     KafkaProducer<InFlight, InFlight> client = null;
     try {
       client = new KafkaProducer<>(settings);
@@ -100,7 +116,7 @@ final class KafkaDriver implements Driver {
   public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
       throws DriverException {
     Map<String, Object> settings = ClientSettings.consumer(connection, spec);
-    connection.checkReachable();
+    reach.check(connection.servers());
     String group = ClientSettings.groupId(spec);
     int members = membersByGroup.merge(group, 1, Integer::sum);
     groupsByTopic.computeIfAbsent(spec.topic(), topic -> new HashSet<>()).add(group);

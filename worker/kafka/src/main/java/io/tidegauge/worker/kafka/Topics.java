@@ -1,5 +1,6 @@
 package io.tidegauge.worker.kafka;
 
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
@@ -10,9 +11,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.GroupListing;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
@@ -186,13 +189,48 @@ final class Topics {
         awaitUnless(
             GroupIdNotFoundException.class, answer.getValue(), "delete group " + answer.getKey());
       } catch (DriverException e) {
-        // A member is on its way out; the group without its topic is of no use to anyone and
-        // expires.
         if (!(Failures.root(e.getCause()) instanceof GroupNotEmptyException)) {
           throw e;
         }
+        deleteWithMembers(answer.getKey());
       }
     }
+  }
+
+  /** A member whose process was killed counts as one until its session ends, after 45 s. */
+  private void deleteWithMembers(String group) {
+    try {
+      RemoveMembersFromConsumerGroupOptions all = new RemoveMembersFromConsumerGroupOptions();
+      Failures.await(
+          admin.removeMembersFromConsumerGroup(group, all).all(),
+          "take the members out of group " + group,
+          timeoutMs);
+      Failures.await(
+          admin.deleteConsumerGroups(List.of(group)).all(), "delete group " + group, timeoutMs);
+    } catch (DriverException e) {
+      // A member is on its way out; the group without its topic is of no use to anyone and
+      // expires.
+    }
+  }
+
+  /**
+   * The groups that read these topics, by the names that Tidegauge gives them; none that we have no
+   * right to see.
+   */
+  Set<String> groupsOf(Collection<String> topics) throws DriverException {
+    Set<String> found = new HashSet<>();
+    Collection<GroupListing> groups;
+    try {
+      groups = Failures.await(admin.listGroups().valid(), "list its groups", timeoutMs);
+    } catch (AccessException e) {
+      return found;
+    }
+    for (GroupListing group : groups) {
+      if (topics.stream().anyMatch(topic -> ClientSettings.isGroupOf(topic, group.groupId()))) {
+        found.add(group.groupId());
+      }
+    }
+    return found;
   }
 
   private void awaitUnless(

@@ -12,6 +12,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.api.testing.Exchange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -79,7 +80,7 @@ class KafkaDriverIT {
       }
     }
     int count = 20_000;
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     List<CompletableFuture<Void>> runs = new ArrayList<>();
     for (int producer = 0; producer < producers; producer++) {
       int id = producer;
@@ -113,7 +114,7 @@ class KafkaDriverIT {
     Exchange.Received received = new Exchange.Received(100);
     MessageConsumer consumer = consume("sub-0", 0, 4, options, true, received);
     MessageProducer producer = produce(0, 4, options);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     exchange.send(producer, 0, 1000, 100, true);
     Thread.sleep(300);
     assertThat(received.unique()).isZero();
@@ -138,7 +139,7 @@ class KafkaDriverIT {
     ClientOptions options = options(bytes, "all", "none", Map.of());
     Exchange.Received received = new Exchange.Received(bytes);
     consume("sub-0", 0, 1, options, false, received);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     exchange.send(produce(0, 1, options), 0, 50, bytes, false);
     received.await(50);
     assertThat(exchange.failure.get()).isNull();

@@ -3,6 +3,7 @@ package io.tidegauge.worker.pulsar;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Keys;
 import io.tidegauge.worker.api.ProducerSpec;
 import java.util.HashMap;
 import java.util.Map;
@@ -123,7 +124,7 @@ final class ClientSettings {
 
   private static void checkOverrides(String what, Map<String, String> overrides, Object defaults)
       throws DriverException {
-    Keys.check(what, overrides.keySet(), Json.settingsOf(defaults).keySet());
+    Keys.check("Pulsar", what, overrides.keySet(), Json.settingsOf(defaults).keySet());
     for (String key : overrides.keySet()) {
       if (RESERVED.contains(key)) {
         throw new DriverException(

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Keys;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -30,7 +31,7 @@ record Connection(
   static Connection of(Map<String, String> settings) throws DriverException {
     Set<String> valid = new HashSet<>(Json.settingsOf(new ClientConfigurationData()).keySet());
     valid.addAll(List.of("serviceUrl", "adminUrl", "namespace"));
-    Keys.check("connection setting", settings.keySet(), valid);
+    Keys.check("Pulsar", "connection setting", settings.keySet(), valid);
     String namespace = settings.getOrDefault("namespace", "public/default");
     if (!namespace.matches("[^/\\s]+/[^/\\s]+")) {
       throw new DriverException(

@@ -12,6 +12,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.api.testing.Exchange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -82,7 +83,7 @@ class PulsarDriverIT {
       }
     }
     int count = 20_000;
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     List<CompletableFuture<Void>> runs = new ArrayList<>();
     for (int producer = 0; producer < producers; producer++) {
       int id = producer;
@@ -116,7 +117,7 @@ class PulsarDriverIT {
     Exchange.Received received = new Exchange.Received(100);
     MessageConsumer consumer = consume("sub-0", 0, 4, options, true, received);
     MessageProducer producer = produce(0, 4, options);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     exchange.send(producer, 0, 1000, 100, true);
     Thread.sleep(300);
     assertThat(received.unique()).isZero();
@@ -141,7 +142,7 @@ class PulsarDriverIT {
     ClientOptions options = options(bytes, "none", Map.of());
     Exchange.Received received = new Exchange.Received(bytes);
     consume("sub-0", 0, 1, options, false, received);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     exchange.send(produce(0, 1, options), 0, 50, bytes, false);
     received.await(50);
     assertThat(exchange.failure.get()).isNull();
@@ -155,7 +156,7 @@ class PulsarDriverIT {
     ClientOptions options =
         new ClientOptions(0, 0, "none", 100, 100, 1, "all", 1000, Map.of(), Map.of());
     consume("sub-0", 0, 1, options, false, received);
-    Exchange exchange = new Exchange();
+    Exchange exchange = new Exchange(false);
     exchange.send(produce(0, 1, options), 0, 500, 1000, false);
     received.await(500);
     assertThat(received.unique()).isEqualTo(500);

@@ -3,6 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.ConnectionFactory;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Keys;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.security.GeneralSecurityException;
@@ -41,7 +42,7 @@ record Connection(
   private static final int CONNECT_TIMEOUT_MS_MAX = 5_000;
 
   static Connection of(Map<String, String> settings) throws DriverException {
-    Keys.check("connection setting", settings.keySet(), KEYS);
+    Keys.check("RabbitMQ", "connection setting", settings.keySet(), KEYS);
     List<URI> uris = addresses("uri", settings.get("uri"), List.of("amqp", "amqps"));
     if (uris.isEmpty()) {
       throw new DriverException(

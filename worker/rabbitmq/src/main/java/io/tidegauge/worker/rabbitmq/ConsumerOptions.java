@@ -3,6 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.Keys;
 import java.util.List;
 import java.util.Map;
 
@@ -29,7 +30,11 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
 
   static ConsumerOptions of(ClientOptions options) throws DriverException {
     Map<String, String> overrides = options.consumerOverrides();
-    Keys.check("consumer setting", overrides.keySet(), List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL));
+    Keys.check(
+        "RabbitMQ",
+        "consumer setting",
+        overrides.keySet(),
+        List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL));
     String queue = Integer.toString(Math.max(1, options.receiveQueueMessages()));
     return new ConsumerOptions(
         Values.wholeNumber(PREFETCH, overrides.getOrDefault(PREFETCH, queue), 1),

@@ -3,6 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.Keys;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +21,7 @@ record ProducerOptions(boolean mandatory) {
 
   static ProducerOptions of(ClientOptions options) throws DriverException {
     Map<String, String> overrides = options.producerOverrides();
-    Keys.check("producer setting", overrides.keySet(), List.of(MANDATORY));
+    Keys.check("RabbitMQ", "producer setting", overrides.keySet(), List.of(MANDATORY));
     if (!options.compression().equals("none")) {
       throw new DriverException(
           "RabbitMQ's AMQP client can't compress ("

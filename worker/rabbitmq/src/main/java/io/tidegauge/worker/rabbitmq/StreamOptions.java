@@ -6,6 +6,7 @@ import com.rabbitmq.stream.compression.Compression;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.Keys;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,8 +56,8 @@ record StreamOptions(
   static StreamOptions of(ClientOptions options) throws DriverException {
     Map<String, String> producer = options.producerOverrides();
     Map<String, String> consumer = options.consumerOverrides();
-    Keys.check("stream producer setting", producer.keySet(), PRODUCER_KEYS);
-    Keys.check("stream consumer setting", consumer.keySet(), CONSUMER_KEYS);
+    Keys.check("RabbitMQ", "stream producer setting", producer.keySet(), PRODUCER_KEYS);
+    Keys.check("RabbitMQ", "stream consumer setting", consumer.keySet(), CONSUMER_KEYS);
     ProducerOptions.checkAcks(options.acks());
     Compression compression = compression(options.compression());
     int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytes()));

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Keys;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.HashMap;
 import java.util.List;
@@ -46,7 +47,7 @@ record TopicSettings(
 
   private static String argumentName(String key) throws DriverException {
     if (!key.startsWith("x-")) {
-      Keys.check("topic setting", List.of(key), KEYS);
+      Keys.check("RabbitMQ", "topic setting", List.of(key), KEYS);
     }
     return key;
   }

@@ -12,6 +12,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.api.testing.Exchange;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,6 +1,5 @@
-package io.tidegauge.worker.kafka;
+package io.tidegauge.worker.api;
 
-import io.tidegauge.worker.api.DriverException;
 import java.util.Collection;
 import java.util.Locale;
 
@@ -8,19 +7,24 @@ import java.util.Locale;
  * Checks that setting names exist, so that a slip of the pen is an error and not a setting that
  * silently has no effect.
  */
-final class Keys {
+public final class Keys {
   private Keys() {}
 
   /**
+   * Checks that every given name is a valid one.
+   *
+   * @param system whose settings they are, for the message: "Kafka"
    * @param what what the names are, for the message: "producer setting"
    * @throws DriverException naming the first unknown key and the valid key nearest to it
    */
-  static void check(String what, Collection<String> given, Collection<String> valid)
+  public static void check(
+      String system, String what, Collection<String> given, Collection<String> valid)
       throws DriverException {
     for (String key : given) {
       if (!valid.contains(key)) {
         throw new DriverException(
-            "Kafka has no "
+            system
+                + " has no "
                 + what
                 + " \""
                 + key

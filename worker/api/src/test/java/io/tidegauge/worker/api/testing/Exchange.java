@@ -1,4 +1,4 @@
-package io.tidegauge.worker.rabbitmq;
+package io.tidegauge.worker.api.testing;
 
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
@@ -13,23 +13,24 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Sends numbered messages through a driver with a bounded window and checks what arrives. */
-final class Exchange {
-  final AtomicInteger acked = new AtomicInteger();
-  final AtomicReference<Throwable> failure = new AtomicReference<>();
+public final class Exchange {
+  public final AtomicInteger acked = new AtomicInteger();
+  public final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final boolean sharing;
 
   /**
    * @param sharing whether all messages pass through one array, as they may if the driver does not
    *     retain it
    */
-  Exchange(boolean sharing) {
+  public Exchange(boolean sharing) {
     this.sharing = sharing;
   }
 
   /**
    * Sends {@code count} messages numbered from 0 and waits until every one of them has its outcome.
    */
-  void send(MessageProducer producer, int producerId, int count, int messageBytes, boolean keyed)
+  public void send(
+      MessageProducer producer, int producerId, int count, int messageBytes, boolean keyed)
       throws InterruptedException {
     int window = Math.min(count, 1000);
     ArrayBlockingQueue<Slot> free = new ArrayBlockingQueue<>(window);
@@ -98,18 +99,18 @@ final class Exchange {
   }
 
   /** What one subscription received, over all its consumers. */
-  static final class Received implements MessageSink {
-    final int messageBytes;
-    int duplicated;
-    int reordered;
-    int wrongLength;
-    int unique;
-    Throwable error;
+  public static final class Received implements MessageSink {
+    public final int messageBytes;
+    public int duplicated;
+    public int reordered;
+    public int wrongLength;
+    private int unique;
+    public Throwable error;
     private final Map<Integer, BitSet> seenByProducer = new HashMap<>();
     private final Map<Long, Integer> lastByProducerAndPartition = new HashMap<>();
-    final BitSet partitions = new BitSet();
+    public final BitSet partitions = new BitSet();
 
-    Received(int messageBytes) {
+    public Received(int messageBytes) {
       this.messageBytes = messageBytes;
     }
 
@@ -142,12 +143,12 @@ final class Exchange {
       error = error == null ? cause : error;
     }
 
-    synchronized int unique() {
+    public synchronized int unique() {
       return unique;
     }
 
     /** Waits until {@code count} different messages are here; at most 30 s. */
-    void await(int count) throws InterruptedException {
+    public void await(int count) throws InterruptedException {
       long untilMonoNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
       while (unique() < count && System.nanoTime() < untilMonoNs) {
         Thread.sleep(5);

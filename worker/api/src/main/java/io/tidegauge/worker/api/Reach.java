@@ -1,0 +1,222 @@
+package io.tidegauge.worker.api;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+
+/**
+ * Finds out in a moment why a server can't be reached: the clients would try for half a minute and
+ * then only say that there was no answer. Used by one thread at a time.
+ */
+public final class Reach {
+  /** A word that the server answers, whoever we are. */
+  public interface Greeting {
+    /**
+     * Says it and takes the answer.
+     *
+     * @throws AccessException if the server lets nobody in without credentials
+     * @throws IOException if the connection breaks, or nothing comes
+     */
+    void exchange(InputStream in, OutputStream out) throws IOException, AccessException;
+  }
+
+  /** An address. {@code host} without brackets. */
+  public record Address(String host, int port) {
+    /** Of the form host:port. */
+    public static Address of(String text) throws IOException {
+      int colon = text.lastIndexOf(':');
+      if (colon < 1 || !text.substring(colon + 1).matches("\\d{1,5}")) {
+        throw new IOException("not of the form host:port");
+      }
+      String host = text.substring(0, colon).replaceFirst("^.*://", "").replaceAll("[\\[\\]]", "");
+      return new Address(host, Integer.parseInt(text.substring(colon + 1)));
+    }
+
+    @Override
+    public String toString() {
+      return host + ":" + port;
+    }
+  }
+
+  private static final int CONNECT_MS_MAX = 2_000;
+  private static final int ANSWER_MS_MAX = 2_000;
+  private static final int TLS_ALERT = 21;
+  private static final int TLS_HANDSHAKE = 22;
+
+  private final String system;
+  private final TlsContext tls;
+  private final boolean verifyHost;
+  private final Greeting greeting;
+
+  /** Addresses that have answered our greeting. */
+  private final Set<String> greeted = new HashSet<>();
+
+  /**
+   * @param system for messages: "Kafka"
+   * @param tls null for plain connections
+   */
+  public Reach(String system, TlsContext tls, boolean verifyHost, Greeting greeting) {
+    this.system = system;
+    this.tls = tls;
+    this.verifyHost = verifyHost;
+    this.greeting = greeting;
+  }
+
+  /**
+   * Fails unless one of the servers can be used.
+   *
+   * @param servers each of the form host:port
+   */
+  public void check(List<String> servers) throws DriverException {
+    List<String> failures = new ArrayList<>();
+    IOException first = null;
+    AccessException refused = null;
+    for (String server : servers) {
+      try {
+        tryOne(Address.of(server));
+        return;
+      } catch (AccessException e) {
+        refused = refused == null ? e : refused;
+      } catch (IOException e) {
+        failures.add(server + " (" + e.getMessage() + ")");
+        first = first == null ? e : first;
+      }
+    }
+    if (refused != null) {
+      throw refused;
+    }
+    throw new DriverException(
+        "No " + system + " broker reachable at " + String.join(", ", failures), first);
+  }
+
+  private void tryOne(Address address) throws IOException, AccessException {
+    try (Socket socket = connected(address)) {
+      if (greeted.contains(address.toString())) {
+        return;
+      }
+      if (tls == null) {
+        greetInPlainText(socket, address);
+      } else {
+        greetInTls(socket, address);
+      }
+      greeted.add(address.toString());
+    }
+  }
+
+  private static Socket connected(Address address) throws IOException {
+    InetSocketAddress where = new InetSocketAddress(address.host(), address.port());
+    if (where.isUnresolved()) {
+      throw new IOException("unknown host");
+    }
+    Socket socket = new Socket();
+    try {
+      socket.connect(where, CONNECT_MS_MAX);
+      socket.setSoTimeout(ANSWER_MS_MAX);
+      return socket;
+    } catch (IOException e) {
+      socket.close();
+      throw new IOException(
+          e.getMessage() == null ? "cannot connect" : e.getMessage().toLowerCase(Locale.ROOT), e);
+    }
+  }
+
+  /**
+   * A server that wants TLS ends the connection, or says so by an alert, at the first plain word.
+   */
+  private void greetInPlainText(Socket socket, Address address)
+      throws IOException, AccessException {
+    try {
+      greeting.exchange(socket.getInputStream(), socket.getOutputStream());
+    } catch (SocketTimeoutException e) {
+      // It may be busy: the client waits longer.
+    } catch (IOException e) {
+      if (speaksTls(address)) {
+        throw wantsTls(address, e);
+      }
+      // It may be starting or stopping: the client tries again.
+    }
+  }
+
+  private AccessException wantsTls(Address address, IOException cause) {
+    return new AccessException(
+        system + " at " + address + " wants TLS: set tls.enabled to true", cause);
+  }
+
+  private void greetInTls(Socket plain, Address address) throws IOException, AccessException {
+    try (SSLSocket socket =
+        (SSLSocket)
+            tls.sslContext()
+                .getSocketFactory()
+                .createSocket(plain, address.host(), address.port(), true)) {
+      SSLParameters parameters = socket.getSSLParameters();
+      if (verifyHost) {
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+      }
+      socket.setSSLParameters(parameters);
+      socket.startHandshake();
+      // With TLS 1.3 the server judges our certificate only after that.
+      greeting.exchange(socket.getInputStream(), socket.getOutputStream());
+    } catch (SocketTimeoutException e) {
+      // A server that does not answer at all may wait for a plain word.
+    } catch (IOException e) {
+      String words = TlsFailure.words(e);
+      if (words == null && answersInPlainText(address)) {
+        words = "the server speaks no TLS at this port";
+      }
+      if (words == null) {
+        throw new IOException(e.getMessage() == null ? "the connection broke" : e.getMessage(), e);
+      }
+      throw new AccessException("TLS with " + system + " at " + address + " failed: " + words, e);
+    }
+  }
+
+  private boolean answersInPlainText(Address address) {
+    try (Socket socket = connected(address)) {
+      greeting.exchange(socket.getInputStream(), socket.getOutputStream());
+      return true;
+    } catch (AccessException e) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** Whether a server answers the first message of a TLS handshake in kind. */
+  public static boolean speaksTls(Address address) {
+    try (Socket socket = connected(address)) {
+      socket.getOutputStream().write(clientHello());
+      int answer = socket.getInputStream().read();
+      return answer == TLS_ALERT || answer == TLS_HANDSHAKE;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /**
+   * The shortest ClientHello of TLS 1.2 that servers parse (RFC 5246, section 7.4.1.2): the
+   * record's and the message's header, version, 32 bytes of random, no session, two cipher suites,
+   * no compression.
+   */
+  private static byte[] clientHello() {
+    byte[] head = {TLS_HANDSHAKE, 3, 1, 0, 47, 1, 0, 0, 43, 3, 3};
+    byte[] random = new byte[32];
+    // ECDHE_RSA_AES_128_GCM_SHA256 and RSA_AES_128_CBC_SHA.
+    byte[] tail = {0, 0, 4, (byte) 0xC0, 0x2F, 0, 0x2F, 1, 0};
+    return ByteBuffer.allocate(head.length + random.length + tail.length)
+        .put(head)
+        .put(random)
+        .put(tail)
+        .array();
+  }
+}

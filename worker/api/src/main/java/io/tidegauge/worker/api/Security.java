@@ -1,0 +1,185 @@
+package io.tidegauge.worker.api;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * How to secure a connection and who we are: the connection settings {@code tls.*} and {@code
+ * auth.*}, the same for every driver.
+ *
+ * @param tls {@code tls.enabled}; null if it was not said
+ * @param caPath {@code tls.ca.path}: PEM certificates that the server's must be signed by; empty
+ *     for those that Java trusts
+ * @param certificatePath {@code tls.certificate.path}: our own certificate, PEM; empty for none
+ * @param keyPath {@code tls.key.path}: its private key, PEM (PKCS 8, or PKCS 1 for RSA), not
+ *     encrypted
+ * @param verifyHost {@code tls.verify.host}: whether the server's certificate must name its host
+ * @param method {@code auth.method}; empty if it was not said
+ * @param user {@code auth.user}
+ * @param password {@code auth.password}
+ * @param token {@code auth.token}
+ */
+public record Security(
+    Boolean tls,
+    String caPath,
+    String certificatePath,
+    String keyPath,
+    boolean verifyHost,
+    String method,
+    String user,
+    String password,
+    String token) {
+  public static final String NONE = "none";
+  public static final String PLAIN = "plain";
+  public static final String PASSWORD = "password";
+  public static final String SCRAM_SHA_256 = "scram-sha-256";
+  public static final String SCRAM_SHA_512 = "scram-sha-512";
+  public static final String TOKEN = "token";
+  public static final String TLS = "tls";
+
+  /** The names of the settings. */
+  public static final List<String> KEYS =
+      List.of(
+          "tls.enabled",
+          "tls.ca.path",
+          "tls.certificate.path",
+          "tls.key.path",
+          "tls.verify.host",
+          "auth.method",
+          "auth.user",
+          "auth.password",
+          "auth.token");
+
+  private static final List<String> WITH_USER =
+      List.of(PLAIN, PASSWORD, SCRAM_SHA_256, SCRAM_SHA_512);
+
+  /**
+   * Reads the settings.
+   *
+   * @param system whose connection it is, for messages: "Kafka"
+   * @param settings all settings of the connection
+   * @param methods the values of {@code auth.method} that the driver knows, besides {@code none}
+   * @throws DriverException if they are not usable or contradict each other
+   */
+  public static Security of(String system, Map<String, String> settings, Collection<String> methods)
+      throws DriverException {
+    String tls = settings.getOrDefault("tls.enabled", "").trim();
+    Security found =
+        new Security(
+            tls.isEmpty() ? null : truth(system, "tls.enabled", tls),
+            settings.getOrDefault("tls.ca.path", "").trim(),
+            settings.getOrDefault("tls.certificate.path", "").trim(),
+            settings.getOrDefault("tls.key.path", "").trim(),
+            truth(system, "tls.verify.host", settings.getOrDefault("tls.verify.host", "true")),
+            settings.getOrDefault("auth.method", "").trim(),
+            settings.getOrDefault("auth.user", ""),
+            settings.getOrDefault("auth.password", ""),
+            settings.getOrDefault("auth.token", "").trim());
+    Secrets.remember(found.password);
+    Secrets.remember(found.token);
+    found.check(system, methods);
+    return found;
+  }
+
+  /** The settings that are the driver's own. */
+  public static Map<String, String> others(Map<String, String> settings) {
+    Map<String, String> others = new TreeMap<>(settings);
+    others.keySet().removeAll(KEYS);
+    return others;
+  }
+
+  private void check(String system, Collection<String> methods) throws DriverException {
+    if (!method.isEmpty() && !method.equals(NONE) && !methods.contains(method)) {
+      throw new DriverException(
+          system
+              + " has no auth.method \""
+              + method
+              + "\"; possible are none, "
+              + String.join(", ", methods));
+    }
+    if (certificatePath.isEmpty() != keyPath.isEmpty()) {
+      throw new DriverException(
+          system + " needs tls.certificate.path and tls.key.path both, or neither");
+    }
+    if (WITH_USER.contains(method) && user.isEmpty()) {
+      throw new DriverException(system + "'s auth.method " + method + " needs auth.user");
+    }
+    if (method.equals(TOKEN) && token.isEmpty()) {
+      throw new DriverException(system + "'s auth.method token needs auth.token");
+    }
+    if (method.equals(TLS) && certificatePath.isEmpty()) {
+      throw new DriverException(
+          system + "'s auth.method tls needs tls.certificate.path and tls.key.path");
+    }
+    if (Boolean.FALSE.equals(tls) && (method.equals(TLS) || hasOwnCertificate())) {
+      throw new DriverException(
+          system + " can't show a certificate without TLS: set tls.enabled to true");
+    }
+  }
+
+  private static boolean truth(String system, String key, String value) throws DriverException {
+    return switch (value.trim()) {
+      case "true" -> true;
+      case "false" -> false;
+      default ->
+          throw new DriverException(
+              system + "'s " + key + " must be true or false, not \"" + value + "\"");
+    };
+  }
+
+  /**
+   * Whether a connection to an address is secured: what its scheme says, which {@code tls.enabled}
+   * must not contradict.
+   *
+   * @param key the setting that the address is from
+   * @param securedByScheme whether the address's scheme is one for TLS
+   * @param plain the scheme without TLS, and {@code secured} that with it
+   */
+  public void agreeWith(String key, boolean securedByScheme, String plain, String secured)
+      throws DriverException {
+    if (tls == null || tls == securedByScheme) {
+      return;
+    }
+    throw new DriverException(
+        "tls.enabled is "
+            + tls
+            + ", but "
+            + key
+            + " begins with "
+            + (securedByScheme ? secured : plain)
+            + ": write "
+            + (tls ? secured : plain)
+            + " (and the port for it)");
+  }
+
+  public boolean hasOwnCertificate() {
+    return !certificatePath.isEmpty();
+  }
+
+  /** Whether any file for TLS is named. */
+  public boolean namesFiles() {
+    return !caPath.isEmpty() || hasOwnCertificate();
+  }
+
+  /** Whether somebody is named or a secret given, by whatever method. */
+  public boolean authenticates() {
+    return !method.isEmpty() && !method.equals(NONE);
+  }
+
+  /** The user in words for a message: {@code user "x"}, "the token", "the certificate". */
+  public String shownUser() {
+    return switch (method) {
+      case TOKEN -> "the holder of this token";
+      case TLS -> "the holder of this certificate";
+      default -> user.isEmpty() ? "a client that names no user" : "user \"" + user + "\"";
+    };
+  }
+
+  /** Records print all their parts; this one holds secrets. */
+  @Override
+  public String toString() {
+    return "Security[tls=" + tls + ", method=" + method + ", user=" + user + "]";
+  }
+}
