@@ -326,6 +326,8 @@ class FakeTrialStore:
     def __post_init__(self) -> None:
         self.log_directory = self.directory / "logs"
         self.data_directory = self.directory / "data"
+        self.disks: tuple[Path, ...] = ()
+        self.journal_disks: tuple[Path, ...] = ()
         self.log_directory.mkdir(parents=True)
         self.data_directory.mkdir()
 

@@ -83,7 +83,7 @@ def test_all_trials_are_made_and_the_run_is_finished(scene: Scene) -> None:
     assert [result.spec.experiment for result in results] == ["peak", "peak", "latency", "latency"]
     assert scene.store.ended == ("finished", "")
     assert len(scene.store.planned) == 4
-    assert isinstance(scene.events[0], RunStarted)
+    assert [event.trials for event in scene.events if isinstance(event, RunStarted)] == [scene.store.planned]
     assert set(scene.ended().values()) == {""}
 
 

@@ -13,7 +13,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
 from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
-from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
@@ -112,14 +112,14 @@ def _control_cpu_s(host: Host) -> float:
 
 def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
     """Waits for a disk that is still busy with what came before; what is usual is measured at the first trial."""
-    usual_ms: list[float] = []
+    usual_ms: dict[Path, float] = {}
 
     def calm(directory: Path) -> Calm | None:
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            if not usual_ms:
-                usual_ms.append(usual_latency(directory))
-            return await_calm(usual_ms[0], CALM_S_MAX, lambda: fsync_latency(directory))
+            if directory not in usual_ms:
+                usual_ms[directory] = usual_latency(directory)
+            return await_calm(usual_ms[directory], CALM_S_MAX, lambda: fsync_latency(directory))
         except OSError as error:
             observer(Note(f"The disk's fsync could not be measured: {error.strerror}."))
             return None
@@ -156,11 +156,14 @@ def carry_out(
         BaseException: whatever interrupted it, after everything was ended and marked.
     """
     store.plan(plan.trials)
-    bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
-    for warning in plan_warnings(plan.trials):
-        bench.observer(Note(warning))
     try:
-        run = _Run(store, bench, _provision(campaign, bench.observer, find_system))
+        subjects = _provision(campaign, bench.observer, find_system)
+        plan = plan.only(subjects)
+        store.plan(plan.trials)
+        bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
+        for warning in plan_warnings(plan.trials):
+            bench.observer(Note(warning))
+        run = _Run(store, bench, subjects)
         for step in plan.steps:
             run.step(step)
         if not run.results:
@@ -187,12 +190,30 @@ def _nothing_found(run: _Run) -> RunFailedError:
 
 
 def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[str], System]) -> dict[str, Subject]:
-    """The files of every system, fetched before the first trial so that no download runs beside a measurement."""
+    """The files of every system, fetched before the first trial so that no download runs beside a measurement.
+
+    An optional system whose files can't be had is left out, with the reason. Raises `UserError` for any other.
+    """
     subjects = {}
+    unavailable: UserError | None = None
     for choice in campaign.systems:
         system = find_system(choice.name)
         version = choice.version or system.default_version
         observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
-        distribution = system.provision(version, lambda text: observer(Note(text)))
+        try:
+            distribution = system.provision(version, lambda text: observer(Note(text)))
+        except UserError as error:
+            if not choice.optional:
+                raise
+            unavailable = error
+            observer(left_out(label(choice, system), error.message))
+            continue
         subjects[label(choice, system)] = Subject(system, distribution, choice)
+    if unavailable is not None and not subjects:
+        raise unavailable
     return subjects
+
+
+def left_out(system: str, reason: str) -> Note:
+    """Tells that an optional system is not measured, and why, in one line."""
+    return Note(f"{system} is left out: {' '.join(reason.split())}")

@@ -21,6 +21,7 @@ class SystemChoice:
         producer, consumer: the client's own settings, which win over the neutral ones of the workload.
         heap_mb, direct_memory_mb: for each node's JVM, MiB.
         shape: the system's own options of layout, such as {"brokers": "1"}.
+        optional: leave it out, with the reason, where its files can't be had or the memory does not suffice for it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class SystemChoice:
     heap_mb: int = 1024
     direct_memory_mb: int = 1024
     shape: Mapping[str, str] = field(default_factory=dict)
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ class ExperimentChoice:
 class Campaign:
     """What to measure: systems x experiments, repeated in blocks. `source_path` is the file it came from.
 
-    `data_directory` is where servers keep their data ("" = in the run's directory). `overrides` are the command-line
-    options that replaced values of the file, as the user gave them.
+    `data_directory` is where servers keep their data ("" = in the run's directory); `data_directories` are disks that
+    the nodes take by turns instead, `journal_directories` the same for the journals of systems that keep one apart.
+    `overrides` are the command-line options that replaced values of the file, as the user gave them.
     """
 
     name: str
@@ -70,3 +73,5 @@ class Campaign:
     source_path: Path
     overrides: Mapping[str, str] = field(default_factory=dict)
     worker: WorkerChoice = field(default_factory=WorkerChoice)
+    data_directories: tuple[str, ...] = ()
+    journal_directories: tuple[str, ...] = ()

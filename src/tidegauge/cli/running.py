@@ -83,15 +83,19 @@ def _create(request: RunRequest, campaign: Campaign) -> store.DirectoryRun:
         text = request.campaign_path.read_bytes()
     except OSError as error:
         raise UserError(f"{request.campaign_path} can't be read: {error.strerror}.") from error
-    data_root = _data_root(campaign.data_directory)
-    shown_path = str(request.campaign_path)
-    return store.create_run(request.runs_directory, campaign.name, text, shown_path, data_root)
+    return store.create_run(
+        request.runs_directory,
+        campaign.name,
+        text,
+        str(request.campaign_path),
+        _disk(campaign.data_directory) if campaign.data_directory else None,
+        disks=[_disk(directory) for directory in campaign.data_directories],
+        journal_disks=[_disk(directory) for directory in campaign.journal_directories],
+    )
 
 
-def _data_root(directory: str) -> Path | None:
-    """The disk chosen for the servers' data. It is never created: a disk that isn't mounted must not be measured."""
-    if not directory:
-        return None
+def _disk(directory: str) -> Path:
+    """A disk chosen for the servers' data. It is never created: a disk that isn't mounted must not be measured."""
     path = Path(directory).expanduser()
     if not path.is_dir():
         what = "is no directory" if path.exists() else "does not exist"
@@ -110,7 +114,7 @@ def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> Tide
         with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
             for note in clean_leftovers():
                 observer(Note(note))
-            run.environment(environment_facts(campaign, run.path, run.data_directory))
+            run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
             with LocalHost.open() as host:
                 agents.append(host.agent_pid)
                 execute(campaign, run, host, observer)

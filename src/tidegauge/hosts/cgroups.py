@@ -22,6 +22,44 @@ class Hierarchy:
     levels: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class MemoryLeft:
+    """What one memory limit leaves."""
+
+    left_bytes: int
+    limit_bytes: int
+    directory: Path
+
+
+_MEMORY_FILES = {
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+}
+"""By version of cgroups: limit, use, and the part of the use (in memory.stat) that is given up before swapping."""
+
+
+def memory_left(root: Path = Path("/")) -> MemoryLeft | None:
+    """What the memory limit above this process that leaves least leaves; None if there is none. Raises `OSError`."""
+    found = []
+    for hierarchy in _hierarchies(root):
+        if hierarchy.version == 2 or "memory" in hierarchy.controllers:
+            found += [left for level in hierarchy.levels if (left := _left_at(level, hierarchy.version))]
+    return min(found, key=lambda left: left.left_bytes, default=None)
+
+
+def _left_at(level: Path, version: int) -> MemoryLeft | None:
+    limit_file, use_file, cache = _MEMORY_FILES[version]
+    try:
+        limit, used = ((level / name).read_text().strip() for name in (limit_file, use_file))
+        statistics = (level / "memory.stat").read_text()
+    except OSError:
+        return None
+    if not limit.isdigit() or int(limit) >= _V1_UNLIMITED_BYTES:
+        return None
+    reclaimable = dict(line.split(" ", 1) for line in statistics.splitlines()).get(cache, "0")
+    return MemoryLeft(max(0, int(limit) - int(used) + int(reclaimable)), int(limit), level)
+
+
 def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
     """Limits by what they limit, with where each is set; only those that are set. Raises `OSError`.
 

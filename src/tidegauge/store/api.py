@@ -28,11 +28,17 @@ from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 
 class TrialStore(Protocol):
-    """Where one trial's files go. Every method leaves complete, readable files behind."""
+    """Where one trial's files go. Every method leaves complete, readable files behind.
+
+    `disks` and `journal_disks` are the trial's directories on the disks chosen for data and for journals; () if none
+    were.
+    """
 
     directory: Path
     log_directory: Path
     data_directory: Path
+    disks: tuple[Path, ...]
+    journal_disks: tuple[Path, ...]
 
     def second(self, figures: SecondFigures) -> None:
         """Append one second's figures and interval histograms."""

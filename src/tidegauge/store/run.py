@@ -35,13 +35,25 @@ ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
 class DirectoryRun:
     """Implements `store.api.RunStore`."""
 
-    def __init__(self, path: Path, name: str, campaign_path: str, started_at: str, data: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        campaign_path: str,
+        started_at: str,
+        data: Path,
+        *,
+        disks: tuple[Path, ...] = (),
+        journal_disks: tuple[Path, ...] = (),
+    ) -> None:
         self.path = path
         self.ended = False
         self._name = name
         self._campaign_path = campaign_path
         self._started_at = started_at
         self.data_directory = data
+        self.disks = disks
+        self.journal_disks = journal_disks
         self._reserve = path / RESERVE
         self._trials: list[DirectoryTrial] = []
         self._notes: list[str] = []
@@ -68,7 +80,10 @@ class DirectoryRun:
         # On another disk nothing but the trial's own directory is made, so that removing it leaves nothing behind.
         own = self.data_directory == self.path / "data"
         data = self.data_directory / (spec.trial_id if own else f"{self.path.name}-{spec.trial_id}")
-        trial = DirectoryTrial(directory, data, self._reserve, spec)
+        on_disk = f"{self.path.name}-{spec.trial_id}"
+        disks = tuple(disk / on_disk for disk in self.disks)
+        journals = tuple(disk / f"{on_disk}-journal" for disk in self.journal_disks)
+        trial = DirectoryTrial(directory, data, self._reserve, spec, disks=disks, journal_disks=journals)
         self._trials.append(trial)
         return trial
 
@@ -102,6 +117,8 @@ class DirectoryRun:
             "tidegauge_version": __version__,
             "campaign_path": self._campaign_path,
             "data_directory": self.data_directory,
+            "data_directories": self.disks,
+            "journal_directories": self.journal_disks,
             "notes": self._notes,
             "writer": this_writer(),
         }
@@ -116,7 +133,14 @@ class DirectoryRun:
 
 
 def create_run(
-    runs_directory: Path, name: str, campaign_text: str | bytes, campaign_path: str = "", data_root: Path | None = None
+    runs_directory: Path,
+    name: str,
+    campaign_text: str | bytes,
+    campaign_path: str = "",
+    data_root: Path | None = None,
+    *,
+    disks: Sequence[Path] = (),
+    journal_disks: Sequence[Path] = (),
 ) -> DirectoryRun:
     """Create the directory of a run that begins now; it appears under its name only when it is readable.
 
@@ -124,6 +148,7 @@ def create_run(
         name: of the campaign; becomes part of the directory's name.
         campaign_text: the campaign as given, byte for byte.
         data_root: where server data goes instead of the run's own directory (a chosen disk).
+        disks, journal_disks: disks that the nodes take by turns for their data and their journals.
 
     Raises:
         RunFailedError: the directory can't be written.
@@ -131,11 +156,15 @@ def create_run(
     make_directory(runs_directory)
     started = datetime.now(UTC)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "run"
+    places = {
+        "disks": tuple(disk.absolute() for disk in disks),
+        "journal_disks": tuple(disk.absolute() for disk in journal_disks),
+    }
     wanted = f"{started:%Y-%m-%dT%H-%M-%S}-{slug}"
     for attempt in range(1, 1000):
         path = runs_directory.absolute() / (wanted if attempt == 1 else f"{wanted}-{attempt}")
         data = path / "data" if data_root is None else data_root.absolute()
-        run = DirectoryRun(path, name, campaign_path, started.isoformat(timespec="seconds"), data)
+        run = DirectoryRun(path, name, campaign_path, started.isoformat(timespec="seconds"), data, **places)
         if not path.exists() and _appear(run, campaign_text):
             return run
     raise RunFailedError(f"No free name for a run in {runs_directory}.", "Choose another with --runs-dir.")

@@ -32,17 +32,29 @@ def now() -> str:
 class DirectoryTrial:
     """Implements `store.api.TrialStore`."""
 
-    def __init__(self, directory: Path, data_directory: Path, reserve: Path, spec: TrialSpec) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        data_directory: Path,
+        reserve: Path,
+        spec: TrialSpec,
+        *,
+        disks: tuple[Path, ...] = (),
+        journal_disks: tuple[Path, ...] = (),
+    ) -> None:
         self.directory = directory
         self.log_directory = directory / "logs"
         self.data_directory = data_directory
+        self.disks = disks
+        self.journal_disks = journal_disks
         self.spec = spec
         self.ended = False
         self._page_cache: dict[str, object] | None = None
         self._reserve = reserve
         self._started_at = now()
         make_directory(self.log_directory)
-        make_directory(self.data_directory)
+        for data in self._data_directories():
+            make_directory(data)
         self._write_status("running", "", "")
         self._lines = LineFile(directory / "seconds.jsonl")
         self._logs = {
@@ -105,7 +117,11 @@ class DirectoryTrial:
 
     def remove_data(self) -> None:
         """Remove the server data, once the servers have stopped. Never raises."""
-        shutil.rmtree(self.data_directory, ignore_errors=True)
+        for data in self._data_directories():
+            shutil.rmtree(data, ignore_errors=True)
+
+    def _data_directories(self) -> set[Path]:
+        return {self.data_directory, *self.disks, *self.journal_disks}
 
     def _write_status(self, status: str, reason: str, ended_at: str) -> None:
         content = {

@@ -1,0 +1,71 @@
+"""Is there memory for a campaign? Planned before anything is started: a system that swaps is not measured, the disk is.
+
+Trials follow one another, so one deployment at a time counts, with the load generator beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.campaign.plan import label
+from tidegauge.errors import UserError
+from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.systems.api import System
+
+WORKER_OUTSIDE_HEAP_MB = 200
+"""Class data, threads and buffers of the load generator, MiB."""
+RESERVE_MB = 512
+"""For Tidegauge itself (about 150 MiB) and for the page cache that servers write through."""
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """What the trials of one system need at most, MiB."""
+
+    system: str
+    nodes: int
+    servers_mb: int
+    worker_mb: int
+    reserve_mb: int = RESERVE_MB
+
+    @property
+    def total_mb(self) -> int:
+        """Everything together."""
+        return self.servers_mb + self.worker_mb + self.reserve_mb
+
+    def __str__(self) -> str:
+        nodes = "one node" if self.nodes == 1 else f"{self.nodes} nodes"
+        return (
+            f"{self.system} needs {self.total_mb:,} MiB: {self.servers_mb:,} for {nodes}, "
+            f"{self.worker_mb:,} for the load generator, {self.reserve_mb:,} in reserve"
+        )
+
+
+def memory_needs(campaign: Campaign, find_system: Callable[[str], System]) -> tuple[MemoryNeed, ...]:
+    """What each system of a campaign needs, in the campaign's order."""
+    worker_mb = campaign.worker.heap_mb + campaign.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
+    return tuple(_need(campaign, choice, find_system(choice.name), worker_mb) for choice in campaign.systems)
+
+
+def _need(campaign: Campaign, choice: SystemChoice, system: System, worker_mb: int) -> MemoryNeed:
+    servers_mb = system.memory_mb(campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape)
+    return MemoryNeed(label(choice, system), campaign.nodes, servers_mb, worker_mb)
+
+
+def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
+    """Why a system would make this machine swap; "" if it would not, or if nobody can tell."""
+    if available is None or need.total_mb <= available.available_mb:
+        return ""
+    return f"{need}; {available.available_mb:,} MiB are available {available.bound}"
+
+
+def refuse_too_large(needs: Sequence[MemoryNeed], available: MemoryAvailable | None) -> None:
+    """Raise `UserError` with the figures of every system that would make this machine swap."""
+    reasons = [reason for need in needs if (reason := too_large(need, available))]
+    if reasons:
+        raise UserError(
+            f"There is too little memory. {'. '.join(reasons)}.",
+            "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs.",
+        )

@@ -1,0 +1,43 @@
+"""How much memory can be used here without swapping: what the kernel has left, and what every cgroup limit leaves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.hosts.cgroups import memory_left
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class MemoryAvailable:
+    """Memory that can still be used, MiB, and what bounds it, in words."""
+
+    available_mb: int
+    bound: str
+
+
+def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
+    """The least of what the kernel and the cgroups above this process leave; None if the kernel doesn't say.
+
+    The page cache counts as available: the kernel gives it up before it swaps.
+    """
+    try:
+        meminfo = (root / "proc/meminfo").read_text()
+    except OSError:
+        return None
+    kernel = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)
+    total = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    if kernel is None or total is None:
+        return None
+    machine = MemoryAvailable(int(kernel[1]) // 1024, f"of the machine's {int(total[1]) // 1024:,} MiB")
+    try:
+        left = memory_left(root)
+    except (OSError, ValueError):
+        left = None
+    if left is None or left.left_bytes // _MIB >= machine.available_mb:
+        return machine
+    bound = f"of the {left.limit_bytes // _MIB:,} MiB that the cgroup {left.directory} allows"
+    return MemoryAvailable(left.left_bytes // _MIB, bound)
