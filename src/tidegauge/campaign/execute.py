@@ -206,7 +206,7 @@ def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[st
             if not choice.optional:
                 raise
             unavailable = error
-            observer(left_out(label(choice, system), error.message))
+            observer(left_out_note(label(choice, system), error.message))
             continue
         subjects[label(choice, system)] = Subject(system, distribution, choice)
     if unavailable is not None and not subjects:
@@ -214,6 +214,6 @@ def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[st
     return subjects
 
 
-def left_out(system: str, reason: str) -> Note:
+def left_out_note(system: str, reason: str) -> Note:
     """Tells that an optional system is not measured, and why, in one line."""
     return Note(f"{system} is left out: {' '.join(reason.split())}")

@@ -6,7 +6,7 @@ Trials follow one another, so one deployment at a time counts, with the load gen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan import label
@@ -61,11 +61,33 @@ def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
     return f"{need}; {available.available_mb:,} MiB are available {available.bound}"
 
 
-def refuse_too_large(needs: Sequence[MemoryNeed], available: MemoryAvailable | None) -> None:
-    """Raise `UserError` with the figures of every system that would make this machine swap."""
-    reasons = [reason for need in needs if (reason := too_large(need, available))]
-    if reasons:
+def fitting(
+    campaign: Campaign, needs: Sequence[MemoryNeed], available: MemoryAvailable | None
+) -> tuple[Campaign, dict[str, str]]:
+    """The campaign without the optional systems that would make this machine swap, and why each was left out.
+
+    Raises `UserError` with the figures of every other system that would.
+    """
+    reasons = {need.system: reason for need in needs if (reason := too_large(need, available))}
+    optional = {need.system for choice, need in zip(campaign.systems, needs, strict=True) if choice.optional}
+    refused = [reason for system, reason in reasons.items() if system not in optional]
+    kept = [choice for choice, need in zip(campaign.systems, needs, strict=True) if need.system not in reasons]
+    if refused or not kept:
         raise UserError(
-            f"There is too little memory. {'. '.join(reasons)}.",
+            f"There is too little memory. {'. '.join(refused or reasons.values())}.",
             "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs.",
         )
+    return replace(campaign, systems=tuple(kept)), reasons
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What each system of a plan needs, and what there is (None if this machine doesn't tell)."""
+
+    needs: tuple[MemoryNeed, ...]
+    available: MemoryAvailable | None
+
+    def sentences(self) -> list[str]:
+        """For a reader of the plan."""
+        there = f"{self.available.available_mb:,} MiB are available {self.available.bound}" if self.available else ""
+        return [*(str(need) for need in self.needs), *([there] if there else [])]

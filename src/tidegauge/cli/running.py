@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import psutil
 
 from tidegauge import store
 from tidegauge.campaign.events import Event, Note, Observer
-from tidegauge.campaign.execute import execute, plan_campaign
+from tidegauge.campaign.execute import execute, left_out_note, plan_campaign
+from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import plan_warnings
@@ -26,6 +27,7 @@ from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts.memory import memory_available
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
 from tidegauge.report.terminal import run_report
@@ -45,13 +47,19 @@ class RunRequest:
 def run_campaign(request: RunRequest, out: Output) -> int:
     """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
-    plan = plan_campaign(campaign)
+    needs = memory_needs(campaign, registry.get)
+    memory = MemoryPlan(needs, memory_available())
+    plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
+    campaign, too_large = fitting(campaign, needs, memory.available)
+    left_out = [left_out_note(system, reason) for system, reason in too_large.items()]
     if request.dry_run:
-        told = (plan.trials, plan.seconds_expected, plan_warnings(plan.trials))
+        plan = plan_campaign(campaign)
+        warnings = (*plan_warnings(plan.trials), *(note.text for note in left_out))
+        told = (plan.trials, plan.seconds_expected, warnings, memory)
         out.show(plan_list(*told), plan_summary(*told))
         return EXIT_GOOD
     run = _create(request, campaign)
-    failure = _carry_out(campaign, run, out)
+    failure = _carry_out(campaign, run, out, left_out)
     stored = store.load_run(run.path)
     if isinstance(failure, TidegaugeError) and not stored.results:
         out.say(f"Run directory: {run.path}")
@@ -105,15 +113,20 @@ def _disk(directory: str) -> Path:
     return path
 
 
-def _carry_out(campaign: Campaign, run: store.DirectoryRun, out: Output) -> TidegaugeError | KeyboardInterrupt | None:
-    """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen."""
+def _carry_out(
+    campaign: Campaign, run: store.DirectoryRun, out: Output, notes: Sequence[Note]
+) -> TidegaugeError | KeyboardInterrupt | None:
+    """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen.
+
+    `notes` are what the user should know before.
+    """
     progress = Progress(out)
     observer = _noted(run, progress)
     agents: list[int] = []
     try:
         with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
-            for note in clean_leftovers():
-                observer(Note(note))
+            for note in (*notes, *map(Note, clean_leftovers())):
+                observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
             with LocalHost.open() as host:
                 agents.append(host.agent_pid)

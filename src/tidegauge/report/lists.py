@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.report import levels
 from tidegauge.report.layout import Paragraph
@@ -26,7 +27,12 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     return table
 
 
-def plan_list(trials: Sequence[TrialSpec], seconds_expected: float, warnings: Sequence[str] = ()) -> RenderableType:
+def plan_list(
+    trials: Sequence[TrialSpec],
+    seconds_expected: float,
+    warnings: Sequence[str] = (),
+    memory: MemoryPlan | None = None,
+) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     table = _table("trial", "system", "durability", "load", "warm-up", "measured")
     for trial in trials:
@@ -36,6 +42,9 @@ def plan_list(trials: Sequence[TrialSpec], seconds_expected: float, warnings: Se
     parts: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
     for words in dict.fromkeys(workload_words(trial.workload) for trial in trials):
         parts += [Text(""), Paragraph(words)]
+    if memory is not None:
+        parts += [Text(""), heading("Memory, for one system at a time:")]
+        parts += [Paragraph(sentence, "", "  - ", "    ") for sentence in memory.sentences()]
     for warning in warnings:
         parts += [Text(""), Paragraph(f"Warning: {warning}")]
     parts += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.report import compare, levels
 from tidegauge.report.tables import blocks
@@ -79,11 +80,21 @@ def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}
 
 
-def plan_summary(trials: Sequence[TrialSpec], seconds_expected: float, warnings: Sequence[str] = ()) -> dict[str, Any]:
+def plan_summary(
+    trials: Sequence[TrialSpec],
+    seconds_expected: float,
+    warnings: Sequence[str] = (),
+    memory: MemoryPlan | None = None,
+) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     return {
         "schema": PLAN_SCHEMA,
         "seconds_expected": plain(seconds_expected),
         "warnings": list(warnings),
+        "memory": memory
+        and {
+            "available": plain(memory.available),
+            "needs": [{**plain(need), "total_mb": need.total_mb} for need in memory.needs],
+        },
         "trials": plain(tuple(trials)),
     }

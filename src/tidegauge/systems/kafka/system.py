@@ -13,6 +13,7 @@ from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Level
 from tidegauge.systems.kafka import level
 from tidegauge.systems.kafka.deployment import deploy
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
+from tidegauge.systems.kafka.replicas import incomplete
 
 OUTSIDE_HEAP_MB = 380
 """Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
@@ -59,7 +60,7 @@ class KafkaSystem:
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""
-        return ""
+        return incomplete(settings, nodes)
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""

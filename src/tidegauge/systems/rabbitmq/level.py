@@ -195,13 +195,25 @@ def _form_problem(queues: Sequence[_Queue], choice: LevelChoice) -> str:
     return f"queue.type={wanted} was asked for, but {'; '.join(other)}" if other else ""
 
 
-def _state_problems(settings: Sequence[Setting], queues: Sequence[_Queue]) -> list[str]:
-    """What keeps the settings from having their effect at the moment."""
-    problems = [
+def incomplete(settings: Sequence[Setting], nodes: int) -> str:
+    """What is still missing: nodes that don't run, members of queues that are not online."""
+    running = [s.value for s in settings if s.scope.startswith("node ") and s.name == "running"]
+    if running and running.count("true") < nodes:
+        return f"{running.count('true')} of {nodes} nodes are running"
+    return next(iter(_members_offline(_queues(settings))), "")
+
+
+def _members_offline(queues: Sequence[_Queue]) -> list[str]:
+    return [
         f"{queue.where}: {queue.number('queue.members.online')} of {queue.number('queue.members')} members are online"
         for queue in queues
         if queue.get("queue.members.online") and queue.number("queue.members.online") < queue.number("queue.members")
     ]
+
+
+def _state_problems(settings: Sequence[Setting], queues: Sequence[_Queue]) -> list[str]:
+    """What keeps the settings from having their effect at the moment."""
+    problems = _members_offline(queues)
     for setting in settings:
         if not setting.scope.startswith("node "):
             continue

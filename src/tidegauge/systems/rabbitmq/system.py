@@ -56,7 +56,7 @@ class RabbitmqSystem:
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""
-        return ""
+        return level.incomplete(settings, nodes)
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""
