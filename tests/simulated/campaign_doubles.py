@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from hdrh.histogram import HdrHistogram
 from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
 from tidegauge.worker.api import (
@@ -135,6 +136,7 @@ class FakeWorker:
 
     def prepare(self, order: LoadOrder) -> list[Setting]:
         self.journal.note("prepare")
+        self.finished = threading.Event()
         self.order = order
         return [Setting("producer", "acks", order.acks)]
 
@@ -359,6 +361,7 @@ class FakeRunStore:
     journal: Journal
     trials: dict[str, FakeTrialStore] = field(default_factory=dict)
     planned: tuple[TrialSpec, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
     ended: tuple[str, str] | None = None
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
@@ -374,8 +377,31 @@ class FakeRunStore:
         self.trials[spec.trial_id] = FakeTrialStore(self.path / spec.trial_id, self.journal)
         return self.trials[spec.trial_id]
 
+    def finding(self, finding: Finding) -> None:
+        self.findings.append(finding)
+
     def finish(self, status: str, reason: str = "") -> None:
         self.ended = (status, reason)
+
+
+@dataclass
+class FakeLab:
+    """Measures with a function, and keeps everything."""
+
+    measures: Callable[[TrialSpec], TrialResult]
+    results: list[TrialResult] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    told: list[tuple[str, int]] = field(default_factory=list)
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        self.results.append(self.measures(spec))
+        return self.results[-1]
+
+    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+        self.told.append((text, len(left)))
+
+    def found(self, finding: Finding) -> None:
+        self.findings.append(finding)
 
 
 def spec_of(experiment: str, system: str, **changes: Any) -> TrialSpec:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_doubles import result_of, spec_of
+from campaign_doubles import FakeLab, result_of, spec_of
 
 import tidegauge.experiments
 from tidegauge.config.units import Rate
@@ -42,8 +42,9 @@ class Simulated:
 def run(experiment: Any, options: dict[str, str], system: str, so_far: list[TrialResult], measure: Any) -> list[Any]:
     parsed = experiment.options.model_validate(options)
     trials = experiment.plan(parsed, spec_of(experiment.name, system))
-    found: list[Any] = experiment.run(parsed, trials, so_far, measure)
-    return found
+    lab = FakeLab(measure, list(so_far))
+    experiment.run(parsed, trials, lab)
+    return lab.results[len(so_far) :]
 
 
 def test_peak_asks_for_a_closed_loop_and_finds_the_capacity() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,31 @@ class TrialEnded:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """An experiment decided how to go on. `trials` is the whole run's list as it is expected now, those done included.
+
+    `seconds_left` is the estimate for what is left of this experiment, at most; 0 when it is done.
+    """
+
+    text: str
+    trials: tuple[TrialSpec, ...]
+    trials_left: int
+    seconds_left: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """An experiment came to its finding."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True)
 class Note:
     """Something the user should know: a cleaned-up leftover, a warning."""
 
     text: str
 
 
-Event = RunStarted | PhaseStarted | SecondSeen | TrialEnded | Note
+Event = RunStarted | PhaseStarted | SecondSeen | TrialEnded | Decided | Found | Note
 Observer = Callable[[Event], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +12,12 @@ from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
 from tidegauge.campaign.space import DiskFullError
+from tidegauge.campaign.stand import Stand
+from tidegauge.campaign.step import StepLab
 from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
@@ -27,10 +30,15 @@ _FAILURES_IN_A_ROW_MAX = 2
 
 
 class _Run:
-    """A run's state while it goes: results so far, and which systems have failed how often in a row."""
+    """A run's state while it goes: results and findings so far, and which systems have failed how often in a row.
 
-    def __init__(self, store: RunStore, bench: Bench, subjects: dict[str, Subject]) -> None:
+    `expected` holds the trials of each step: as planned, then as its experiment expects, then as they were made.
+    """
+
+    def __init__(self, plan: Plan, store: RunStore, bench: Bench, subjects: dict[str, Subject]) -> None:
         self.results: list[TrialResult] = []
+        self.findings: list[Finding] = []
+        self.expected = [step.trials for step in plan.steps]
         self.failures: list[str] = []
         self.first_error: TidegaugeError | None = None
         self._store = store
@@ -38,32 +46,30 @@ class _Run:
         self._subjects = subjects
         self._in_a_row: Counter[str] = Counter()
 
-    def step(self, step: Step) -> None:
+    def step(self, place: int, step: Step) -> None:
         """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system = step.trials[0].system
-        begun: list[TrialSpec] = []
-
-        def measure(spec: TrialSpec) -> TrialResult:
-            begun.append(spec)
-            return self._trial(spec, self._subjects[spec.system])
-
+        lab = StepLab(self, place, self._trial, self._store, self._bench.observer)
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
-            self._skip(step, begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
+            self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
             return
         try:
-            self.results += step.experiment.run(step.options, step.trials, tuple(self.results), measure)
+            step.experiment.run(step.options, step.trials, lab)
             self._in_a_row[system] = 0
+            self._made(place, lab.begun)
         except (LevelMismatchError, DiskFullError):
             raise
         except RunFailedError as error:
             self.first_error = self.first_error or error
             self._in_a_row[system] += 1
-            self._skip(step, begun, failure_text(error))
+            self._skip(place, step, lab.begun, failure_text(error))
+        finally:
+            lab.stand.close()
 
-    def _trial(self, spec: TrialSpec, subject: Subject) -> TrialResult:
+    def _trial(self, spec: TrialSpec, stand: Stand) -> TrialResult:
         store = self._store.trial(spec)
         try:
-            result = run_trial(spec, subject, self._bench, store)
+            result = run_trial(spec, self._subjects[spec.system], self._bench, store, stand)
         except BaseException as error:
             interrupted = not isinstance(error, Exception)
             text = "interrupted" if interrupted else failure_text(error)
@@ -74,16 +80,26 @@ class _Run:
         self._bench.observer(TrialEnded(spec, result, ""))
         return result
 
-    def _skip(self, step: Step, begun: list[TrialSpec], reason: str) -> None:
-        """Record the trials of a step that never began."""
+    def _made(self, place: int, begun: Sequence[TrialSpec]) -> None:
+        """Where an experiment made other trials than planned, the plan becomes those."""
+        if [spec.trial_id for spec in begun] != [spec.trial_id for spec in self.expected[place]]:
+            self.expected[place] = tuple(begun)
+            self._store.plan([spec for trials in self.expected for spec in trials])
+
+    def _skip(self, place: int, step: Step, begun: Sequence[TrialSpec], reason: str) -> None:
+        """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
         names = {spec.trial_id for spec in begun}
-        for spec in step.trials:
-            if spec.trial_id in names:
-                continue
+        skipped = [
+            spec
+            for number, spec in enumerate(step.trials)
+            if spec.trial_id not in names and (number == 0 or not spec.exploratory)
+        ]
+        for spec in skipped:
             store = self._store.trial(spec)
             store.fail(reason, False)
             self.failures.append(f"{spec.trial_id}: {reason}")
             self._bench.observer(TrialEnded(spec, None, reason))
+        self._made(place, [*begun, *skipped])
 
 
 def plan_campaign(campaign: Campaign) -> Plan:
@@ -163,9 +179,9 @@ def carry_out(
         bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
             bench.observer(Note(warning))
-        run = _Run(store, bench, subjects)
-        for step in plan.steps:
-            run.step(step)
+        run = _Run(plan, store, bench, subjects)
+        for place, step in enumerate(plan.steps):
+            run.step(place, step)
         if not run.results:
             raise _nothing_found(run)
     except BaseException as error:
@@ -175,7 +191,8 @@ def carry_out(
             store.finish("interrupted", "interrupted by the user")
         raise
     if run.failures:
-        store.finish("failed", f"{len(run.failures)} of {len(plan.trials)} trials failed: {'; '.join(run.failures)}")
+        trials = sum(map(len, run.expected))
+        store.finish("failed", f"{len(run.failures)} of {trials} trials failed: {'; '.join(run.failures)}")
     else:
         store.finish("finished")
     return run.results

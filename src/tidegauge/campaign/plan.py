@@ -15,7 +15,7 @@ from typing import Any
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.config.fields import Fields
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.api import Servers, TrialSpec
 from tidegauge.experiments.procedure import Experiment
 from tidegauge.experiments.registry import experiments
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
@@ -24,7 +24,9 @@ from tidegauge.workload.model import Workload
 
 START_S = 10.0
 END_S = 4.0
-"""Seconds that a deployment and worker typically take to be ready, and to end. For the estimate only."""
+SHARED_START_S = 2.0
+"""Seconds that a deployment and worker typically take to be ready, and to end; and for topics and clients alone, where
+servers are shared. For the estimate only."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
 def seconds_expected(trial: TrialSpec) -> float:
     """An estimate for one trial: warm-ups tend to end soon after their minimum."""
     warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
-    return START_S + warmup_s + trial.measure_s + END_S
+    start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S
+    return start_s + warmup_s + trial.measure_s + END_S
 
 
 def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:

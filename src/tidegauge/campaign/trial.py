@@ -1,7 +1,8 @@
 """One trial from an empty data directory to a result, and back to an empty machine.
 
 Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
-of starting, whatever ends the trial: its result, a failure, or an interruption.
+of starting, whatever ends the trial: its result, a failure, or an interruption. A trial that shares its servers leaves
+them, once it has its result, to the next of its step (`Stand`), which uses topics of its own and warms up anew.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from tidegauge.campaign.events import Observer, PhaseStarted
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.result import Observed, make_result
+from tidegauge.campaign.stand import Running, Stand
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.page_cache import CacheDrop
@@ -98,14 +100,31 @@ class _Session:
         return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
 
 
-def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore) -> TrialResult:
+def run_trial(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, stand: Stand | None = None
+) -> TrialResult:
     """Carry out one trial and store its result.
+
+    Args:
+        stand: where a trial that shares its servers finds and leaves them; what it keeps is ended before a trial that
+            wants its own, and when a trial fails.
 
     Raises:
         StartFailedError: server or worker did not start, or a server ended.
         LevelMismatchError: the system is not at the level asked for.
         RunFailedError: the worker ended, the disk is full, the agent is gone.
     """
+    stand = stand or Stand()
+    if spec.servers is not Servers.SHARED:
+        stand.close()
+    try:
+        return _run_trial(spec, subject, bench, store, stand)
+    except BaseException:
+        stand.close()
+        raise
+
+
+def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, stand: Stand) -> TrialResult:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         disks = store.disks or (store.data_directory,)
@@ -115,24 +134,34 @@ def run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore
         for place in _places(store):
             bench.host.track_directory(place)
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)
-        dropped = bench.drop_page_cache()
-        store.page_cache(dropped.done, dropped.reason)
-        session = _start(spec, subject, bench, store, cleanup)
-        session.phase("ready", f"until {spec.system} takes and delivers a message", READY_S_MAX)
-        _await_ready(session)
+        session = _start(spec, subject, bench, store, running=stand.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         level = _prepare(session)
         result, totals = _measure(session, level, started_at)
         store.finish(result, totals)
-        session.phase("stop")
+        if spec.servers is Servers.SHARED:
+            if stand.running is None:
+                stand.keep(Running(session.deployment, session.worker, spec.trial_id), cleanup)
+        else:
+            session.phase("stop")
     return result
 
 
-def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> _Session:
+def _start(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, *, running: Running | None, cleanup: ExitStack
+) -> _Session:
+    """Servers and worker, ready: those that are running already, or new ones."""
+    if running is None:
+        dropped = bench.drop_page_cache()
+        store.page_cache(dropped.done, dropped.reason)
+    else:
+        store.page_cache(False, f"the servers of {running.trial_id} go on, and their logs are there")
     bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     disk = _slowest([bench.calm_disk(disk) for disk in dict.fromkeys(place.parent for place in _written(store))])
-    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     store.distribution(subject.distribution)
+    if running is not None:
+        return _Session(spec, bench, store, subject, running.deployment, running.worker, disk)
+    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     request = DeployRequest(
         distribution=subject.distribution,
         nodes=spec.nodes,
@@ -150,7 +179,10 @@ def _start(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, c
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
     cleanup.callback(worker.close)
-    return _Session(spec, bench, store, subject, deployment, worker, disk)
+    session = _Session(spec, bench, store, subject, deployment, worker, disk)
+    session.phase("ready", f"until {spec.system} takes and delivers a message", READY_S_MAX)
+    _await_ready(session)
+    return session
 
 
 def _places(store: TrialStore) -> list[Path]:
@@ -246,8 +278,9 @@ def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> 
 
 
 def topic_names(spec: TrialSpec) -> tuple[str, ...]:
-    """The trial's topics."""
-    return tuple(f"tidegauge-{index}" for index in range(spec.workload.topics))
+    """The trial's topics. On shared servers they carry the trial's name: no trial meets what another left."""
+    own = f"-{spec.trial_id}" if spec.servers is Servers.SHARED else ""
+    return tuple(f"tidegauge{own}-{index}" for index in range(spec.workload.topics))
 
 
 def _order(session: _Session, topics: Sequence[str]) -> LoadOrder:
@@ -289,7 +322,7 @@ def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[T
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
     drain_end, totals = _drain(session, follower)
-    worker.finish(delete_topics=False)
+    worker.finish(delete_topics=spec.servers is Servers.SHARED)
     follower.finish()
     observed = Observed(
         started_at=started_at,

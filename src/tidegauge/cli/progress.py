@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 
-from tidegauge.campaign.events import Event, Note
+from tidegauge.campaign.events import Event
 from tidegauge.cli.output import Output
-from tidegauge.report.live import LiveState, advance, live_view, plain_lines
+from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines
 
 DRAWN_PER_S = 2.0
 """Drawing costs CPU on the host that is measured."""
@@ -32,7 +32,7 @@ class Progress:
         now_s = time.monotonic()
         with self._lock:
             before, self._state = self._state, advance(self._state, event, now_s)
-        if self._live is None or isinstance(event, Note):
+        if self._live is None or lasting(event):
             for line in plain_lines(before, event, now_s):
                 self._out.say(line)
 

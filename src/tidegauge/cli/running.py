@@ -72,12 +72,14 @@ def run_campaign(request: RunRequest, out: Output) -> int:
 
 
 def exit_code(run: store.StoredRun) -> int:
-    """0 good; 1 a trial failed or lost or damaged messages; 3 a trial is INVALID; 130 interrupted."""
+    """0 good; 1 a trial failed or lost or damaged messages; 3 one is INVALID or a question is open; 130 interrupted."""
     if run.status == "interrupted":
         return EXIT_INTERRUPTED
-    if run.status != "finished" or any(_broken(result) for result in run.results):
+    results = [result for result in run.results if not result.spec.exploratory]
+    if run.status != "finished" or any(_broken(result) for result in results):
         return EXIT_FAILED
-    if any(result.validity is Validity.INVALID for result in run.results):
+    invalid = any(result.validity is Validity.INVALID for result in results)
+    if invalid or not all(finding.decided for finding in run.findings):
         return EXIT_INVALID
     return EXIT_GOOD
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.workload.model import Workload
+
+
+class Servers(StrEnum):
+    """Whose servers a trial runs on: its own, or those that earlier trials of the same step left running."""
+
+    FRESH = "fresh"
+    SHARED = "shared"
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,9 @@ class TrialSpec:
         block: repetition number, from 0.
         rate_rule: the rate as the campaign words it ("50% of lowest peak"); in a plan, where `msgs_per_s` is not known
             yet, it tells a trial that waits for its rate from a closed loop (whose `workload.arrival` says so).
+        servers: SHARED trials get topics of their own on servers that are not restarted between them.
+        exploratory: a step towards a finding. Its figures are told by the finding and not in tables of their own, and
+            that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
     """
 
     trial_id: str
@@ -36,6 +45,8 @@ class TrialSpec:
     measure_s: float
     drain_s_max: float
     rate_rule: str = ""
+    servers: Servers = Servers.FRESH
+    exploratory: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,8 +66,20 @@ class Latency:
 
 
 @dataclass(frozen=True)
+class Slope:
+    """How fast a count changes, a second, with the 95 % interval around it."""
+
+    per_s: float
+    low_per_s: float
+    high_per_s: float
+
+
+@dataclass(frozen=True)
 class SubscriptionResult:
-    """One subscription of a trial: whole-trial counts; end-to-end over the measured window."""
+    """One subscription of a trial: whole-trial counts; end-to-end and the backlog's growth over the measured window.
+
+    `backlog_growth` is None where the window was too short to tell.
+    """
 
     name: str
     end_to_end: Latency
@@ -69,6 +92,7 @@ class SubscriptionResult:
     foreign: int
     negative_latency: int
     lost_examples: tuple[str, ...] = ()
+    backlog_growth: Slope | None = None
 
 
 class Validity(StrEnum):
@@ -123,7 +147,3 @@ class TrialResult:
     control_cpu_s: float | None = None
     disk_fsync_ms: float | None = None
     """Mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started."""
-
-
-Measure = Callable[[TrialSpec], TrialResult]
-"""Carries out one trial. Raises `RunFailedError` when the system or worker fails."""

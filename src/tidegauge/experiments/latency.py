@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from tidegauge.config.fields import OfferedRate
 from tidegauge.config.units import Rate, round_to_two_digits
-from tidegauge.experiments.api import Measure, TrialResult, TrialSpec, Validity
-from tidegauge.experiments.procedure import Experiment, PreconditionError, TrialOptions
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
 
 
 class LatencyOptions(TrialOptions):
@@ -26,10 +26,9 @@ def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
     return (options.timed(trial),)
 
 
-def _run(
-    options: LatencyOptions, trials: tuple[TrialSpec, ...], so_far: Sequence[TrialResult], measure: Measure
-) -> list[TrialResult]:
-    return [measure(replace(trial, msgs_per_s=resolve_rate(options.rate, trial.system, so_far))) for trial in trials]
+def _run(options: LatencyOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+    for trial in trials:
+        lab.measure(replace(trial, msgs_per_s=resolve_rate(options.rate, trial.system, lab.results)))
 
 
 def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult]) -> float:

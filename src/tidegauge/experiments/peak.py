@@ -7,11 +7,10 @@ and are never compared with those at a fixed rate. See docs/methodology.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.api import Measure, TrialResult, TrialSpec
-from tidegauge.experiments.procedure import Experiment, TrialOptions
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
 from tidegauge.workload.model import Arrival
 
 
@@ -25,10 +24,9 @@ def _plan(options: PeakOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
     return (options.timed(trial),)
 
 
-def _run(
-    _options: PeakOptions, trials: tuple[TrialSpec, ...], _so_far: Sequence[TrialResult], measure: Measure
-) -> list[TrialResult]:
-    return [measure(trial) for trial in trials]
+def _run(_options: PeakOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+    for trial in trials:
+        lab.measure(trial)
 
 
 EXPERIMENT = Experiment(

@@ -1,18 +1,19 @@
 """What an experiment is: a name, its options, the trials it intends, and a pure procedure that has them measured.
 
 One file in this folder holds one experiment and exposes it as `EXPERIMENT`; the registry finds it there. Procedures do
-no I/O: what measures a trial is given to them, and what was found so far in the run is given as data.
+no I/O: the `Lab` that is given to them measures trials, knows what was found so far in the run, and takes in findings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import Measure, TrialResult, TrialSpec
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
 
 Options = TypeVar("Options", bound=Fields)
 
@@ -40,6 +41,36 @@ class PreconditionError(RunFailedError):
     """A trial can't be made because one that it builds on failed; the message says which. Others may go on."""
 
 
+class Lab(Protocol):
+    """What a procedure works with: the run as it stands, and the means to go on with it."""
+
+    @property
+    def results(self) -> Sequence[TrialResult]:
+        """Results of all trials of the run so far, in order; those of this step appear as they are measured."""
+        ...
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """All findings of the run so far."""
+        ...
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        """Carry out one trial: a planned one, or one made on the fly with a `trial_id` of its own.
+
+        Raises:
+            RunFailedError: the system or the worker failed.
+        """
+        ...
+
+    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+        """Tell a decision as it is made, in a sentence, and the trials that are expected yet (the costliest case)."""
+        ...
+
+    def found(self, finding: Finding) -> None:
+        """Store a finding and show it."""
+        ...
+
+
 def _no_objection(_options: Fields, _earlier: Sequence[str]) -> str:
     return ""
 
@@ -54,8 +85,8 @@ class Experiment(Generic[Options]):
         options: the model of its own keys in a campaign.
         plan: from the options and a trial with everything but the experiment's part set, the trials intended. An
             experiment that can't know how many it needs gives the ones it expects.
-        run: carries them out, given the run's results so far (all systems, in order). Raises `PreconditionError`
-            when it can't begin; errors of `measure` pass through.
+        run: carries them out, or as many others as the question takes. Raises `PreconditionError` when it can't begin;
+            errors of `Lab.measure` pass through.
         objection: "" or why these options don't fit after the experiments named earlier in the campaign.
     """
 
@@ -63,5 +94,5 @@ class Experiment(Generic[Options]):
     summary: str
     options: type[Options]
     plan: Callable[[Options, TrialSpec], tuple[TrialSpec, ...]]
-    run: Callable[[Options, tuple[TrialSpec, ...], Sequence[TrialResult], Measure], list[TrialResult]]
+    run: Callable[[Options, tuple[TrialSpec, ...], Lab], None]
     objection: Callable[[Options, Sequence[str]], str] = _no_objection

@@ -10,10 +10,19 @@ from dataclasses import dataclass, replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.campaign.events import Event, Note, PhaseStarted, RunStarted, SecondSeen, TrialEnded
+from tidegauge.campaign.events import (
+    Decided,
+    Event,
+    Found,
+    Note,
+    PhaseStarted,
+    RunStarted,
+    SecondSeen,
+    TrialEnded,
+)
 from tidegauge.experiments.api import TrialSpec, Validity
 from tidegauge.report.layout import Paragraph
-from tidegauge.report.numbers import count, duration, ms, short
+from tidegauge.report.numbers import count, duration, ms, plural, short
 
 LINE_EVERY_S = 10.0
 """Without a terminal (a log, CI), how often figures become a line within a phase."""
@@ -75,7 +84,11 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
             return replace(state, second=event, said_s=said_s)
         case TrialEnded():
             return replace(state, ended=(*state.ended, event), phase="", second=None, said_s=now_s)
-        case Note():
+        case Decided():
+            # The estimate for the run keeps what a trial takes on average.
+            each_s = state.seconds_expected / len(state.trials) if state.trials else 0.0
+            return replace(state, trials=event.trials, seconds_expected=each_s * len(event.trials))
+        case Found() | Note():
             return state
 
 
@@ -97,8 +110,29 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
         case TrialEnded():
             return [outcome(event)]
+        case Decided() | Found() | Note():
+            return _lasting_lines(event)
+
+
+def lasting(event: Event) -> bool:
+    """Whether an event's lines stay on the screen above the live view: what was decided, found, or should be known."""
+    return isinstance(event, Decided | Found | Note)
+
+
+def _lasting_lines(event: Decided | Found | Note) -> list[str]:
+    match event:
+        case Decided():
+            return [f"{event.text}{_cost_words(event)}"]
+        case Found():
+            return [f"{event.finding.finding_id}: {sentence}" for sentence in event.finding.summary]
         case Note():
             return [f"Note: {event.text}"]
+
+
+def _cost_words(event: Decided) -> str:
+    if not event.trials_left:
+        return ""
+    return f" At most {plural(event.trials_left, 'more trial')}, {duration(float(round(event.seconds_left)))}."
 
 
 def live_view(state: LiveState, now_s: float) -> RenderableType:

@@ -43,6 +43,8 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             }
             for block in blocks(run.results)
         ],
+        "findings": plain(run.findings),
+        "exploratory_trials": plain([result for result in run.results if result.spec.exploratory]),
         "trials_without_result": [
             {
                 "trial_id": trial.trial_id,

@@ -42,10 +42,12 @@ class Block:
 
 
 def blocks(results: Sequence[TrialResult]) -> list[Block]:
-    """Results sorted into tables, in the order they were first measured."""
+    """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
     found: dict[tuple[object, ...], list[TrialResult]] = {}
     for result in results:
         spec = result.spec
+        if spec.exploratory:
+            continue
         # A system's own client settings differ between systems by their nature: they don't part what is compared.
         common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
         key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)

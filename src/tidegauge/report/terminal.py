@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.report import compare, levels
+from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
@@ -34,6 +35,7 @@ def run_report(run: StoredRun) -> RenderableType:
         parts += [*_durability(run.results), Text(""), Paragraph(WORDS, "dim"), Text("")]
         for block in blocks(run.results):
             parts += [*_experiment(block), Text("")]
+        parts += findings(run.findings)
         comparison = list(_comparison(run))
         parts += [*comparison, Text("")] if comparison else []
     unfinished = list(_unfinished(run))

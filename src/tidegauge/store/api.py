@@ -13,6 +13,8 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
     settings.json            effective server and client settings
     result.json              the TrialResult
     logs/                    server and worker logs
+  findings/                  what experiments found that is more than one trial's figures
+    0003-max-throughput-kafka.json
   data/                      server data while a trial runs; removed after it
 """
 
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
 from tidegauge.systems.api import Distribution, Setting
 from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
@@ -73,7 +76,7 @@ class RunStore(Protocol):
     path: Path
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
-        """Every trial intended, in order."""
+        """Every trial intended, in order; again where an experiment made others than it had expected."""
         ...
 
     def environment(self, facts: Mapping[str, object]) -> None:
@@ -86,6 +89,10 @@ class RunStore(Protocol):
 
     def trial(self, spec: TrialSpec) -> TrialStore:
         """Open the directory of a trial that begins now."""
+        ...
+
+    def finding(self, finding: Finding) -> None:
+        """Keep what an experiment found."""
         ...
 
     def finish(self, status: str, reason: str = "") -> None:

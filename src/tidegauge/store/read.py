@@ -10,6 +10,7 @@ from typing import Any
 
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
 from tidegauge.store.plain import typed
 from tidegauge.store.run import RUN_SCHEMA
 from tidegauge.store.writer import Writer, may_be_alive
@@ -54,6 +55,7 @@ class StoredRun:
     trials: tuple[StoredTrial, ...]
     environment: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -93,6 +95,7 @@ def load_run(path: Path) -> StoredRun:
         trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
         environment=_json(path / "environment.json") or {},
         notes=tuple(map(str, head.get("notes") or ())),
+        findings=_findings(path / "findings"),
     )
 
 
@@ -167,6 +170,17 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
         result=result,
         problem=problem,
     )
+
+
+def _findings(directory: Path) -> tuple[Finding, ...]:
+    """What experiments found, in the order of their steps; a file that can't be read is left out."""
+    found = []
+    for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
+        try:
+            found.append(typed(Finding, (_json(path) or {}).get("finding")))
+        except ValueError:
+            continue
+    return tuple(found)
 
 
 def _spec(content: object) -> TrialSpec | None:

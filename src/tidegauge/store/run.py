@@ -15,6 +15,7 @@ from pathlib import Path
 from tidegauge import __version__
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.finding import Finding
 from tidegauge.store.files import (
     RESERVE,
     RESERVE_BYTES,
@@ -29,6 +30,7 @@ from tidegauge.store.writer import this_writer
 
 RUN_SCHEMA = "tidegauge.run/1"
 PLAN_SCHEMA = "tidegauge.plan/1"
+FINDING_SCHEMA = "tidegauge.finding/1"
 ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
 
 
@@ -86,6 +88,12 @@ class DirectoryRun:
         trial = DirectoryTrial(directory, data, self._reserve, spec, disks=disks, journal_disks=journals)
         self._trials.append(trial)
         return trial
+
+    def finding(self, finding: Finding) -> None:
+        """Keep what an experiment found. Raises `RunFailedError`."""
+        directory = self.path / "findings"
+        make_directory(directory)
+        write_json(directory / f"{finding.finding_id}.json", FINDING_SCHEMA, {"finding": finding}, durable=True)
 
     def finish(self, status: str, reason: str = "") -> None:
         """The run has ended: "finished", "failed" or "interrupted". Server data goes; trials left open end likewise.

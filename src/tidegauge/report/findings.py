@@ -1,0 +1,52 @@
+"""What experiments found beyond the figures of single trials: the answer in sentences, and a table of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tidegauge.experiments.finding import Cell, Finding
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, bullet
+from tidegauge.report.numbers import MISSING, count, short
+
+_WHOLE_FROM = 100.0
+
+
+def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
+    """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
+    for experiment in dict.fromkeys(one.experiment for one in found):
+        own = sorted((one for one in found if one.experiment == experiment), key=lambda one: (one.system, one.block))
+        yield Text(f"{experiment}: what was found", style="bold")
+        for one in own:
+            for sentence in one.summary:
+                yield bullet(f"{_who(one, own)}: {sentence}", "" if one.decided else "yellow")
+        if any(one.rows for one in own):
+            yield Text("")
+            yield _table(own)
+        yield Text("")
+
+
+def _who(finding: Finding, own: Sequence[Finding]) -> str:
+    repeated = sum(one.system == finding.system for one in own) > 1
+    return f"{finding.system}, block {finding.block + 1}" if repeated else finding.system
+
+
+def _table(own: Sequence[Finding]) -> FigureTable:
+    rows = [(_who(finding, own), row) for finding in own for row in finding.rows]
+    heads = list(dict.fromkeys(head for _, row in rows for head in row))
+    groups = []
+    for head in heads:
+        cells = [row.get(head) for _, row in rows]
+        words = any(isinstance(cell, str) for cell in cells)
+        groups.append(ColumnGroup("", (Column(head, tuple(map(_shown, cells)), words),)))
+    return FigureTable("system", tuple(who for who, _ in rows), tuple(groups))
+
+
+def _shown(cell: Cell) -> str:
+    if cell is None or cell == "":
+        return MISSING
+    if isinstance(cell, str):
+        return cell
+    return count(cell) if isinstance(cell, int) or abs(cell) >= _WHOLE_FROM else short(cell)

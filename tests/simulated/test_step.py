@@ -1,0 +1,194 @@
+"""Steps whose experiment makes trials on the fly, on shared servers, and comes to a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
+
+from tidegauge.campaign import trial
+from tidegauge.campaign.events import Decided, Event, Found, TrialEnded
+from tidegauge.campaign.execute import carry_out
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
+from tidegauge.campaign.plan import make_plan
+from tidegauge.campaign.trial import Bench
+from tidegauge.config.fields import Fields
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments import registry
+from tidegauge.experiments.api import Servers, TrialSpec
+from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.peak import EXPERIMENT as PEAK
+from tidegauge.experiments.procedure import Experiment, Lab
+from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.systems.api import LevelChoice
+from tidegauge.workload.model import Workload
+
+
+class NoOptions(Fields):
+    pass
+
+
+def stepwise(run: Callable[[TrialSpec, Lab], None]) -> Experiment[Any]:
+    """An experiment that expects three trials on shared servers and makes those of `run`."""
+
+    def plan(_options: Fields, base: TrialSpec) -> tuple[TrialSpec, ...]:
+        short = replace(base, warmup_s_min=0.2, warmup_s_max=0.4, measure_s=0.2, drain_s_max=1.0, msgs_per_s=1000.0)
+        shared = replace(short, servers=Servers.SHARED, exploratory=True)
+        return tuple(named(shared, number) for number in (1, 2, 3))
+
+    return replace(
+        PEAK,
+        name="stepwise",
+        options=NoOptions,
+        plan=plan,
+        run=lambda _options, trials, lab: run(trials[0], lab),
+    )
+
+
+def named(spec: TrialSpec, number: int) -> TrialSpec:
+    return replace(spec, trial_id=f"{spec.trial_id.partition('-s0')[0]}-s0{number}")
+
+
+class Scene:
+    def __init__(self, path: Path, run: Callable[[TrialSpec, Lab], None], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.journal = Journal()
+        self.events: list[Event] = []
+        self.store = FakeRunStore(path, self.journal)
+        self.system = FakeSystem(self.journal, "kafka")
+        known = {"stepwise": stepwise(run)}
+        monkeypatch.setattr("tidegauge.campaign.plan.experiments", lambda: known)
+        monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+        self.campaign = Campaign(
+            name="example",
+            description="",
+            systems=(SystemChoice("kafka"),),
+            durability=LevelChoice(3),
+            nodes=1,
+            workload=Workload(),
+            experiments=(ExperimentChoice("stepwise", NoOptions()),),
+            repeat=1,
+            seed=1,
+            data_directory="",
+            source_path=Path("campaign.yaml"),
+        )
+
+    def run(self) -> Any:
+        plan = make_plan(self.campaign, lambda _: self.system)
+        bench = Bench(
+            FakeHost(self.journal),
+            lambda _host, _driver, _logs: FakeWorker(self.journal),
+            lambda: CacheDrop(True),
+            self.events.append,
+        )
+        return carry_out(self.campaign, plan, self.store, bench, lambda _: self.system)
+
+    def times(self, entry: str) -> int:
+        return self.journal.entries.count(entry)
+
+
+def test_the_registry_is_left_alone_by_these_tests() -> None:
+    assert "stepwise" not in registry.experiments()
+
+
+def test_shared_servers_are_started_once_and_a_fresh_trial_gets_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(first: TrialSpec, lab: Lab) -> None:
+        lab.measure(first)
+        lab.measure(named(first, 2))
+        assert [result.spec.trial_id[-3:] for result in lab.results] == ["s01", "s02"]
+        lab.measure(replace(named(first, 3), servers=Servers.FRESH))
+
+    scene = Scene(tmp_path, run, monkeypatch)
+    assert len(scene.run()) == 3
+    assert scene.times("deploy") == 2
+    assert scene.times("deployment stopped") == 2
+    entries = scene.journal.entries
+    assert entries.index("deployment stopped") < len(entries) - 1 - entries[::-1].index("deploy")
+    assert scene.store.trials["0001-stepwise-kafka-s02"].page_cache_dropped == (
+        False,
+        "the servers of 0001-stepwise-kafka-s01 go on, and their logs are there",
+    )
+    assert scene.store.ended == ("finished", "")
+
+
+def test_shared_servers_end_with_their_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(tmp_path, lambda first, lab: void(lab.measure(first)), monkeypatch)
+    scene.run()
+    assert scene.times("deployment stopped") == scene.times("worker closed") == 1
+    assert not scene.store.trials["0001-stepwise-kafka-s01"].data_directory.exists()
+
+
+def void(_value: object) -> None:
+    pass
+
+
+def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    specs: list[TrialSpec] = []
+
+    def run(first: TrialSpec, lab: Lab) -> None:
+        for number in (1, 2):
+            specs.append(named(first, number))
+            lab.measure(specs[-1])
+
+    Scene(tmp_path, run, monkeypatch).run()
+    assert trial.topic_names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
+    assert trial.topic_names(replace(specs[0], servers=Servers.FRESH)) == ("tidegauge-0",)
+    assert trial.topic_names(specs[0]) != trial.topic_names(specs[1])
+
+
+def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(first: TrialSpec, lab: Lab) -> None:
+        lab.measure(first)
+        scene.system.deploy_fails = True
+        with pytest.raises(RunFailedError):
+            lab.measure(replace(named(first, 2), servers=Servers.FRESH))
+        raise RunFailedError("It broke.")
+
+    scene = Scene(tmp_path, run, monkeypatch)
+    results = scene.run()
+    assert [result.spec.trial_id for result in results] == ["0001-stepwise-kafka-s01"]
+    assert scene.times("deployment stopped") == 1
+    # The third was only expected: it is no failure of its own.
+    assert sorted(scene.store.trials) == ["0001-stepwise-kafka-s01", "0001-stepwise-kafka-s02"]
+    assert [spec.trial_id[-3:] for spec in scene.store.planned] == ["s01", "s02"]
+    assert scene.store.ended is not None
+    assert scene.store.ended[0] == "failed"
+
+
+def test_a_step_that_never_began_is_one_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_first: TrialSpec, _lab: Lab) -> None:
+        raise RunFailedError("It can't begin.")
+
+    scene = Scene(tmp_path, run, monkeypatch)
+    with pytest.raises(RunFailedError, match="can't begin"):
+        scene.run()
+    ended = [event for event in scene.events if isinstance(event, TrialEnded)]
+    assert [event.spec.trial_id for event in ended] == ["0001-stepwise-kafka-s01"]
+
+
+def test_decisions_tell_what_is_left_and_findings_are_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = Finding("0001-stepwise-kafka", "stepwise", "kafka@4.3.1", 0, True, ("it works",))
+
+    def run(first: TrialSpec, lab: Lab) -> None:
+        lab.measure(first)
+        lab.decided("one done", [named(first, 2), named(first, 7)])
+        lab.measure(named(first, 2))
+        lab.found(finding)
+        assert list(lab.findings) == [finding]
+
+    scene = Scene(tmp_path, run, monkeypatch)
+    scene.run()
+    decided = next(event for event in scene.events if isinstance(event, Decided))
+    assert [spec.trial_id[-3:] for spec in decided.trials] == ["s01", "s02", "s07"]
+    assert decided.trials_left == 2
+    assert decided.seconds_left > 0
+    assert Found(finding) in scene.events
+    assert scene.store.findings == [finding]
+    assert [spec.trial_id[-3:] for spec in scene.store.planned] == ["s01", "s02"]

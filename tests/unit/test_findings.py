@@ -1,0 +1,120 @@
+"""Findings: stored as they are, shown in words and as a table, told while the run goes, and part of the exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console, Group
+from run_samples import result, spec, totals
+
+from tidegauge import store
+from tidegauge.campaign.events import Decided, Found, RunStarted
+from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
+from tidegauge.cli.running import exit_code
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.report.findings import findings
+from tidegauge.report.live import LiveState, advance, lasting, plain_lines
+from tidegauge.report.summary import run_summary
+from tidegauge.report.terminal import run_report
+
+FINDING = Finding(
+    finding_id="0002-max-throughput-kafka",
+    experiment="max-throughput",
+    system="kafka@4.3.1",
+    block=0,
+    decided=True,
+    summary=("sustains 81,250 msg/s",),
+    rows=({"goal": "no limit", "msg/s": 81_250.4, "p99, ms": 7.25, "trials": 9, "clause": None},),
+    details={"goals": [{"sustainable_msgs_per_s": 81_250.4}]},
+)
+OPEN = replace(FINDING, finding_id="0003-max-throughput-pulsar", system="pulsar@4.2.4", decided=False, summary=("?",))
+
+
+def text_of(*renderables: object) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=100, markup=False, highlight=False).print(Group(*renderables))  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def run_with(tmp_path: Path, *found: Finding, results: tuple[TrialResult, ...] = (result(),)) -> store.StoredRun:
+    run = store.create_run(tmp_path / "runs", "quick", "")
+    for one in results:
+        run.trial(one.spec).finish(one, totals())
+    for finding in found:
+        run.finding(finding)
+    run.finish("finished")
+    return store.load_run(run.path)
+
+
+def exploratory(**changes: object) -> TrialResult:
+    return result(replace(spec(number=7), exploratory=True), **changes)
+
+
+def test_a_finding_reads_back_as_it_was(tmp_path: Path) -> None:
+    run = run_with(tmp_path, OPEN, FINDING)
+    assert run.findings == (FINDING, OPEN)
+    path = run.path / "findings" / "0002-max-throughput-kafka.json"
+    assert json.loads(path.read_text())["schema"] == "tidegauge.finding/1"
+    path.write_text("{")
+    assert store.load_run(run.path).findings == (OPEN,)
+
+
+def test_a_finding_is_words_and_a_table() -> None:
+    text = text_of(*findings([FINDING]))
+    assert "kafka@4.3.1: sustains 81,250 msg/s" in text
+    head, row = text.splitlines()[-3:-1]
+    assert head.split() == ["system", "goal", "msg/s", "p99,", "ms", "trials", "clause"]
+    assert row.split() == ["kafka@4.3.1", "no", "limit", "81,250", "7.25", "9", "-"]
+
+
+def test_repeated_findings_name_their_block() -> None:
+    assert "kafka@4.3.1, block 2: " in text_of(*findings([FINDING, replace(FINDING, block=1)]))
+
+
+def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_path: Path) -> None:
+    step = exploratory(msgs_per_s=987_654.0)
+    run = run_with(tmp_path, FINDING, results=(result(), step))
+    assert "987,654" not in text_of(run_report(run))
+    assert "max-throughput: what was found" in text_of(run_report(run))
+    summary = run_summary(run)
+    assert [one["spec"]["trial_id"] for one in summary["exploratory_trials"]] == [step.spec.trial_id]
+    assert summary["findings"][0]["details"] == FINDING.details
+    assert len(summary["experiments"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("found", "step", "code"),
+    [
+        (FINDING, exploratory(validity=Validity.INVALID), EXIT_GOOD),
+        (FINDING, result(validity=Validity.INVALID), EXIT_INVALID),
+        (OPEN, exploratory(), EXIT_INVALID),
+        (FINDING, exploratory(subscriptions=(replace(result().subscriptions[0], lost=3),)), EXIT_GOOD),
+        (FINDING, result(subscriptions=(replace(result().subscriptions[0], lost=3),)), EXIT_FAILED),
+    ],
+)
+def test_the_exit_code_heeds_findings_and_not_the_steps_to_them(
+    tmp_path: Path, found: Finding, step: TrialResult, code: int
+) -> None:
+    assert exit_code(run_with(tmp_path, found, results=(step,))) == code
+
+
+def test_decisions_and_findings_are_lines_that_stay() -> None:
+    left = (spec(number=2), spec(number=3))
+    event = Decided("40,000 msg/s: pass.", (spec(), *left), 2, 75.0)
+    assert plain_lines(LiveState(), event, 0.0) == ["40,000 msg/s: pass. At most 2 more trials, 1 min 15 s."]
+    assert plain_lines(LiveState(), replace(event, trials_left=0), 0.0) == ["40,000 msg/s: pass."]
+    assert plain_lines(LiveState(), Found(FINDING), 0.0) == ["0002-max-throughput-kafka: sustains 81,250 msg/s"]
+    assert lasting(event)
+    assert lasting(Found(FINDING))
+    assert not lasting(RunStarted("", (), 0.0))
+
+
+def test_the_time_left_follows_what_is_expected() -> None:
+    state = advance(LiveState(), RunStarted("runs/x", (spec(),), 50.0), 0.0)
+    state = advance(state, Decided("", (spec(), spec(number=2)), 1, 50.0), 1.0)
+    assert (len(state.trials), state.seconds_expected) == (2, 100.0)
