@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.GroupListing;
@@ -18,6 +19,7 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
@@ -51,12 +53,13 @@ final class Topics {
 
   /** Creates the topics and returns when the leader of every partition answers. */
   void create(List<TopicSpec> specs) throws DriverException {
+    Optional<Spread> spread = specs.size() > 1 ? spread() : Optional.empty();
     List<TopicSpec> request = new ArrayList<>();
     int partitions = 0;
     for (TopicSpec spec : specs) {
       int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
       if (!request.isEmpty() && partitions + first > PARTITIONS_PER_REQUEST) {
-        createInOneRequest(request);
+        createInOneRequest(request, spread);
         request.clear();
         partitions = 0;
       }
@@ -64,7 +67,7 @@ final class Topics {
       partitions += first;
     }
     if (!request.isEmpty()) {
-      createInOneRequest(request);
+      createInOneRequest(request, spread);
     }
     for (TopicSpec spec : specs) {
       growTo(spec);
@@ -72,14 +75,30 @@ final class Topics {
     awaitLeaders(specs);
   }
 
-  private void createInOneRequest(List<TopicSpec> specs) throws DriverException {
+  /** How to lay out several topics; empty where racks tell Kafka more than we know. */
+  private Optional<Spread> spread() throws DriverException {
+    Collection<Node> brokers =
+        Failures.await(admin.describeCluster().nodes(), "list its brokers", timeoutMs);
+    if (brokers.size() < 2 || brokers.stream().anyMatch(Node::hasRack)) {
+      return Optional.empty();
+    }
+    return Optional.of(new Spread(brokers.stream().map(Node::id).sorted().toList()));
+  }
+
+  private void createInOneRequest(List<TopicSpec> specs, Optional<Spread> spread)
+      throws DriverException {
     List<NewTopic> topics = new ArrayList<>();
     for (TopicSpec spec : specs) {
       int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
       Map<String, String> settings = new HashMap<>(spec.settings());
       settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
-      topics.add(
-          new NewTopic(spec.name(), first, (short) spec.replicationFactor()).configs(settings));
+      int copies = spec.replicationFactor();
+      NewTopic topic =
+          spread
+              .filter(layout -> layout.canHold(copies))
+              .map(layout -> new NewTopic(spec.name(), layout.place(first, copies)))
+              .orElseGet(() -> new NewTopic(spec.name(), first, (short) copies));
+      topics.add(topic.configs(settings));
     }
     Failures.await(admin.createTopics(topics).all(), "create " + names(specs), timeoutMs);
   }

@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
  * bound alike, so each gets a copy of every message. Of streams there is one for each partition,
  * laid out as a super stream; all subscriptions read it.
  *
- * <p>A queue's leader is on the node where it is declared, so declaring in turn spreads leaders
- * over the nodes.
+ * <p>A queue's leader is on the node where it is declared, so declaring by turns, of all topics and
+ * subscriptions, spreads leaders over the nodes.
  */
 final class Topology {
   /**
@@ -38,6 +38,7 @@ final class Topology {
   private final Connection connection;
   private final AdminLink admin;
   private final Management management;
+  private int nextNode;
 
   Topology(Connection connection, AdminLink admin, Management management) {
     this.connection = connection;
@@ -106,13 +107,13 @@ final class Topology {
    */
   void declareQueues(String topic, int partitions, String subscription, TopicSettings settings)
       throws DriverException {
-    for (int node = 0; node < Math.min(admin.nodes(), partitions); node++) {
-      int first = node;
+    for (int first = 0; first < Math.min(admin.nodes(), partitions); first++) {
+      int from = first;
       admin.run(
-          node,
+          nextNode + first,
           "create the queues of " + topic,
           channel -> {
-            for (int partition = first; partition < partitions; partition += admin.nodes()) {
+            for (int partition = from; partition < partitions; partition += admin.nodes()) {
               String name =
                   subscription.isEmpty()
                       ? queue(topic, partition)
@@ -121,6 +122,7 @@ final class Topology {
             }
           });
     }
+    nextNode = (nextNode + partitions) % admin.nodes();
     if (settings.members() > 1 && management.isKnown()) {
       for (int partition = 0; partition < partitions; partition++) {
         awaitCopies(
