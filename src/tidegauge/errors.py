@@ -5,8 +5,10 @@ A message is for the user: what happened, then what to do. No traceback is ever 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 
 class TidegaugeError(Exception):
@@ -25,6 +27,8 @@ class TidegaugeError(Exception):
         self.message = message
         self.hint = hint
         self.log_path = log_path
+        self.details: Mapping[str, Any] = {}
+        """Further plain data for whoever reads errors as JSON."""
 
 
 class UserError(TidegaugeError):

@@ -19,6 +19,8 @@ from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
+from tidegauge.fairness.tilt import Tilt
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
 from tidegauge.worker.api import (
@@ -246,6 +248,7 @@ class FakeSystem:
     levels: tuple[LevelChoice, ...] = (LevelChoice(3), LevelChoice(4))
     dies_at: str = ""
     deploy_fails: bool = False
+    tells_batch_size: int = 0
 
     def provision(self, version: str, report: Any) -> Distribution:
         self.journal.note(f"provision {self.name} {version}")
@@ -277,6 +280,16 @@ class FakeSystem:
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         return ""
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        facts = neutral_facts(case.workload)
+        acks = case.client("producer", "acks")
+        if self.tells_batch_size and acks is not None:
+            facts[Property.BATCH_SIZE] = Fact(self.tells_batch_size, f"batch.size={self.tells_batch_size}")
+        return ClientFacts(facts, frozenset())
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        return []
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         return self.finding
@@ -363,6 +376,7 @@ class FakeRunStore:
     planned: tuple[TrialSpec, ...] = ()
     findings: list[Finding] = field(default_factory=list)
     ended: tuple[str, str] | None = None
+    tilts: tuple[Tilt, ...] = ()
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         self.planned = tuple(trials)
@@ -372,6 +386,9 @@ class FakeRunStore:
 
     def note(self, text: str) -> None:
         pass
+
+    def fairness(self, tilts: Sequence[Tilt]) -> None:
+        self.tilts = tuple(tilts)
 
     def trial(self, spec: TrialSpec) -> FakeTrialStore:
         self.trials[spec.trial_id] = FakeTrialStore(self.path / spec.trial_id, self.journal)

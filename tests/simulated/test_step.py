@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
-from tidegauge.campaign import trial
+from tidegauge.campaign import order, trial
 from tidegauge.campaign.events import Decided, Event, Found, TrialEnded
 from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
@@ -136,9 +136,9 @@ def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatc
             lab.measure(specs[-1])
 
     Scene(tmp_path, run, monkeypatch).run()
-    assert trial.topic_names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
-    assert trial.topic_names(replace(specs[0], servers=Servers.FRESH)) == ("tidegauge-0",)
-    assert trial.topic_names(specs[0]) != trial.topic_names(specs[1])
+    assert order.topic_names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
+    assert order.topic_names(replace(specs[0], servers=Servers.FRESH)) == ("tidegauge-0",)
+    assert order.topic_names(specs[0]) != order.topic_names(specs[1])
 
 
 def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import Tilt
 
 
 @dataclass(frozen=True)
@@ -79,5 +80,12 @@ class Note:
     text: str
 
 
-Event = RunStarted | PhaseStarted | SecondSeen | TrialEnded | Decided | Found | Note
+@dataclass(frozen=True)
+class UnequalFound:
+    """Something makes the comparison unequal: allowed by the user before the run, or seen in force while it goes."""
+
+    tilt: Tilt
+
+
+Event = RunStarted | PhaseStarted | SecondSeen | TrialEnded | Decided | Found | Note | UnequalFound
 Observer = Callable[[Event], None]

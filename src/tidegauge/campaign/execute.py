@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
+from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
 from tidegauge.campaign.space import DiskFullError
@@ -179,7 +181,8 @@ def carry_out(
         bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
             bench.observer(Note(warning))
-        run = _Run(plan, store, bench, subjects)
+        watch = FairnessWatch(plan, wanted_tilts(plan, find_system), store, bench.observer)
+        run = _Run(plan, store, replace(bench, in_force=watch.seen), subjects)
         for place, step in enumerate(plan.steps):
             run.step(place, step)
         if not run.results:

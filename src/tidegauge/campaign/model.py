@@ -21,6 +21,7 @@ class SystemChoice:
         producer, consumer: the client's own settings, which win over the neutral ones of the workload.
         heap_mb, direct_memory_mb: for each node's JVM, MiB.
         shape: the system's own options of layout, such as {"brokers": "1"}.
+        durability: instead of the campaign's; None = the campaign's. Other levels make a comparison unequal.
         optional: leave it out, with the reason, where its files can't be had or the memory does not suffice for it.
     """
 
@@ -32,6 +33,7 @@ class SystemChoice:
     heap_mb: int = 1024
     direct_memory_mb: int = 1024
     shape: Mapping[str, str] = field(default_factory=dict)
+    durability: LevelChoice | None = None
     optional: bool = False
 
 

@@ -71,6 +71,7 @@ class _SystemFields(Fields):
     heap: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] = 1024 * _MIB
     direct_memory: Annotated[Size, AfterValidator(size_between("64MiB", "1024GiB"))] = 1024 * _MIB
     shape: Settings = Field(default_factory=dict)
+    durability: Any = None
     optional: bool = False
 
 
@@ -96,7 +97,7 @@ def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Seque
     top = validate(_CampaignFields, source.data, source, ())
     sources = [source]
     systems = [_system(item, source, ("systems", i), system_names) for i, item in enumerate(_list(source, "systems"))]
-    durability = _durability(source)
+    durability = _level(source.data.get("durability", 3), source, ("durability",))
     chosen = _experiments(source)
     workload = _workload(source, sources)
     worker = _worker(source)
@@ -163,6 +164,7 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
             f"unknown system '{fields.name}'{nearest(fields.name, list(known))}; known: {', '.join(known)}",
         )
         return None
+    durability = None if fields.durability is None else _level(fields.durability, source, (*at, "durability"))
     return SystemChoice(
         name=fields.name,
         version=fields.version,
@@ -172,6 +174,7 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
         heap_mb=fields.heap // _MIB,
         direct_memory_mb=fields.direct_memory // _MIB,
         shape=fields.shape,
+        durability=durability,
         optional=fields.optional,
     )
 
@@ -188,17 +191,17 @@ def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) ->
         seen.add(key)
 
 
-def _durability(source: Source) -> LevelChoice | None:
-    value = source.data.get("durability", 3)
+def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
+    """`3`, or a mapping of level and form."""
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= 4:
-            source.complain(("durability",), f"'{value}': must be a durability level from 1 to 4")
+            source.complain(at, f"'{value}': must be a durability level from 1 to 4")
             return None
         return LevelChoice(value)
     if not isinstance(value, dict):
-        source.complain(("durability",), f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'")
+        source.complain(at, f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'")
         return None
-    fields = validate(_DurabilityFields, value, source, ("durability",))
+    fields = validate(_DurabilityFields, value, source, at)
     return LevelChoice(fields.level, fields.form) if fields else None
 
 

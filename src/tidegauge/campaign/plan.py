@@ -163,7 +163,7 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
 
     A form is a word of the systems that have several ("bypass" of Pulsar): others take their only way.
     """
-    wanted = campaign.durability
+    wanted = system.durability or campaign.durability
     possible = known.possible_levels(system.version or known.default_version, campaign.nodes)
     ways = [choice for choice in possible if choice.level == wanted.level]
     if not ways:
@@ -190,7 +190,8 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
 
 def _check_form(campaign: Campaign, choices: list[LevelChoice]) -> None:
     form = campaign.durability.form
-    if form and all(choice.form != form for choice in choices):
+    followers = [one for one, system in zip(choices, campaign.systems, strict=True) if system.durability is None]
+    if form and followers and all(choice.form != form for choice in followers):
         raise UserError(
             f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' of level "
             f"{campaign.durability.level}.",

@@ -7,7 +7,6 @@ them, once it has its result, to the next of its step (`Stand`), which uses topi
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -19,8 +18,10 @@ from pathlib import Path
 
 from tidegauge.campaign import space
 from tidegauge.campaign.events import Observer, PhaseStarted
+from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.order import load_order, topic_names
 from tidegauge.campaign.result import Observed, make_result
 from tidegauge.campaign.stand import Running, Stand
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
@@ -31,11 +32,10 @@ from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelFinding, Setting, System
-from tidegauge.worker.api import LoadOrder, LoadWorker, TotalFigures
+from tidegauge.worker.api import LoadWorker, TotalFigures
 from tidegauge.workload.model import Arrival
 
 WORKER_NAME = "worker"
-OWN_LAG_TOLERANCE_MS = 1.0
 READY_S_MAX = 120.0
 COMPLETE_S_MAX = 60.0
 _PROBE_S = 5.0
@@ -55,7 +55,7 @@ class Bench:
     """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
-    of a directory is about as fast as usual; None if it can't tell.
+    of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
     """
 
     host: Host
@@ -64,6 +64,7 @@ class Bench:
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
+    in_force: Callable[[InForce], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class _Session:
     deployment: Deployment
     worker: LoadWorker
     disk: Calm | None
+    cache_dropped: bool | None = None
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
         self.bench.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
@@ -179,7 +181,7 @@ def _start(
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
     cleanup.callback(worker.close)
-    session = _Session(spec, bench, store, subject, deployment, worker, disk)
+    session = _Session(spec, bench, store, subject, deployment, worker, disk, cache_dropped=dropped.done)
     session.phase("ready", f"until {spec.system} takes and delivers a message", READY_S_MAX)
     _await_ready(session)
     return session
@@ -258,11 +260,28 @@ def _prepare(session: _Session) -> LevelFinding:
     """Topics and clients, then the level read back. Raises `StartFailedError`, `LevelMismatchError`."""
     spec, system, worker = session.spec, session.subject.system, session.worker
     topics = topic_names(spec)
-    client_settings = worker.prepare(_order(session, topics))
+    client_settings = worker.prepare(load_order(spec, system, session.deployment.connection, session.store.directory))
     server_settings = _await_complete(session, topics)
     session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
-    return _checked_level(spec, system, [*server_settings, *client_settings])
+    settings = [*server_settings, *client_settings]
+    level = _checked_level(spec, system, settings)
+    session.bench.in_force(_in_force(session, settings))
+    return level
+
+
+def _in_force(session: _Session, settings: Sequence[Setting]) -> InForce:
+    subject = session.subject
+    return InForce(
+        spec=session.spec,
+        choice=subject.choice,
+        system=subject.system,
+        settings=tuple(settings),
+        server_java=subject.distribution.java_version,
+        page_cache_dropped=session.cache_dropped,
+        client_host=session.bench.host.name,
+        worker=session.worker.facts,
+    )
 
 
 def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> LevelFinding:
@@ -274,31 +293,6 @@ def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> 
     raise LevelMismatchError(
         f"{spec.system} is not at durability level {spec.choice.level}: {problems}.",
         "Remove the setting that changes it from the campaign, or ask for the level that it gives.",
-    )
-
-
-def topic_names(spec: TrialSpec) -> tuple[str, ...]:
-    """The trial's topics. On shared servers they carry the trial's name: no trial meets what another left."""
-    own = f"-{spec.trial_id}" if spec.servers is Servers.SHARED else ""
-    return tuple(f"tidegauge{own}-{index}" for index in range(spec.workload.topics))
-
-
-def _order(session: _Session, topics: Sequence[str]) -> LoadOrder:
-    spec, system = session.spec, session.subject.system
-    digest = hashlib.blake2b(str(session.store.directory).encode(), digest_size=8).digest()
-    return LoadOrder(
-        connection=session.deployment.connection,
-        driver=system.driver,
-        system=system.name,
-        topic_names=tuple(topics),
-        replication_factor=min(3, spec.nodes),
-        topic_settings=system.topic_settings(spec.choice),
-        acks=system.client_acks(spec.choice, spec.nodes),
-        workload=spec.workload,
-        msgs_per_s=spec.msgs_per_s or 0.0,
-        trial_id=int.from_bytes(digest, "big"),
-        seed=spec.seed,
-        own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
     )
 
 

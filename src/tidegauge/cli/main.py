@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.exceptions import Abort, TyperException
@@ -54,6 +54,14 @@ Repeat = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
 
+AllowUnequal = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unequal",
+        help="Run although the systems are on unequal terms; every output is then marked UNEQUAL.",
+    ),
+]
+
 DEFAULT_RUNS = Path("runs")
 
 
@@ -86,12 +94,13 @@ def quick(
     repeat: Repeat = None,
     data_dir: DataDir = None,
     dry_run: DryRun = False,
+    allow_unequal: AllowUnequal = False,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Measure Kafka and Pulsar, one node each, at equal durability, in a few minutes."""
     overrides = _overrides(level, systems, repeat, data_dir)
-    return _run(ready_campaign("quick"), overrides, runs_dir, dry_run, as_json)
+    return _run(ready_campaign("quick"), overrides, runs_dir, _Manner(dry_run, allow_unequal, as_json))
 
 
 @app.command(epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
@@ -103,12 +112,13 @@ def run(
     repeat: Repeat = None,
     data_dir: DataDir = None,
     dry_run: DryRun = False,
+    allow_unequal: AllowUnequal = False,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Run everything that a campaign file says."""
     overrides = _overrides(level, systems, repeat, data_dir)
-    return _run(campaign_path(campaign), overrides, runs_dir, dry_run, as_json)
+    return _run(campaign_path(campaign), overrides, runs_dir, _Manner(dry_run, allow_unequal, as_json))
 
 
 @app.command(epilog="Example: tidegauge runs --json")
@@ -151,10 +161,17 @@ def clean(as_json: Json = False) -> int:
     return EXIT_GOOD
 
 
-def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, dry_run: bool, as_json: bool) -> int:
+class _Manner(NamedTuple):
+    dry_run: bool
+    allow_unequal: bool
+    as_json: bool
+
+
+def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner) -> int:
     from tidegauge.cli.running import RunRequest, run_campaign
 
-    return run_campaign(RunRequest(path, overrides, runs_dir, dry_run), Output(as_json))
+    request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal)
+    return run_campaign(request, Output(manner.as_json))
 
 
 def _overrides(

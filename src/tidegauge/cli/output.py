@@ -90,6 +90,7 @@ def error_content(error: TidegaugeError) -> dict[str, Any]:
         "hint": error.hint,
         "log_path": None if error.log_path is None else str(error.log_path),
         "exit_code": error.exit_code,
+        **error.details,
     }
 
 

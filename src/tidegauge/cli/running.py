@@ -13,6 +13,7 @@ import psutil
 from tidegauge import store
 from tidegauge.campaign.events import Event, Note, Observer
 from tidegauge.campaign.execute import execute, left_out_note, plan_campaign
+from tidegauge.campaign.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
@@ -25,6 +26,7 @@ from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.fairness.tilt import Terms
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.memory import memory_available
@@ -36,12 +38,16 @@ from tidegauge.systems import registry
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What the user asked for. `overrides` replace the campaign's values, by its keys."""
+    """What the user asked for. `overrides` replace the campaign's values, by its keys.
+
+    `allow_unequal` is asked of the user for each run and never of a file: a shared campaign must not hide it.
+    """
 
     campaign_path: Path
     overrides: Mapping[str, Any]
     runs_directory: Path
     dry_run: bool
+    allow_unequal: bool = False
 
 
 def run_campaign(request: RunRequest, out: Output) -> int:
@@ -52,13 +58,17 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
     campaign, too_large = fitting(campaign, needs, memory.available)
     left_out = [left_out_note(system, reason) for system, reason in too_large.items()]
+    plan = plan_campaign(campaign)
+    terms = Terms.of(wanted_tilts(plan, registry.get), request.allow_unequal)
     if request.dry_run:
-        plan = plan_campaign(campaign)
         warnings = (*plan_warnings(plan.trials), *(note.text for note in left_out))
-        told = (plan.trials, plan.seconds_expected, warnings, memory)
+        told = (plan.trials, plan.seconds_expected, warnings, memory, terms)
         out.show(plan_list(*told), plan_summary(*told))
-        return EXIT_GOOD
+        return UnequalError.exit_code if terms.refused else EXIT_GOOD
+    if terms.refused:
+        raise UnequalError(terms.unequal)
     run = _create(request, campaign)
+    run.unequal_allowed = request.allow_unequal
     failure = _carry_out(campaign, run, out, left_out)
     stored = store.load_run(run.path)
     if isinstance(failure, TidegaugeError) and not stored.results:

@@ -59,9 +59,12 @@ def _end_to_end_p99(result: TrialResult) -> float | None:
     return None if latency is None else latency.p99_ms
 
 
-def ratios(block: Block) -> list[Ratio]:
-    """Each further system against the first; none where levels differ or a side has no usable figure."""
-    if not levels.equal(block.results) or len(block.systems) < 2:
+def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
+    """Each further system against the first; none where a side has no usable figure.
+
+    None where levels differ either, unless `across_levels`: the user has explicitly asked to compare these.
+    """
+    if not (across_levels or levels.equal(block.results)) or len(block.systems) < 2:
         return []
     figures: list[tuple[str, str, Callable[[TrialResult], float | None]]]
     if block.closed_loop:
@@ -110,11 +113,11 @@ def _claim(ratio: Ratio) -> str:
     return f"{head}; {trials}, whose ranges do not overlap ({ranges})."
 
 
-def objection(block: Block) -> str:
+def objection(block: Block, across_levels: bool = False) -> str:
     """Why the systems of this block are not compared, or ""."""
     if len(block.systems) < 2:
         return ""
-    if not levels.equal(block.results):
+    if not (across_levels or levels.equal(block.results)):
         return f"{block.experiment}: not compared, since the systems do not give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]
     if unusable:

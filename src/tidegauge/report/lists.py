@@ -10,7 +10,8 @@ from rich.text import Text
 
 from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.experiments.api import TrialSpec
-from tidegauge.report import levels
+from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
+from tidegauge.report import fairness, levels
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, local_time, plural
 from tidegauge.report.terminal import heading, workload_words
@@ -23,7 +24,7 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     table = _table("run", "started", "status", "trials")
     for run in runs:
         trials = f"{len(run.results)}/{max(len(run.planned), len(run.trials))}"
-        table.add_row(run.path.name, local_time(run.started_at), run.status, trials)
+        table.add_row(run.path.name, local_time(run.started_at), _status(run), trials)
     return table
 
 
@@ -32,6 +33,7 @@ def plan_list(
     seconds_expected: float,
     warnings: Sequence[str] = (),
     memory: MemoryPlan | None = None,
+    terms: Terms = EQUAL_TERMS,
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     table = _table("trial", "system", "durability", "load", "warm-up", "measured")
@@ -47,11 +49,17 @@ def plan_list(
         parts += [Paragraph(sentence, "", "  - ", "    ") for sentence in memory.sentences()]
     for warning in warnings:
         parts += [Text(""), Paragraph(f"Warning: {warning}")]
+    told = list(fairness.plan_parts(terms))
+    parts += [Text(""), *told] if told else []
     parts += [
         Text(""),
         Text(f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."),
     ]
     return Group(*parts)
+
+
+def _status(run: StoredRun) -> str:
+    return f"{run.status}, {fairness.MARK}" if run.terms.unequal else run.status
 
 
 def offered(trial: TrialSpec) -> str:

@@ -19,8 +19,11 @@ from tidegauge.campaign.events import (
     RunStarted,
     SecondSeen,
     TrialEnded,
+    UnequalFound,
 )
 from tidegauge.experiments.api import TrialSpec, Validity
+from tidegauge.fairness.tilt import Tilt
+from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, ms, plural, short
 
@@ -58,6 +61,7 @@ class LiveState:
     phase_s_max: float | None = None
     second: SecondSeen | None = None
     ended: tuple[TrialEnded, ...] = ()
+    unequal: tuple[Tilt, ...] = ()
     said_s: float = 0.0
 
 
@@ -88,8 +92,8 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
             # The estimate for the run keeps what a trial takes on average.
             each_s = state.seconds_expected / len(state.trials) if state.trials else 0.0
             return replace(state, trials=event.trials, seconds_expected=each_s * len(event.trials))
-        case Found() | Note():
-            return state
+        case Found() | Note() | UnequalFound():
+            return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
 
 
 def _due(state: LiveState, now_s: float) -> bool:
@@ -110,21 +114,23 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
         case TrialEnded():
             return [outcome(event)]
-        case Decided() | Found() | Note():
+        case Decided() | Found() | Note() | UnequalFound():
             return _lasting_lines(event)
 
 
 def lasting(event: Event) -> bool:
     """Whether an event's lines stay on the screen above the live view: what was decided, found, or should be known."""
-    return isinstance(event, Decided | Found | Note)
+    return isinstance(event, Decided | Found | Note | UnequalFound)
 
 
-def _lasting_lines(event: Decided | Found | Note) -> list[str]:
+def _lasting_lines(event: Decided | Found | Note | UnequalFound) -> list[str]:
     match event:
         case Decided():
             return [f"{event.text}{_cost_words(event)}"]
         case Found():
             return [f"{event.finding.finding_id}: {sentence}" for sentence in event.finding.summary]
+        case UnequalFound():
+            return [f"{MARK}: {event.tilt.told()}"]
         case Note():
             return [f"Note: {event.text}"]
 
@@ -138,6 +144,9 @@ def _cost_words(event: Decided) -> str:
 def live_view(state: LiveState, now_s: float) -> RenderableType:
     """The state as a few lines that are drawn anew: trial, phase, time left, figures, trials so far."""
     parts: list[RenderableType] = []
+    if state.unequal:
+        rules = ", ".join(dict.fromkeys(tilt.rule for tilt in state.unequal))
+        parts.append(Paragraph(f"{MARK} comparison: {rules}", "bold red", "", "  "))
     left_out = len(state.ended) - ENDED_SHOWN_MAX
     if left_out > 0:
         parts.append(Text(f"... {left_out} earlier trials", style="dim"))

@@ -7,7 +7,8 @@ from typing import Any
 
 from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.experiments.api import TrialSpec
-from tidegauge.report import compare, levels
+from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
+from tidegauge.report import compare, fairness, levels
 from tidegauge.report.tables import blocks
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
@@ -22,6 +23,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
     return {
         "schema": REPORT_SCHEMA,
         "run": head(run),
+        **fairness.content(run.terms),
         "durability": {
             "equal": levels.equal(run.results),
             "headline": levels.headline(run.results),
@@ -36,10 +38,15 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
                 "closed_loop": block.closed_loop,
                 "results": plain(block.results),
                 "comparisons": [
-                    {**plain(ratio), "ratio": plain(ratio.ratio), "sentence": compare.sentence(ratio)}
-                    for ratio in compare.ratios(block)
+                    {
+                        **plain(ratio),
+                        "ratio": plain(ratio.ratio),
+                        "sentence": compare.sentence(ratio),
+                        "unequal": bool(run.terms.unequal),
+                    }
+                    for ratio in compare.ratios(block, run.terms.allowed)
                 ],
-                "not_compared_because": compare.objection(block),
+                "not_compared_because": compare.objection(block, run.terms.allowed),
             }
             for block in blocks(run.results)
         ],
@@ -68,6 +75,7 @@ def head(run: StoredRun) -> dict[str, Any]:
         "status": run.status,
         "reason": run.reason,
         "notes": list(run.notes),
+        "unequal": bool(run.terms.unequal),
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "tidegauge_version": run.tidegauge_version,
@@ -87,12 +95,14 @@ def plan_summary(
     seconds_expected: float,
     warnings: Sequence[str] = (),
     memory: MemoryPlan | None = None,
+    terms: Terms = EQUAL_TERMS,
 ) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     return {
         "schema": PLAN_SCHEMA,
         "seconds_expected": plain(seconds_expected),
         "warnings": list(warnings),
+        **fairness.content(terms),
         "memory": memory
         and {
             "available": plain(memory.available),

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.report import compare, levels
+from tidegauge.report import compare, fairness, levels
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
@@ -29,6 +29,8 @@ WORDS = (
 def run_report(run: StoredRun) -> RenderableType:
     """Everything about a run that fits a terminal: state, durability, a table per experiment, ratios, what next."""
     parts: list[RenderableType] = [*_head(run), Text("")]
+    terms = list(fairness.run_parts(run.terms))
+    parts += [*terms, Text("")] if terms else []
     if not run.results:
         parts += [Text("No trial has finished, so there are no figures."), Text("")]
     else:
@@ -151,9 +153,10 @@ def _remarks(block: Block) -> Iterable[RenderableType]:
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     lines = []
     for block in blocks(run.results):
-        objection = compare.objection(block)
+        objection = compare.objection(block, run.terms.allowed)
         lines += [objection] if objection else []
-        lines += [compare.sentence(ratio) for ratio in compare.ratios(block)]
+        mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+        lines += [f"{mark}{compare.sentence(ratio)}" for ratio in compare.ratios(block, run.terms.allowed)]
     if not lines:
         return
     yield heading("Compared")

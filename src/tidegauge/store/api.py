@@ -26,6 +26,7 @@ from typing import Protocol
 
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import Tilt
 from tidegauge.systems.api import Distribution, Setting
 from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
@@ -85,6 +86,10 @@ class RunStore(Protocol):
 
     def note(self, text: str) -> None:
         """Something that the user was told while the run went. Never raises: a note is no reason to fail."""
+        ...
+
+    def fairness(self, tilts: Sequence[Tilt]) -> None:
+        """Everything that puts the systems on unequal terms, as far as it is known now. Never raises."""
         ...
 
     def trial(self, spec: TrialSpec) -> TrialStore:

@@ -11,6 +11,7 @@ from typing import Any
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.store.plain import typed
 from tidegauge.store.run import RUN_SCHEMA
 from tidegauge.store.writer import Writer, may_be_alive
@@ -56,6 +57,7 @@ class StoredRun:
     environment: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    terms: Terms = EQUAL_TERMS
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -96,6 +98,7 @@ def load_run(path: Path) -> StoredRun:
         environment=_json(path / "environment.json") or {},
         notes=tuple(map(str, head.get("notes") or ())),
         findings=_findings(path / "findings"),
+        terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
     )
 
 
@@ -188,6 +191,18 @@ def _spec(content: object) -> TrialSpec | None:
         return typed(TrialSpec, content)
     except ValueError:
         return None
+
+
+def _tilts(content: object) -> tuple[Tilt, ...]:
+    """What made a run unequal; one that can't be read is still one: that a run is unequal must not get lost."""
+    found = []
+    for item in content if isinstance(content, list) else []:
+        try:
+            found.append(typed(Tilt, item))
+        except ValueError:
+            unknown = "what it was can't be read"
+            found.append(Tilt("unknown", Severity.UNEQUAL, Stage.WANTED, (), str(item), unknown, "", "", ""))
+    return tuple(found)
 
 
 def _status_shown(status: str, alive: bool) -> str:

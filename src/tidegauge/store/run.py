@@ -16,6 +16,7 @@ from tidegauge import __version__
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import Tilt, advice, unequal
 from tidegauge.store.files import (
     RESERVE,
     RESERVE_BYTES,
@@ -59,6 +60,8 @@ class DirectoryRun:
         self._reserve = path / RESERVE
         self._trials: list[DirectoryTrial] = []
         self._notes: list[str] = []
+        self._tilts: tuple[Tilt, ...] = ()
+        self.unequal_allowed = False
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         """Every trial intended, in order."""
@@ -73,6 +76,14 @@ class DirectoryRun:
         if self.ended:
             return
         self._notes.append(text)
+        with contextlib.suppress(RunFailedError):
+            self._write("running", "", "", durable=False)
+
+    def fairness(self, tilts: Sequence[Tilt]) -> None:
+        """Everything that puts the systems on unequal terms, as far as it is known now. Never raises."""
+        self._tilts = tuple(tilts)
+        if self.ended:
+            return
         with contextlib.suppress(RunFailedError):
             self._write("running", "", "", durable=False)
 
@@ -128,6 +139,9 @@ class DirectoryRun:
             "data_directories": self.disks,
             "journal_directories": self.journal_disks,
             "notes": self._notes,
+            "unequal": unequal(self._tilts),
+            "unequal_allowed": self.unequal_allowed,
+            "advice": advice(self._tilts),
             "writer": this_writer(),
         }
         write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)

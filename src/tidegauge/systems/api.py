@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
+
+if TYPE_CHECKING:
+    from tidegauge.fairness.case import Case, ClientFacts, Hazard
 
 
 @dataclass(frozen=True)
@@ -189,4 +192,12 @@ class System(Protocol):
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """Pure: what level these effective settings give."""
+        ...
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        """Pure: what this system's clients do, in words that can be compared with other systems'."""
+        ...
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        """Pure: settings that tilt a comparison whatever the others do, and what only this system does."""
         ...

@@ -8,9 +8,10 @@ from pathlib import Path
 from tidegauge.distribution.local import provision_directory
 from tidegauge.distribution.resolve import provision
 from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
+from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.kafka import level
+from tidegauge.systems.kafka import fairness, level
 from tidegauge.systems.kafka.deployment import deploy
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
@@ -65,3 +66,11 @@ class KafkaSystem:
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""
         return level.derive_level(settings, choice, nodes)
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        """See `System.client_facts`."""
+        return fairness.client_facts(case)
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        """See `System.hazards`."""
+        return fairness.hazards(case)

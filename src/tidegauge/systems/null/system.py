@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.durability.levels import refuse_impossible
+from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import (
     Deployment,
@@ -97,3 +98,11 @@ class NullSystem:
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """Always level 4."""
         return LevelFinding(4, ("messages are kept in the worker's memory only",))
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        """It follows the neutral block by doing nothing."""
+        return ClientFacts(neutral_facts(case.workload), frozenset())
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        """None: it is a yardstick, no contender."""
+        return []

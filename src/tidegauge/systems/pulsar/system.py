@@ -9,9 +9,10 @@ from tidegauge.distribution.local import provision_directory
 from tidegauge.distribution.resolve import provision
 from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
 from tidegauge.errors import UserError
+from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.pulsar import level
+from tidegauge.systems.pulsar import fairness, level
 from tidegauge.systems.pulsar.deployment import deploy
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 
@@ -74,3 +75,11 @@ class PulsarSystem:
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""
         return level.derive_level(settings, choice, nodes)
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        """See `System.client_facts`."""
+        return fairness.client_facts(case)
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        """See `System.hazards`."""
+        return fairness.hazards(case)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tidegauge.durability.levels import refuse_impossible
+from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.rabbitmq import level
+from tidegauge.systems.rabbitmq import fairness, level
 from tidegauge.systems.rabbitmq.deployment import deploy
 from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
@@ -61,6 +62,14 @@ class RabbitmqSystem:
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""
         return level.derive_level(settings, choice, nodes)
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        """See `System.client_facts`."""
+        return fairness.client_facts(case)
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        """See `System.hazards`."""
+        return fairness.hazards(case, self.possible_levels(case.version, case.nodes))
 
 
 def _numbers_of(version: str) -> tuple[int, int, int]:

@@ -1,0 +1,177 @@
+"""What a system says of its part in a comparison: neutral facts that can be compared, and hazards of its own. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegauge.fairness.tilt import Severity
+from tidegauge.systems.api import LevelChoice, Setting
+from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Workload
+
+
+class Property(StrEnum):
+    """What must be the same for every system. The values are the names of the rules."""
+
+    LEVEL = "level"
+    NODES = "nodes"
+    SERVING_NODES = "serving-nodes"
+    HEAP = "heap"
+    DIRECT_MEMORY = "direct-memory"
+    BATCH_SIZE = "batch-size"
+    BATCH_DELAY = "batch-delay"
+    COMPRESSION = "compression"
+    IN_FLIGHT = "in-flight"
+    RECEIVE_QUEUE = "receive-queue"
+    CONNECTIONS = "connections"
+    CLIENT_HOST = "client-host"
+    CLIENT_RUNTIME = "client-runtime"
+    SERVER_RUNTIME = "server-runtime"
+    PAGE_CACHE = "page-cache"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One property of one system.
+
+    Attributes:
+        value: in the property's unit; None if the system has no such thing.
+        told: in the system's own words: "linger.ms=10".
+        chosen: whether the campaign's own setting for this one system made it so.
+    """
+
+    value: float | str | None
+    told: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """A setting that tilts a comparison whatever the others do, as published mistakes did. Fields as of `Tilt`."""
+
+    rule: str
+    what: str
+    why: str
+    amount: str
+    source: str
+    remedy: str
+    severity: Severity = Severity.UNEQUAL
+
+
+@dataclass(frozen=True)
+class ClientFacts:
+    """Facts of a system's clients, and names of settings, of clients or servers, that facts and hazards judge."""
+
+    facts: Mapping[Property, Fact]
+    judged: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One system of a comparison.
+
+    Attributes:
+        settings, producer, consumer: what the campaign sets for this system alone, in its own words.
+        in_force: settings of servers and clients as read back; None before the run.
+    """
+
+    version: str
+    nodes: int
+    choice: LevelChoice
+    workload: Workload = field(default_factory=Workload)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
+    shape: Mapping[str, str] = field(default_factory=dict)
+    in_force: tuple[Setting, ...] | None = None
+
+    def chosen(self, kind: str) -> Mapping[str, str]:
+        """The campaign's own settings of "producer", "consumer" or (any other word) the servers."""
+        return {"producer": self.producer, "consumer": self.consumer}.get(kind, self.settings)
+
+    def client(self, kind: str, name: str) -> str | None:
+        """A client's setting as read back, or before the run as the campaign sets it; None if neither tells."""
+        if self.in_force is None:
+            return self.chosen(kind).get(name)
+        return next((one.value for one in self.in_force if one.scope == kind and one.name == name), None)
+
+    def server(self, scope: str, *names: str) -> tuple[tuple[str, str], ...]:
+        """Distinct (name, value) of server settings: read back from scopes that begin with `scope`, or as chosen."""
+        if self.in_force is None:
+            return tuple((name, self.settings[name]) for name in names if name in self.settings)
+        return tuple(
+            dict.fromkeys(
+                (one.name, one.value) for one in self.in_force if one.name in names and one.scope.startswith(scope)
+            )
+        )
+
+    def scopes(self, beginning: str) -> int:
+        """How many scopes with this beginning were read back."""
+        return len({one.scope for one in self.in_force or () if one.scope.startswith(beginning)})
+
+    def number_fact(self, kind: str, name: str, otherwise: Fact, scale: float = 1.0) -> Fact:
+        """A fact from a client's setting that is a number, in units of `scale`; `otherwise` if there is none."""
+        text = self.client(kind, name)
+        value = number(text)
+        if value is None:
+            return otherwise
+        return Fact(value * scale, f"{name}={text}", name in self.chosen(kind))
+
+
+def number(text: str | None) -> float | None:
+    """The number that a setting begins with ("5000 for each queue"); None if it begins with none."""
+    words = (text or "").split()
+    try:
+        return float(words[0]) if words else None
+    except ValueError:
+        return None
+
+
+def whole_ms(delay_ms: float) -> float:
+    """A delay as clients take it that know whole milliseconds only: rounded up, so that none is lost."""
+    return float(math.ceil(delay_ms))
+
+
+def receive_queue_messages(workload: Workload) -> int:
+    """What the worker lets a consumer hold: as set, within 32 MiB over all of them; at least some for each partition.
+
+    The drivers divide it among partitions but leave each at least 100, so with many partitions it is more.
+    """
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    fit = IN_FLIGHT_BYTES_MAX // (consumers * workload.payload.message_bytes)
+    queue = max(1, min(workload.client.receive_queue_messages, fit))
+    return max(queue, workload.partitions * min(queue, 100))
+
+
+def neutral_facts(workload: Workload) -> dict[Property, Fact]:
+    """What the neutral block of a workload asks of every client."""
+    client = workload.client
+    batching = client.batch_bytes_max > 1
+    in_flight, queue = workload.in_flight_messages(), receive_queue_messages(workload)
+    return {
+        Property.BATCH_SIZE: Fact(client.batch_bytes_max if batching else 0, f"batch-size={client.batch_bytes_max}"),
+        Property.BATCH_DELAY: Fact(
+            whole_ms(client.batch_delay_ms_max) if batching else 0, f"batch-delay={client.batch_delay_ms_max:g}ms"
+        ),
+        Property.COMPRESSION: Fact(client.compression.value, f"compression={client.compression.value}"),
+        Property.IN_FLIGHT: Fact(in_flight, f"in-flight={in_flight}"),
+        Property.RECEIVE_QUEUE: Fact(queue, f"receive-queue={queue}"),
+        Property.CONNECTIONS: Fact(1, "one connection from a client to a server"),
+    }
+
+
+def engine_in_flight(case: Case, neutral: Mapping[Property, Fact]) -> Fact:
+    """The worker's own bound on messages in flight, as the worker told it if it did."""
+    return case.number_fact("engine", "in_flight_messages_max", neutral[Property.IN_FLIGHT])
+
+
+def lower(first: Fact, *others: Fact) -> Fact:
+    """Of several bounds the one that acts."""
+    return min((first, *others), key=lambda fact: fact.value if isinstance(fact.value, float | int) else math.inf)
+
+
+def shown(pairs: Iterable[tuple[str, str]]) -> str:
+    """Settings as "name=value, name=value"."""
+    return ", ".join(f"{name}={value}" for name, value in pairs)

@@ -1,0 +1,92 @@
+"""What the fairness check found. Plain data, kept with the run as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """UNEQUAL: the comparison is refused unless it was explicitly allowed, and then marked. ADVICE: told, no more."""
+
+    UNEQUAL = "unequal"
+    ADVICE = "advice"
+
+
+class Stage(StrEnum):
+    """WANTED: seen in the campaign, before anything ran. IN_FORCE: seen in what running systems told of themselves."""
+
+    WANTED = "wanted"
+    IN_FORCE = "in force"
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """Something that puts the systems of a comparison on unequal terms.
+
+    Attributes:
+        rule: the rule's name, as in docs/methodology.md: "batch-delay".
+        systems: whom it concerns, as trials name them: "kafka@4.3.1".
+        what: the settings that differ or tilt, with their values.
+        why: what that does to the comparison.
+        amount: by about how much, as far as anybody has measured it.
+        source: where `amount`, or the rule, comes from.
+        remedy: how to put it right.
+    """
+
+    rule: str
+    severity: Severity
+    stage: Stage
+    systems: tuple[str, ...]
+    what: str
+    why: str
+    amount: str
+    source: str
+    remedy: str
+
+    def told(self) -> str:
+        """In one paragraph."""
+        seen = "" if self.stage is Stage.WANTED else " (as read back)"
+        return (
+            f"{self.rule}{seen}: {self.what}: {self.why}. By how much: {self.amount} ({self.source}). "
+            f"To put it right: {self.remedy}."
+        )
+
+
+def unequal(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
+    """Those that make the comparison unequal."""
+    return tuple(tilt for tilt in tilts if tilt.severity is Severity.UNEQUAL)
+
+
+def advice(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
+    """Those that are only told."""
+    return tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is known of the terms of a comparison. `allowed`: the user wants it although it is unequal."""
+
+    unequal: tuple[Tilt, ...] = ()
+    advice: tuple[Tilt, ...] = ()
+    allowed: bool = False
+
+    @classmethod
+    def of(cls, tilts: Sequence[Tilt], allowed: bool) -> Terms:
+        """Findings sorted into these two."""
+        return cls(unequal(tilts), advice(tilts), allowed)
+
+    @property
+    def refused(self) -> bool:
+        """Whether such a comparison must not run."""
+        return bool(self.unequal) and not self.allowed
+
+
+EQUAL_TERMS = Terms()
+
+
+def new_among(tilts: Iterable[Tilt], known: Sequence[Tilt]) -> tuple[Tilt, ...]:
+    """Those that say something not known yet: the same rule on the same systems is the same news at either stage."""
+    seen = {(one.rule, one.systems, one.severity) for one in known}
+    return tuple(one for one in tilts if (one.rule, one.systems, one.severity) not in seen)

@@ -1,0 +1,53 @@
+"""What puts the systems of a comparison on unequal terms, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import RenderableType
+
+from tidegauge.fairness.tilt import Stage, Terms
+from tidegauge.report.layout import Paragraph, bullet
+from tidegauge.report.numbers import plural
+from tidegauge.store.plain import plain
+
+MARK = "UNEQUAL"
+"""Stands wherever figures of an unequal comparison are shown."""
+
+
+def headline(terms: Terms) -> str:
+    """Two sentences on an unequal comparison; "" if it is none."""
+    if not terms.unequal:
+        return ""
+    reasons = ["allowed with --allow-unequal"] if terms.allowed else []
+    if any(tilt.stage is Stage.IN_FORCE for tilt in terms.unequal):
+        reasons.append("seen in what was in force")
+    count = plural(len(terms.unequal), "tilt")
+    return f"{MARK} comparison ({count}, {' and '.join(reasons)}). Its figures are not on equal terms:"
+
+
+def run_parts(terms: Terms) -> Iterable[RenderableType]:
+    """What a run's report says before any figure."""
+    if terms.unequal:
+        yield Paragraph(headline(terms), style="bold red")
+        yield from (bullet(tilt.told(), "red") for tilt in terms.unequal)
+    if terms.advice:
+        yield Paragraph("To know when comparing (--json adds amounts, sources and remedies):")
+        yield from (bullet(f"{tilt.rule}: {tilt.what}: {tilt.why}.") for tilt in terms.advice)
+
+
+def plan_parts(terms: Terms) -> Iterable[RenderableType]:
+    """What a plan says of the fairness of its comparison."""
+    if terms.unequal:
+        verdict = "It will run, marked as unequal" if terms.allowed else "It is refused unless --allow-unequal is given"
+        yield Paragraph(f"{MARK} comparison. {verdict}:", style="bold red")
+        yield from (bullet(tilt.told(), "red") for tilt in terms.unequal)
+    if terms.advice:
+        yield Paragraph("To know when comparing:")
+        yield from (bullet(tilt.told()) for tilt in terms.advice)
+
+
+def content(terms: Terms) -> dict[str, Any]:
+    """The same as plain data, for `--json`."""
+    return {"unequal": plain(terms.unequal), "unequal_allowed": terms.allowed, "advice": plain(terms.advice)}

@@ -1,0 +1,191 @@
+"""What Kafka says of its part in a comparison: neutral facts of its clients, and the published mistakes. Pure."""
+
+from __future__ import annotations
+
+from tidegauge.fairness.case import (
+    Case,
+    ClientFacts,
+    Fact,
+    Hazard,
+    Property,
+    engine_in_flight,
+    lower,
+    neutral_facts,
+    number,
+    shown,
+)
+from tidegauge.fairness.published import BY_DEFINITION, CONFLUENT_2020, NO_FIGURE, STREAMNATIVE_2020
+from tidegauge.fairness.tilt import Severity
+from tidegauge.systems.kafka.level import client_acks
+
+NEVER = str(2**63 - 1)
+"""What Kafka's flush settings are by default: after so many messages, or ms."""
+
+REQUESTS = 5
+RECORD_OVERHEAD_BYTES = 128
+FLUSH_OF_BROKER = ("log.flush.interval.messages", "log.flush.interval.ms")
+FLUSH_OF_TOPIC = ("flush.messages", "flush.ms")
+LEVELS_WITHOUT_FSYNC = (2, 4)
+LEVELS_WITH_COPIES = (1, 2)
+JUDGED_CLIENT = frozenset(
+    {
+        "acks",
+        "batch.size",
+        "buffer.memory",
+        "compression.type",
+        "enable.idempotence",
+        "fetch.max.bytes",
+        "linger.ms",
+        "max.in.flight.requests.per.connection",
+        "max.partition.fetch.bytes",
+    }
+)
+JUDGED_SERVER = frozenset({*FLUSH_OF_BROKER, "compression.type"})
+
+
+def client_facts(case: Case) -> ClientFacts:
+    """See `System.client_facts`."""
+    facts = neutral_facts(case.workload)
+    facts[Property.BATCH_SIZE] = case.number_fact("producer", "batch.size", facts[Property.BATCH_SIZE])
+    facts[Property.BATCH_DELAY] = case.number_fact("producer", "linger.ms", facts[Property.BATCH_DELAY])
+    codec = case.client("producer", "compression.type")
+    if codec:
+        chosen = "compression.type" in case.producer
+        facts[Property.COMPRESSION] = Fact(codec.lower(), f"compression.type={codec}", chosen)
+    per_message = 1 / (case.workload.payload.message_bytes + RECORD_OVERHEAD_BYTES)
+    buffer = case.number_fact("producer", "buffer.memory", Fact(None, ""), per_message)
+    facts[Property.IN_FLIGHT] = lower(engine_in_flight(case, facts), *([buffer] if buffer.chosen else []))
+    fetch = case.number_fact("consumer", "fetch.max.bytes", facts[Property.RECEIVE_QUEUE], per_message)
+    each = case.number_fact(
+        "consumer", "max.partition.fetch.bytes", Fact(None, ""), per_message * case.workload.partitions
+    )
+    facts[Property.RECEIVE_QUEUE] = lower(fetch, each)
+    brokers = next((number(value) for _, value in case.server("cluster", "brokers")), None)
+    serving = int(brokers or case.nodes)
+    facts[Property.NODES] = facts[Property.SERVING_NODES] = Fact(serving, f"brokers={serving}")
+    return ClientFacts(facts, JUDGED_CLIENT | JUDGED_SERVER)
+
+
+def hazards(case: Case) -> list[Hazard]:
+    """See `System.hazards`."""
+    return [*_flush(case), *_requests(case), *_acks(case), *_idempotence(case), *_recompression(case), *_waits(case)]
+
+
+def _flush(case: Case) -> list[Hazard]:
+    """An fsync that the level does not ask for."""
+    if case.choice.level not in LEVELS_WITHOUT_FSYNC:
+        return []
+    flushed = [
+        (name, value)
+        for name, value in (*case.server("broker", *FLUSH_OF_BROKER), *case.server("topic", *FLUSH_OF_TOPIC))
+        if value not in ("", NEVER)
+    ]
+    if not flushed:
+        return []
+    return [
+        Hazard(
+            "hidden-flush",
+            shown(flushed),
+            f"level {case.choice.level} needs no fsync, yet Kafka waits for some; the other systems don't",
+            "with an fsync per batch Kafka did a third to a fifth at batches of 1 and 10 KB (figure 2); with "
+            "flush.messages=1 publish p99 was 58.8 instead of 8.47 ms (tables 2-2, 2-4)",
+            f"{CONFLUENT_2020}; {STREAMNATIVE_2020}",
+            f"remove {' and '.join(name for name, _ in flushed)}, or compare at level 1 or 3",
+        )
+    ]
+
+
+def _requests(case: Case) -> list[Hazard]:
+    name = "max.in.flight.requests.per.connection"
+    value = number(case.client("producer", name))
+    if value is None or value == REQUESTS:
+        return []
+    return [
+        Hazard(
+            "requests-in-flight",
+            f"{name}={value:g}",
+            f"Kafka's client limits batches under way by this, beside the limit on messages; its default is "
+            f"{REQUESTS}, the most with which a broker keeps the order of retried batches",
+            NO_FIGURE,
+            BY_DEFINITION,
+            f"remove {name} from the system's `producer`",
+        )
+    ]
+
+
+def _acks(case: Case) -> list[Hazard]:
+    given = case.client("producer", "acks")
+    if given is None:
+        return []
+    acks = {"-1": "all", "1": "one"}.get(given, given)
+    wanted = client_acks(case.choice, case.nodes)
+    # On one node there is nobody else to wait for.
+    if acks == wanted or (case.nodes == 1 and acks in ("all", "one")):
+        return []
+    return [
+        Hazard(
+            "acks",
+            f"acks={given}",
+            f"level {case.choice.level} means acks={'all' if wanted == 'all' else '1'}: with acks={given} Kafka's "
+            "producer waits for something else than the other systems' do",
+            "publish p99 at 200,000 msg/s was 11.4 ms with acks=1 and 58.8 with acks=all (fsync), 3.06 and 8.47 "
+            "without; with acks=0 nothing is awaited at all",
+            f"{STREAMNATIVE_2020}, tables 2-2, 2-4",
+            "remove acks from the system's `producer`, and choose the `durability` that is meant",
+        )
+    ]
+
+
+def _idempotence(case: Case) -> list[Hazard]:
+    if case.client("producer", "enable.idempotence") != "false" or client_acks(case.choice, case.nodes) != "all":
+        return []
+    if case.client("producer", "acks") in ("1", "0"):
+        return []
+    return [
+        Hazard(
+            "idempotence",
+            "enable.idempotence=false",
+            "Kafka's client is idempotent by default, so the one measured is not the one that users run: a retry may "
+            "duplicate or reorder",
+            NO_FIGURE,
+            "Kafka's producer configuration",
+            "remove enable.idempotence from the system's `producer`",
+            Severity.ADVICE,
+        )
+    ]
+
+
+def _recompression(case: Case) -> list[Hazard]:
+    codecs = {
+        value
+        for _, value in (*case.server("broker", "compression.type"), *case.server("topic", "compression.type"))
+        if value not in ("", "producer")
+    }
+    if not codecs:
+        return []
+    return [
+        Hazard(
+            "server-compression",
+            f"compression.type={'/'.join(sorted(codecs))} on its servers",
+            "the brokers compress again what producers sent: less for the disk, more for the CPU",
+            NO_FIGURE,
+            "Kafka's broker configuration",
+            "remove compression.type from the system's `settings`, or set the workload's `compression` for all",
+        )
+    ]
+
+
+def _waits(case: Case) -> list[Hazard]:
+    if case.choice.level not in LEVELS_WITH_COPIES:
+        return []
+    return [
+        Hazard(
+            "in-sync-replicas",
+            "acks=all waits for every replica that is in sync",
+            "the other systems wait for the second copy of three: Kafka waits for the slowest of all",
+            f"{NO_FIGURE} for this alone",
+            "Kafka's producer configuration",
+            "nothing to set: read Kafka's higher percentiles with it in mind",
+            Severity.ADVICE,
+        )
+    ]

@@ -1,0 +1,208 @@
+"""What Pulsar says of its part in a comparison: neutral facts of its clients, and the published mistakes. Pure."""
+
+from __future__ import annotations
+
+from tidegauge.fairness.case import (
+    Case,
+    ClientFacts,
+    Fact,
+    Hazard,
+    Property,
+    engine_in_flight,
+    lower,
+    neutral_facts,
+    number,
+    shown,
+    whole_ms,
+)
+from tidegauge.fairness.published import BY_DEFINITION, NO_FIGURE, STREAMNATIVE_2020
+from tidegauge.fairness.tilt import Severity
+from tidegauge.systems.pulsar.level import BYPASS
+
+CHECK_DELAY = "managedLedgerNewEntriesCheckDelayInMillis"
+SWITCH = "batchingPartitionSwitchFrequencyByPublishDelay"
+CHANNELS = "bookkeeperNumberOfChannelsPerBookie"
+GROUP_WAIT = "journalMaxGroupWaitMSec"
+DEDUPLICATION = "brokerDeduplicationEnabled"
+CHANNELS_PUBLISHED = 64
+BATCH_DELAY_MS_MIN = 1.0
+"""The shortest that the client's builder takes."""
+
+COMPRESSIONS = {"ZLIB": "gzip"}
+JUDGED_CLIENT = frozenset(
+    {
+        "batchingEnabled",
+        "batchingMaxBytes",
+        "batchingMaxMessages",
+        "batchingMaxPublishDelayMicros",
+        SWITCH,
+        "compressionType",
+        "maxPendingMessages",
+        "maxPendingMessagesAcrossPartitions",
+        "receiverQueueSize",
+    }
+)
+JUDGED_SERVER = frozenset({CHECK_DELAY, CHANNELS, GROUP_WAIT, DEDUPLICATION, "journalSyncData", "journalWriteData"})
+
+
+def client_facts(case: Case) -> ClientFacts:
+    """See `System.client_facts`."""
+    facts = neutral_facts(case.workload)
+    facts[Property.BATCH_SIZE], facts[Property.BATCH_DELAY] = _batches(case, facts)
+    codec = case.client("producer", "compressionType")
+    if codec:
+        chosen = "compressionType" in case.producer
+        facts[Property.COMPRESSION] = Fact(COMPRESSIONS.get(codec, codec).lower(), f"compressionType={codec}", chosen)
+    own_limits = [
+        case.number_fact("producer", name, Fact(None, ""))
+        for name in ("maxPendingMessages", "maxPendingMessagesAcrossPartitions")
+    ]
+    facts[Property.IN_FLIGHT] = lower(engine_in_flight(case, facts), *(one for one in own_limits if one.value))
+    facts[Property.RECEIVE_QUEUE] = case.number_fact(
+        "consumer", "receiverQueueSize", facts[Property.RECEIVE_QUEUE], case.workload.partitions
+    )
+    connections = case.workload.client.connections_per_broker
+    facts[Property.CONNECTIONS] = case.number_fact(
+        "client", "connectionsPerBroker", Fact(connections, f"connectionsPerBroker={connections}")
+    )
+    facts[Property.NODES], facts[Property.SERVING_NODES] = _nodes(case)
+    return ClientFacts(facts, JUDGED_CLIENT | JUDGED_SERVER)
+
+
+def _batches(case: Case, neutral: dict[Property, Fact]) -> tuple[Fact, Fact]:
+    """The largest batch, in bytes, and the longest delay; 0 without batching."""
+    delay = neutral[Property.BATCH_DELAY]
+    if case.client("producer", "batchingEnabled") == "false":
+        off = Fact(0, "batchingEnabled=false", "batchingEnabled" in case.producer)
+        return off, off
+    if delay.value is not None and neutral[Property.BATCH_SIZE].value:
+        at_least = max(BATCH_DELAY_MS_MIN, whole_ms(case.workload.client.batch_delay_ms_max))
+        delay = Fact(at_least, f"batchingMaxPublishDelayMicros={at_least * 1000:g}")
+    size = case.number_fact("producer", "batchingMaxBytes", neutral[Property.BATCH_SIZE])
+    messages = case.number_fact("producer", "batchingMaxMessages", Fact(None, ""), case.workload.payload.message_bytes)
+    return lower(size, messages), case.number_fact("producer", "batchingMaxPublishDelayMicros", delay, 1e-3)
+
+
+def _nodes(case: Case) -> tuple[Fact, Fact]:
+    """Machines, and those of them that serve clients. Tiered, brokers have machines of their own."""
+    brokers = next((number(value) for _, value in case.server("cluster", "brokers")), None)
+    serving = int(brokers or number(case.shape.get("brokers")) or case.nodes)
+    tiered = case.shape.get("layout") == "tiered"
+    machines = case.nodes + serving if tiered else case.nodes
+    layout = case.shape.get("layout", "co-located") if case.nodes > 1 else "standalone"
+    return Fact(machines, f"nodes={machines} (layout={layout})"), Fact(serving, f"brokers={serving}")
+
+
+def hazards(case: Case) -> list[Hazard]:
+    """See `System.hazards`."""
+    return [
+        *_check_delay(case),
+        *_switching(case),
+        *_channels(case),
+        *_group_wait(case),
+        *_bypass(case),
+        *_deduplication(case),
+    ]
+
+
+def _check_delay(case: Case) -> list[Hazard]:
+    delays = [(name, value) for name, value in case.server("broker", CHECK_DELAY) if number(value)]
+    return [
+        Hazard(
+            "new-entries-check",
+            f"{name}={value}",
+            "a consumer that has read everything is told of a new message only at the next check",
+            f"up to {value} ms more end-to-end latency",
+            f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
+            f"remove {name} from the system's `settings`: Tidegauge sets 0",
+        )
+        for name, value in delays[:1]
+    ]
+
+
+def _switching(case: Case) -> list[Hazard]:
+    value = number(case.client("producer", SWITCH))
+    if value is None or value >= 2 or case.workload.partitions < 2:
+        return []
+    return [
+        Hazard(
+            "partition-switch",
+            f"{SWITCH}={value:g}",
+            "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
+            NO_FIGURE,
+            f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
+            f"remove {SWITCH} from the system's `producer`",
+        )
+    ]
+
+
+def _channels(case: Case) -> list[Hazard]:
+    """On one node broker and bookie are one process that always takes one channel: nothing to choose."""
+    if case.nodes == 1:
+        return []
+    few = [
+        (name, value)
+        for name, value in case.server("broker", CHANNELS)
+        if (number(value) or CHANNELS_PUBLISHED) < CHANNELS_PUBLISHED
+    ]
+    return [
+        Hazard(
+            "bookie-channels",
+            shown(few[:1]),
+            "all requests of a broker to a bookie go through so few connections and the threads behind them",
+            f"{NO_FIGURE} for this alone",
+            f"{STREAMNATIVE_2020}, Pulsar's tuning: {CHANNELS_PUBLISHED} instead of 16",
+            f"set {CHANNELS}: {CHANNELS_PUBLISHED} in the system's `settings` to repeat that report",
+            Severity.ADVICE,
+        )
+        for _ in few[:1]
+    ]
+
+
+def _group_wait(case: Case) -> list[Hazard]:
+    waits = [(name, value) for name, value in case.server("bookie", GROUP_WAIT) if (number(value) or 0) > 1]
+    if not waits or case.choice.form == BYPASS:
+        return []
+    return [
+        Hazard(
+            "journal-group-wait",
+            shown(waits[:1]),
+            "the journal collects entries for so long before it writes them, beside the batches of the clients",
+            f"up to {waits[0][1]} ms more publish latency at low rates",
+            f"BookKeeper's configuration; {STREAMNATIVE_2020} used 1",
+            f"remove {GROUP_WAIT} from the system's `settings`: Tidegauge sets 1",
+        )
+    ]
+
+
+def _bypass(case: Case) -> list[Hazard]:
+    if case.choice.form != BYPASS:
+        return []
+    return [
+        Hazard(
+            "bypassed-journal",
+            f"form={BYPASS} (journalWriteData=false)",
+            "an acknowledged message is in the memory of processes only, and killing them loses it; the other systems "
+            "have written it to the page cache",
+            "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
+            f"{STREAMNATIVE_2020}, level 2",
+            "leave `form` out or name the form journal",
+            Severity.ADVICE,
+        )
+    ]
+
+
+def _deduplication(case: Case) -> list[Hazard]:
+    if not any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
+        return []
+    return [
+        Hazard(
+            "deduplication",
+            f"{DEDUPLICATION}=true",
+            "the brokers keep and check the sequence of every producer, which is off by default",
+            NO_FIGURE,
+            BY_DEFINITION,
+            f"remove {DEDUPLICATION} from the system's `settings`, though Kafka's client does the like by default",
+            Severity.ADVICE,
+        )
+    ]

@@ -1,0 +1,130 @@
+"""What RabbitMQ says of its part in a comparison: neutral facts of its clients, and the published mistakes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegauge.fairness.case import (
+    Case,
+    ClientFacts,
+    Fact,
+    Hazard,
+    Property,
+    engine_in_flight,
+    lower,
+    neutral_facts,
+    number,
+)
+from tidegauge.fairness.published import CONFLUENT_2020, NO_FIGURE
+from tidegauge.fairness.tilt import Severity
+from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.rabbitmq.level import FORMS, form_of
+
+STREAM = "stream"
+PREFETCH = "prefetch"
+JUDGED_QUEUE = frozenset({PREFETCH})
+JUDGED_STREAM = frozenset(
+    {"batchSize", "batchPublishingDelayMs", "dynamicBatch", "maxUnconfirmedMessages", "initialCredits"}
+)
+
+
+def client_facts(case: Case) -> ClientFacts:
+    """See `System.client_facts`."""
+    facts = neutral_facts(case.workload)
+    stream = form_of(case.choice).queue_type == STREAM
+    judged = JUDGED_STREAM if stream else JUDGED_QUEUE
+    (_stream_facts if stream else _queue_facts)(case, facts)
+    serving = case.scopes("node ") or case.nodes
+    facts[Property.NODES] = facts[Property.SERVING_NODES] = Fact(serving, f"nodes={serving}")
+    return ClientFacts(facts, judged)
+
+
+def _queue_facts(case: Case, facts: dict[Property, Fact]) -> None:
+    """AMQP 0-9-1 has no batches and no compression."""
+    facts[Property.BATCH_SIZE] = Fact(None, "AMQP 0-9-1 has no batches")
+    facts[Property.BATCH_DELAY] = Fact(None, "")
+    facts[Property.COMPRESSION] = Fact("none", "AMQP 0-9-1 has no compression")
+    facts[Property.IN_FLIGHT] = engine_in_flight(case, facts)
+    # The campaign sets it for a consumer, the client tells it for each queue.
+    queues = 1 if case.in_force is None else case.workload.partitions
+    facts[Property.RECEIVE_QUEUE] = case.number_fact("consumer", PREFETCH, facts[Property.RECEIVE_QUEUE], queues)
+
+
+def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
+    """The stream client counts batches in messages, and what a consumer holds in chunks."""
+    message_bytes = case.workload.payload.message_bytes
+    facts[Property.BATCH_SIZE] = case.number_fact(
+        "producer", "batchSize", facts[Property.BATCH_SIZE], float(message_bytes)
+    )
+    if case.client("producer", "dynamicBatch") == "false":
+        facts[Property.BATCH_DELAY] = case.number_fact(
+            "producer", "batchPublishingDelayMs", facts[Property.BATCH_DELAY]
+        )
+    else:
+        facts[Property.BATCH_DELAY] = Fact(None, "dynamic batches: sent as soon as the one before is on its way")
+    codec = case.client("producer", "compression")
+    if codec:
+        facts[Property.COMPRESSION] = Fact(codec.lower(), f"compression={codec}")
+    own = case.number_fact("producer", "maxUnconfirmedMessages", Fact(None, ""))
+    facts[Property.IN_FLIGHT] = lower(engine_in_flight(case, facts), *([own] if own.value else []))
+    facts[Property.RECEIVE_QUEUE] = Fact(None, "the stream client counts chunks, not messages")
+
+
+def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
+    """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
+    return [*_automatic_acknowledgement(case), *_no_confirms(case), *_transient(case, possible)]
+
+
+def _automatic_acknowledgement(case: Case) -> list[Hazard]:
+    """Streams have no acknowledgements: a reader keeps its position, as in a log."""
+    told = case.client("consumer", "acknowledgement")
+    if told is None or told.startswith("manual"):
+        return []
+    return [
+        Hazard(
+            "automatic-acknowledgement",
+            f"acknowledgement={told}",
+            "a message counts as consumed once it was written to the socket: RabbitMQ neither waits for the consumer "
+            "nor keeps what it has not handled",
+            f"{NO_FIGURE}; the report of 2020 had it on",
+            CONFLUENT_2020,
+            "let consumers acknowledge by hand, as Tidegauge's do",
+        )
+    ]
+
+
+def _no_confirms(case: Case) -> list[Hazard]:
+    told = case.client("producer", "publisher.confirms")
+    if told is None or told == "true":
+        return []
+    return [
+        Hazard(
+            "no-publisher-confirms",
+            f"publisher.confirms={told}",
+            "nothing tells when a message has arrived, so there is neither a level nor a response time",
+            NO_FIGURE,
+            "RabbitMQ's guide on publisher confirms",
+            "let producers ask for confirms, as Tidegauge's do",
+        )
+    ]
+
+
+def _transient(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
+    mode = case.client("producer", "delivery_mode") or ("" if form_of(case.choice).persistent else "1 (transient)")
+    if not mode or number(mode) == 2:
+        return []
+    written = [one.form for one in possible if one.level == case.choice.level and FORMS[one.form].persistent]
+    forced = case.choice.level == 4 and not written
+    return [
+        Hazard(
+            "transient-messages",
+            f"delivery_mode={mode}",
+            "RabbitMQ need not write these messages at all, where the other systems write theirs",
+            f"{NO_FIGURE}; the report of 2020 had them transient",
+            CONFLUENT_2020,
+            "nothing to set: this version has no other way at this level"
+            if forced
+            else f"choose the form {' or '.join(written) or 'of the level'}",
+            Severity.ADVICE if forced else Severity.UNEQUAL,
+        )
+    ]
