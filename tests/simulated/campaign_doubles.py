@@ -22,8 +22,9 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fairness.tilt import Tilt
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting, SyncFinding
 from tidegauge.worker.api import (
+    AckedMessage,
     LoadOrder,
     SecondFigures,
     SubscriptionSecond,
@@ -132,6 +133,10 @@ class FakeWorker:
     def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
         self.journal.note("probe")
         return 0.001
+
+    def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
+        self.journal.note(f"witness {', '.join(order.topic_names)}")
+        return tuple(AckedMessage(100 * index, 100 * index + 50) for index in range(count))
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         return [Setting("topic", "flush.messages", "1")]
@@ -353,6 +358,9 @@ class FakeTrialStore:
         self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str], worker: WorkerFacts | None
     ) -> None:
         self.journal.note("settings stored")
+
+    def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
+        self.witnessed = (finding, evidence)
 
     def distribution(self, distribution: Distribution) -> None:
         pass

@@ -12,9 +12,11 @@ from tidegauge.campaign import execute as execute_module
 from tidegauge.campaign import space, trial
 from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded
 from tidegauge.campaign.execute import _dropper, carry_out, execute
+from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan import make_plan
-from tidegauge.campaign.trial import Bench, LevelMismatchError
+from tidegauge.campaign.trial import Bench
+from tidegauge.campaign.witnessing import watch_nothing
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
@@ -208,6 +210,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
 
     monkeypatch.setattr(execute_module, "start_worker", start)
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda: CacheDrop(True))
+    monkeypatch.setattr(execute_module, "watch_syncs", watch_nothing)
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70)})
     results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append)

@@ -22,8 +22,9 @@ from campaign_doubles import (
 from tidegauge.campaign import space, trial
 from tidegauge.campaign.events import Event, PhaseStarted, SecondSeen
 from tidegauge.campaign.figures import TimedPoint
+from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, run_trial
+from tidegauge.campaign.trial import Bench, Subject, run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.hosts.fsync import Calm, FsyncLatency

@@ -11,18 +11,20 @@ from pathlib import Path
 
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
+from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
 from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.stand import Stand
 from tidegauge.campaign.step import StepLab
-from tidegauge.campaign.trial import Bench, LevelMismatchError, Subject, failure_text, run_trial
+from tidegauge.campaign.trial import Bench, Subject, failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
+from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -119,6 +121,7 @@ def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer)
         observer,
         partial(_control_cpu_s, host),
         _calmer(observer),
+        watch_syncs=watch_syncs,
     )
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
 

@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from tidegauge.campaign import space
+from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.events import Observer, PhaseStarted
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
+from tidegauge.campaign.level import check_witnesses, checked_level
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.order import load_order, topic_names
 from tidegauge.campaign.result import Observed, make_result
@@ -46,16 +47,13 @@ _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
 
 
-class LevelMismatchError(RunFailedError):
-    """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
-
-
 @dataclass(frozen=True)
 class Bench:
     """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
+    `watch_syncs` records what servers sync to disk.
     """
 
     host: Host
@@ -65,6 +63,7 @@ class Bench:
     control_cpu_s: Callable[[], float] = time.process_time
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
     in_force: Callable[[InForce], None] = lambda _: None
+    watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)
         session = _start(spec, subject, bench, store, running=stand.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
-        level = _prepare(session)
+        level = _witnessed(session, _prepare(session))
         result, totals = _measure(session, level, started_at)
         store.finish(result, totals)
         if spec.servers is Servers.SHARED:
@@ -265,7 +264,7 @@ def _prepare(session: _Session) -> LevelFinding:
     session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
-    level = _checked_level(spec, system, settings)
+    level = checked_level(spec, system, settings)
     session.bench.in_force(_in_force(session, settings))
     return level
 
@@ -284,16 +283,14 @@ def _in_force(session: _Session, settings: Sequence[Setting]) -> InForce:
     )
 
 
-def _checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> LevelFinding:
-    finding = system.derive_level(settings, spec.choice, spec.nodes)
-    if finding.level == spec.choice.level and not finding.problems:
-        return finding
-    found = f"level {finding.level}" if finding.level else "no level that is known"
-    problems = "; ".join(finding.problems) or f"the settings in force give {found} ({'; '.join(finding.reasoning)})"
-    raise LevelMismatchError(
-        f"{spec.system} is not at durability level {spec.choice.level}: {problems}.",
-        "Remove the setting that changes it from the campaign, or ask for the level that it gives.",
-    )
+def _witnessed(session: _Session, level: LevelFinding) -> LevelFinding:
+    """The level with its second witness. Raises `LevelMismatchError` if the two witnesses contradict each other."""
+    bench, deployment = session.bench, session.deployment
+    order = load_order(session.spec, session.subject.system, deployment.connection, session.store.directory)
+    scene = witnessing.Scene(bench.host, deployment, session.worker, order, bench.watch_syncs)
+    level = witnessing.with_witness(level, scene, session.store)
+    check_witnesses(session.spec, level)
+    return level
 
 
 def _measure(session: _Session, level: LevelFinding, started_at: str) -> tuple[TrialResult, TotalFigures]:

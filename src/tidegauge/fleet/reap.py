@@ -13,6 +13,7 @@ from tidegauge.fleet import procfs, registry
 from tidegauge.fleet.directories import remove_directory
 from tidegauge.fleet.procfs import Identity, Stat
 from tidegauge.fleet.registry import Record
+from tidegauge.hosts.syscalls import clean_traces
 
 _KILL_WAIT_S = 20.0
 _POLL_S = 0.02
@@ -34,6 +35,7 @@ def clean_leftovers() -> list[str]:
             notes += _clean(agent_id)
     with contextlib.suppress(OSError):
         _remove_lone_files()
+    notes += [f"Removed the kernel trace {name}, left by an earlier run." for name in clean_traces()]
     return notes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.api import TrialResult
-from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.systems.api import Agreement, LevelChoice, LevelFinding
 
 
 def meaning(level: int | None) -> str:
@@ -55,18 +55,33 @@ def headline(results: Sequence[TrialResult]) -> str:
     whom = "for every system" if len(found) > 1 else f"for {next(iter(found))}"
     kept = all(as_asked(*one) for one in found.values())
     asked = "as asked" if kept else "NOT AS ASKED, see below"
-    return f"Durability: level {level} {whom}, {asked}, read back from the running servers: {meaning(level)}."
+    seen = all(_agrees(finding) for _, finding in found.values())
+    witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
+    return f"Durability: level {level} {whom}, {asked}, {witnesses}: {meaning(level)}."
 
 
 def details(results: Sequence[TrialResult]) -> list[str]:
-    """For each system the reasoning from its effective settings, then each problem."""
+    """For each system both witnesses of its level, settings read back and system calls seen; then each problem."""
     lines = []
     for system, (choice, finding) in findings(results).items():
         given = _given(finding) + (f" ({choice.form})" if choice.form else "")
         asked = "" if finding.level == choice.level else f", asked for level {choice.level}"
-        lines.append(f"{system}: {given}{asked}: {'; '.join(finding.reasoning) or 'no reasoning recorded'}")
+        lines.append(f"{system}: {given}{asked}{_witnesses(finding)}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]
     return lines
+
+
+def _agrees(finding: LevelFinding) -> bool:
+    return finding.syncs is not None and finding.syncs.agreement is Agreement.AGREES
+
+
+def _witnesses(finding: LevelFinding) -> str:
+    """What the settings say, and beside it what was seen, where a second witness was called."""
+    reasoning = "; ".join(finding.reasoning) or "no reasoning recorded"
+    if finding.syncs is None:
+        return f": {reasoning}"
+    agrees = ", as the settings say" if finding.syncs.agreement is Agreement.AGREES else ""
+    return f"; settings read back: {reasoning}; system calls: {finding.syncs.words}{agrees}"
 
 
 def _given(finding: LevelFinding) -> str:

@@ -11,6 +11,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
     response.hlog ...        HdrHistogram interval logs: response, service, delay, end-to-end by subscription (tags)
     window.hlog              the measured window's histograms, tagged
     settings.json            effective server and client settings
+    witness.json         what servers were seen to sync before they acknowledged
     result.json              the TrialResult
     logs/                    server and worker logs
   findings/                  what experiments found that is more than one trial's figures
@@ -27,7 +28,7 @@ from typing import Protocol
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
-from tidegauge.systems.api import Distribution, Setting
+from tidegauge.systems.api import Distribution, Setting, SyncFinding
 from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 
@@ -52,6 +53,10 @@ class TrialStore(Protocol):
         self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str], worker: WorkerFacts | None
     ) -> None:
         """Effective settings as read back, and what the load generator said of itself: Java, heap, client versions."""
+        ...
+
+    def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
+        """What the servers were seen to sync, message by message and call by call; no evidence where nobody looked."""
         ...
 
     def distribution(self, distribution: Distribution) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,13 +15,14 @@ from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.seconds import read_lines, row, write_parquet
-from tidegauge.systems.api import Distribution, Setting
+from tidegauge.systems.api import Distribution, Setting, SyncFinding
 from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 TRIAL_SCHEMA = "tidegauge.trial/1"
 RESULT_SCHEMA = "tidegauge.result/1"
 SETTINGS_SCHEMA = "tidegauge.settings/1"
 DISTRIBUTION_SCHEMA = "tidegauge.distribution/1"
+WITNESS_SCHEMA = "tidegauge.witness/1"
 
 
 def now() -> str:
@@ -81,6 +82,10 @@ class DirectoryTrial:
         """Effective settings as read back, and what the load generator said of itself."""
         content = {"server": server, "client": client, "server_jvm_flags": jvm_flags, "worker": worker}
         write_json(self.directory / "settings.json", SETTINGS_SCHEMA, content)
+
+    def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
+        """What the servers were seen to sync before they acknowledged. Raises `RunFailedError`."""
+        write_json(self.directory / "witness.json", WITNESS_SCHEMA, {"finding": finding, **evidence})
 
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -91,16 +92,48 @@ class Setting:
     is_default: bool | None = None
 
 
+class Agreement(StrEnum):
+    """What the system calls seen say to the level that the settings give."""
+
+    AGREES = "agrees"
+    CONTRADICTS = "contradicts"
+    MORE = "more"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class SyncFinding:
+    """The second witness of a level: what the servers were seen to do before they acknowledged.
+
+    Attributes:
+        words: one clause for the report: what was seen, or why nothing could be.
+        messages: sent one at a time while the servers were watched.
+        synced: those acknowledged after a sync to disk of their own on at least `nodes_needed` nodes.
+        synced_by_node: by storage process, before how many acknowledgements it synced.
+        calls_by_node: by storage process, how many calls of each kind were seen at all.
+    """
+
+    agreement: Agreement
+    words: str
+    messages: int = 0
+    synced: int = 0
+    nodes_needed: int = 0
+    synced_by_node: Mapping[str, int] = field(default_factory=dict)
+    calls_by_node: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class LevelFinding:
     """The durability level that the effective settings really give, with the reasoning in words.
 
-    `problems` names each setting that makes it differ from what was asked; empty when it is as asked.
+    `problems` names each setting that makes it differ from what was asked; empty when it is as asked. `syncs` is the
+    second witness; None if it was never called.
     """
 
     level: int | None
     reasoning: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    syncs: SyncFinding | None = None
 
 
 Describe = Callable[[list[str]], list[Setting]]

@@ -24,6 +24,14 @@ class WorkerFacts:
 
 
 @dataclass(frozen=True)
+class AckedMessage:
+    """When a message was given to the client, and when the client told its acknowledgement; monotonic ns."""
+
+    sent_mono_ns: int
+    acked_mono_ns: int
+
+
+@dataclass(frozen=True)
 class SubscriptionSecond:
     """One second of one subscription. `end_to_end` is an encoded HdrHistogram (V2 compressed)."""
 
@@ -145,6 +153,13 @@ class LoadWorker(Protocol):
 
     def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
         """Seconds for one message there and back on a throw-away topic; `RunFailedError` with the cause if it can't."""
+        ...
+
+    def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
+        """Send `count` messages one at a time on the order's one topic, which is created for it and deleted.
+
+        `RunFailedError` if one is not acknowledged within `timeout_s`.
+        """
         ...
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:

@@ -19,7 +19,7 @@ from tidegauge.fleet.api import Host, ProcessStatus
 from tidegauge.printable import printable
 from tidegauge.systems.api import Setting
 from tidegauge.worker import messages
-from tidegauge.worker.api import LoadOrder, SecondFigures, TotalFigures
+from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, TotalFigures
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.log import cause_from_log
@@ -97,6 +97,17 @@ class GrpcWorker:
         )
         took_ns: int = self._ask("Probe", request, timeout_s + _CALL_S).took_ns
         return took_ns / 1e9
+
+    def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
+        """See `LoadWorker.witness`."""
+        request = pb.WitnessRequest(
+            order=messages.prepare_request(order),
+            messages=count,
+            pause_ms=round(pause_s * 1e3),
+            timeout_ms=round(timeout_s * 1e3),
+        )
+        reply = self._ask("Witness", request, _PREPARE_S)
+        return tuple(AckedMessage(m.sent_mono_ns, m.acked_mono_ns) for m in reply.messages)
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         """See `LoadWorker.describe`."""

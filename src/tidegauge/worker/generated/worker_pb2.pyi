@@ -120,6 +120,32 @@ class ProbeReply(_message.Message):
     took_ns: int
     def __init__(self, took_ns: _Optional[int] = ...) -> None: ...
 
+class WitnessRequest(_message.Message):
+    __slots__ = ("order", "messages", "pause_ms", "timeout_ms")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    PAUSE_MS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    order: PrepareRequest
+    messages: int
+    pause_ms: int
+    timeout_ms: int
+    def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ..., messages: _Optional[int] = ..., pause_ms: _Optional[int] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+
+class WitnessReply(_message.Message):
+    __slots__ = ("messages",)
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[AckedMessage]
+    def __init__(self, messages: _Optional[_Iterable[_Union[AckedMessage, _Mapping]]] = ...) -> None: ...
+
+class AckedMessage(_message.Message):
+    __slots__ = ("sent_mono_ns", "acked_mono_ns")
+    SENT_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    ACKED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    sent_mono_ns: int
+    acked_mono_ns: int
+    def __init__(self, sent_mono_ns: _Optional[int] = ..., acked_mono_ns: _Optional[int] = ...) -> None: ...
+
 class DescribeRequest(_message.Message):
     __slots__ = ("connection", "topics")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]

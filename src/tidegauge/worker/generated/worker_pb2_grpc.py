@@ -49,6 +49,11 @@ class WorkerStub:
                 request_serializer=worker__pb2.ProbeRequest.SerializeToString,
                 response_deserializer=worker__pb2.ProbeReply.FromString,
                 _registered_method=True)
+        self.Witness = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/Witness',
+                request_serializer=worker__pb2.WitnessRequest.SerializeToString,
+                response_deserializer=worker__pb2.WitnessReply.FromString,
+                _registered_method=True)
         self.Describe = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/Describe',
                 request_serializer=worker__pb2.DescribeRequest.SerializeToString,
@@ -135,6 +140,14 @@ class WorkerServicer:
 
     def Probe(self, request, context):
         """Creates a topic, sends one message and receives it, deletes the topic. Fails with UNAVAILABLE until it can.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Witness(self, request, context):
+        """Sends messages one at a time on a topic of its own, each after the one before was acknowledged, and tells when;
+        deletes the topic. Whoever watches the servers meanwhile sees what they did for each. Fails with UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -247,6 +260,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.Probe,
                     request_deserializer=worker__pb2.ProbeRequest.FromString,
                     response_serializer=worker__pb2.ProbeReply.SerializeToString,
+            ),
+            'Witness': grpc.unary_unary_rpc_method_handler(
+                    servicer.Witness,
+                    request_deserializer=worker__pb2.WitnessRequest.FromString,
+                    response_serializer=worker__pb2.WitnessReply.SerializeToString,
             ),
             'Describe': grpc.unary_unary_rpc_method_handler(
                     servicer.Describe,
@@ -395,6 +413,33 @@ class Worker:
             '/tidegauge.worker.v1.Worker/Probe',
             worker__pb2.ProbeRequest.SerializeToString,
             worker__pb2.ProbeReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Witness(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/Witness',
+            worker__pb2.WitnessRequest.SerializeToString,
+            worker__pb2.WitnessReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -76,6 +76,18 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   }
 
   @Override
+  public void witness(WitnessRequest request, StreamObserver<WitnessReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          try (Driver driver = session.open(request.getOrder().getConnection())) {
+            return Witness.run(driver, FromProto.plan(request.getOrder()), request);
+          }
+        });
+  }
+
+  @Override
   public void describe(DescribeRequest request, StreamObserver<DescribeReply> to) {
     Replies.answer(
         to,

@@ -1,0 +1,160 @@
+"""The kernel's trace buffers (tracefs) in a mount namespace of this process's own, and an instance in them. Root only.
+
+Nothing of the host's own tracing is touched: an instance has buffers, clock, filters and events of its own. Mounts made
+here are seen by this process alone and vanish with it. An instance does not: it lives in the kernel until somebody
+removes its directory. So its name says which process made it, and whoever finds the name of a dead one removes it.
+
+Source: Documentation/trace/ftrace.rst and events.rst of the kernel. Needs Linux 4.4 or newer (event-fork: 4.12).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from tidegauge.fleet import procfs
+from tidegauge.fleet.procfs import Identity
+from tidegauge.hosts.threads import threads_of
+
+MOUNT_POINT = Path("/sys/kernel/tracing")
+PREFIX = "tidegauge-"
+_CLONE_NEWNS = 0x00020000
+_MS_NOSUID_NODEV_NOEXEC = 2 | 4 | 8
+_MS_REC_PRIVATE = 0x4000 | 1 << 18
+_BUFFER_KB = 1024
+_REMOVE_TRIES = 50
+_INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+"""PROC_PID_INIT_INO of `linux/proc_ns.h`: the namespace whose process numbers the kernel's traces use."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class NoTraceError(Exception):
+    """This process can't trace, and why, in a few words."""
+
+
+def mount_privately() -> None:
+    """Mount tracefs at its usual place, for this process alone. Call it once. Raises `NoTraceError`."""
+    if procfs.pid_namespace() != _INITIAL_PID_NAMESPACE:
+        raise NoTraceError("in a container the kernel's process numbers are not known")
+    if not MOUNT_POINT.is_dir():
+        raise NoTraceError("this kernel has no tracefs")
+    _call("a private mount namespace", _libc.unshare(_CLONE_NEWNS))
+    # Else a mount made here would travel to the host's own namespace.
+    _call("a private mount namespace", _libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None))
+    flags = ctypes.c_ulong(_MS_NOSUID_NODEV_NOEXEC)
+    _call("mounting tracefs", _libc.mount(b"tidegauge", bytes(MOUNT_POINT), b"tracefs", flags, None))
+
+
+def _call(what: str, result: int) -> None:
+    if result != 0:
+        code = ctypes.get_errno()
+        reason = "needs root (CAP_SYS_ADMIN)" if code in (errno.EPERM, errno.EACCES) else os.strerror(code)
+        raise NoTraceError(f"{what}: {reason}")
+
+
+@contextlib.contextmanager
+def instance(root: Path, calls: Iterable[str], processes: Mapping[str, int]) -> Iterator[Path]:
+    """An instance that records these system calls ("fsync") of these process trees and all that they start.
+
+    Raises `NoTraceError`.
+    """
+    stat = procfs.read_stat(os.getpid())
+    if stat is None:
+        raise NoTraceError("/proc is not readable")
+    path = root / "instances" / name_of(stat.identity)
+    try:
+        path.mkdir()
+        try:
+            _set_up(path, calls)
+            _choose(path, processes)
+            _write(path / "tracing_on", "1")
+            yield path
+        finally:
+            remove(path)
+    except OSError as error:
+        raise NoTraceError(f"{error.filename or path}: {error.strerror}") from error
+
+
+def _set_up(path: Path, calls: Iterable[str]) -> None:
+    _write(path / "tracing_on", "0")
+    _write(path / "trace_clock", "mono")
+    _write(path / "buffer_size_kb", str(_BUFFER_KB))
+    _write(path / "options/event-fork", "1")
+    directories = [path / f"events/syscalls/sys_{edge}_{call}" for call in calls for edge in ("enter", "exit")]
+    present = [directory for directory in directories if directory.is_dir()]
+    if not present:
+        raise NoTraceError("this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS)")
+    # Forks tell whose the threads are that start and end meanwhile.
+    for directory in [path / "events/sched/sched_process_fork", *present]:
+        _write(directory / "enable", "1")
+
+
+def _choose(path: Path, processes: Mapping[str, int]) -> None:
+    """Only these. Threads that they start from now on follow by themselves; those started since we looked, do not."""
+    for mode in (os.O_TRUNC, os.O_APPEND):
+        _write(path / "set_event_pid", " ".join(map(str, threads_of(processes))), mode)
+
+
+def _write(path: Path, text: str, mode: int = os.O_TRUNC) -> None:
+    """Write a control file. Not by `open("a")`, which seeks: these files refuse to. Raises `NoTraceError`."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | mode)
+        try:
+            content = text.encode() + b"\n"
+            while content:
+                content = content[os.write(descriptor, content) :]
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise NoTraceError(f"{path.name} of the kernel's trace can't be set ({error.strerror})") from error
+
+
+def recorded(path: Path) -> str:
+    """Stop recording, and all that was recorded, as text."""
+    _write(path / "tracing_on", "0")
+    return (path / "trace").read_text(errors="replace")
+
+
+def remove(path: Path) -> None:
+    """Remove an instance; a reader that is just closing it is waited for. Raises `OSError`."""
+    for attempt in range(_REMOVE_TRIES):
+        try:
+            path.rmdir()
+            return
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY or attempt == _REMOVE_TRIES - 1:
+                raise
+            time.sleep(0.02)
+
+
+def remove_abandoned(root: Path) -> list[str]:
+    """Remove instances whose makers are dead; their names. Those of live ones, and other programs', are not touched."""
+    removed = []
+    for path in sorted((root / "instances").glob(f"{PREFIX}*")):
+        owner = owner_of(path.name)
+        if owner is None or procfs.is_running(owner):
+            continue
+        with contextlib.suppress(OSError):
+            remove(path)
+            removed.append(path.name)
+    return removed
+
+
+def name_of(owner: Identity) -> str:
+    """The name of a process's instance."""
+    return f"{PREFIX}{owner.pid}-{owner.start_ticks}"
+
+
+def owner_of(name: str) -> Identity | None:
+    """Who made an instance; None if the name is not one of ours."""
+    pid, _, start = name.removeprefix(PREFIX).partition("-")
+    ours = name.startswith(PREFIX) and pid.isdigit() and start.isdigit()
+    return Identity(int(pid), int(start)) if ours else None

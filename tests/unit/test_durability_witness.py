@@ -1,0 +1,151 @@
+"""The judgement of the second witness, on histories written by hand. Times in ns, small enough to follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tidegauge.durability.witness import (
+    SyncCall,
+    Watch,
+    copies_needed,
+    disagreement,
+    judge,
+    nodes_synced_for,
+    not_watched,
+    told,
+)
+from tidegauge.systems.api import Agreement, LevelFinding
+from tidegauge.worker.api import AckedMessage
+
+ONE = ("kafka-1",)
+THREE = ("a-1", "a-2", "a-3")
+MESSAGES = tuple(AckedMessage(1000 * n, 1000 * n + 500) for n in range(1, 5))
+
+
+def call(node: str, entered: int, left: int, name: str = "fsync", succeeded: bool = True) -> SyncCall:
+    return SyncCall(node, 7, name, entered, left, succeeded)
+
+
+def for_each(*nodes: str, messages: tuple[AckedMessage, ...] = MESSAGES) -> tuple[SyncCall, ...]:
+    """One call on each node, well inside each message's time."""
+    return tuple(call(node, m.sent_mono_ns + 100, m.sent_mono_ns + 200) for m in messages for node in nodes)
+
+
+def test_one_call_for_each_message_agrees_with_local_sync() -> None:
+    found = judge(3, ONE, MESSAGES, Watch(for_each("kafka-1")))
+    assert found.agreement is Agreement.AGREES
+    assert (found.synced, found.messages, found.synced_by_node) == (4, 4, {"kafka-1": 4})
+    assert found.calls_by_node == {"kafka-1": {"fsync": 4}}
+    assert found.words == "each of 4 acknowledgements came after an fsync"
+
+
+def test_a_single_message_acknowledged_from_memory_contradicts_local_sync() -> None:
+    found = judge(3, ONE, MESSAGES, Watch(for_each("kafka-1")[:-1]))
+    assert found.agreement is Agreement.CONTRADICTS
+    problem = disagreement(LevelFinding(3, (), (), found))
+    assert problem.startswith(
+        "the settings read back give level 3, but only 3 of 4 acknowledgements came after an fsync"
+    )
+    assert "3 such calls were seen altogether" in problem
+
+
+def test_no_call_at_all_contradicts_local_sync_and_is_as_expected_without() -> None:
+    nothing = Watch(())
+    assert judge(3, ONE, MESSAGES, nothing).agreement is Agreement.CONTRADICTS
+    assert "but none of 4 acknowledgements" in disagreement(LevelFinding(3, (), (), judge(3, ONE, MESSAGES, nothing)))
+    found = judge(4, ONE, MESSAGES, nothing)
+    assert found.agreement is Agreement.AGREES
+    assert found.words == "none of 4 acknowledgements came after an fsync"
+    assert found.calls_by_node == {"kafka-1": {}}
+
+
+@pytest.mark.parametrize(
+    ("entered", "left"),
+    [(999, 1200), (1100, 1501), (900, 990), (1600, 1700)],
+    ids=["begun before it was sent", "ended after the acknowledgement", "over before", "begun after"],
+)
+def test_a_call_outside_a_messages_time_does_not_count(entered: int, left: int) -> None:
+    assert nodes_synced_for(MESSAGES[0], [call("kafka-1", entered, left)]) == frozenset()
+
+
+def test_a_call_on_the_very_edges_counts() -> None:
+    assert nodes_synced_for(MESSAGES[0], [call("kafka-1", 1000, 1500)]) == {"kafka-1"}
+
+
+def test_a_call_that_failed_and_one_that_promises_nothing_do_not_count() -> None:
+    calls = [call("kafka-1", 1100, 1200, succeeded=False), call("kafka-1", 1100, 1200, "sync_file_range")]
+    assert nodes_synced_for(MESSAGES[0], calls) == frozenset()
+
+
+def test_a_group_commit_can_not_serve_two_messages_sent_one_after_the_other() -> None:
+    late = call("kafka-1", 1100, 2200)
+    assert judge(3, ONE, MESSAGES[:2], Watch((late,))).synced == 0
+
+
+def test_level_1_needs_a_majority_for_each_message() -> None:
+    two = Watch((*for_each("a-1", messages=MESSAGES[:2]), *for_each("a-3"), *for_each("a-2", messages=MESSAGES[2:])))
+    found = judge(1, THREE, MESSAGES, two)
+    assert found.agreement is Agreement.AGREES, "which two differs from message to message"
+    assert found.synced_by_node == {"a-1": 2, "a-2": 2, "a-3": 4}
+    assert found.words == "each of 4 acknowledgements came after an fsync on at least 2 of 3 nodes"
+
+    found = judge(1, THREE, MESSAGES, Watch(for_each("a-2")))
+    assert found.agreement is Agreement.CONTRADICTS
+    problem = disagreement(LevelFinding(1, (), (), found))
+    assert "none of 4 acknowledgements came after an fsync on at least 2 of 3 nodes" in problem
+    assert "(a-1 before 0, a-2 before 4, a-3 before 0)" in problem
+
+
+def test_level_3_on_three_nodes_needs_any_one() -> None:
+    found = judge(3, THREE, MESSAGES, Watch((*for_each("a-1", messages=MESSAGES[:2]), *for_each("a-2"))))
+    assert found.agreement is Agreement.AGREES
+    assert found.words.endswith("on one of 3 nodes or more")
+
+
+def test_two_calls_on_one_node_are_one_copy() -> None:
+    calls = (*for_each("a-1"), *for_each("a-1"))
+    assert judge(1, THREE, MESSAGES, Watch(calls)).agreement is Agreement.CONTRADICTS
+
+
+def test_servers_that_sync_though_nobody_asks_are_told_but_not_accused() -> None:
+    found = judge(4, ONE, MESSAGES, Watch(for_each("kafka-1")))
+    assert found.agreement is Agreement.MORE
+    assert found.words.endswith("more than level 4 asks for")
+    assert disagreement(LevelFinding(4, (), (), found)) == ""
+    some = judge(4, ONE, MESSAGES, Watch(for_each("kafka-1")[:1]))
+    assert some.agreement is Agreement.AGREES, "servers sync metadata now and then"
+    assert some.words == "1 of 4 acknowledgements came after an fsync"
+
+
+def test_nothing_is_concluded_from_a_recording_with_gaps_or_from_none() -> None:
+    lossy = judge(3, ONE, MESSAGES, Watch((), lost=5))
+    assert (lossy.agreement, lossy.words) == (Agreement.UNKNOWN, "inconclusive: the kernel lost 5 records")
+    assert judge(3, ONE, (), Watch(())).agreement is Agreement.UNKNOWN
+    blind = not_watched("needs root")
+    assert (blind.agreement, blind.words) == (Agreement.UNKNOWN, "not watched: needs root")
+    for finding in (lossy, blind, None):
+        assert disagreement(LevelFinding(3, (), (), finding)) == ""
+
+
+@pytest.mark.parametrize(("level", "nodes", "needed"), [(1, 3, 2), (2, 3, 2), (1, 5, 2), (3, 3, 1), (4, 1, 1)])
+def test_copies_needed(level: int, nodes: int, needed: int) -> None:
+    assert copies_needed(level, nodes) == needed
+
+
+def test_the_evidence_tells_each_message_and_each_call_in_order() -> None:
+    calls = tuple(reversed(for_each("a-1", "a-2")))
+    evidence = told(Watch(calls), MESSAGES)
+    messages, listed = evidence["messages"], evidence["calls"]
+    assert isinstance(messages, list)
+    assert isinstance(listed, list)
+    assert messages[0] == {"sent_mono_ns": 1000, "acked_mono_ns": 1500, "nodes_synced": ["a-1", "a-2"]}
+    assert [c.entered_mono_ns for c in listed] == sorted(c.entered_mono_ns for c in calls)
+
+
+def test_settings_that_claim_level_3_for_what_level_4_does_are_a_named_mismatch() -> None:
+    """What was recorded of a Kafka at level 4: metadata is synced now and then, messages never."""
+    background = Watch((call("kafka-1", 1100, 1300), call("kafka-1", 1600, 1700, "msync")))
+    finding = replace(LevelFinding(3, ("flush.messages=1",)), syncs=judge(3, ONE, MESSAGES, background))
+    assert "level 3, but only 1 of 4 acknowledgements came after an fsync; 2 such calls" in disagreement(finding)
