@@ -10,7 +10,7 @@ WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-quick: .tools/worker-built ## Set up, then measure Kafka and Pulsar side by side (about 4 minutes once cached)
+quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ side by side (about 4 minutes once cached)
 	@.venv/bin/tidegauge quick
 
 test: .tools/worker-built test-java ## Set up, then run all tests (real servers; root-only ones where you are root)

@@ -158,7 +158,7 @@ def _start(
     else:
         store.page_cache(False, f"the servers of {running.trial_id} go on, and their logs are there")
     bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
-    disk = _slowest([bench.calm_disk(disk) for disk in dict.fromkeys(place.parent for place in _written(store))])
+    disk = _slowest([bench.calm_disk(place.parent) for place in _one_by_disk(_written(store))])
     store.distribution(subject.distribution)
     if running is not None:
         return _Session(spec, bench, store, subject, running.deployment, running.worker, disk)
@@ -194,6 +194,11 @@ def _places(store: TrialStore) -> list[Path]:
 def _written(store: TrialStore) -> tuple[Path, ...]:
     """Those that messages are written to."""
     return (*(store.disks or (store.data_directory,)), *store.journal_disks)
+
+
+def _one_by_disk(places: Sequence[Path]) -> list[Path]:
+    """One directory of each disk: waiting for the same disk several times would tell nothing new."""
+    return list({place.stat().st_dev: place for place in reversed(places)}.values())
 
 
 def _slowest(disks: Sequence[Calm | None]) -> Calm | None:

@@ -98,7 +98,7 @@ def quick(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Measure Kafka and Pulsar, one node each, at equal durability, in a few minutes."""
+    """Measure Kafka, Pulsar and, where it can be had, RabbitMQ: one node each, equal durability, a few minutes."""
     overrides = _overrides(level, systems, repeat, data_dir)
     return _run(ready_campaign("quick"), overrides, runs_dir, _Manner(dry_run, allow_unequal, as_json))
 

@@ -72,7 +72,7 @@ def offered(trial: TrialSpec) -> str:
 
 
 def _table(*heads: str) -> Table:
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold", show_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for head in heads:
         table.add_column(head, overflow="fold")
     return table

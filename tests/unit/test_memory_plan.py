@@ -1,0 +1,115 @@
+"""The memory that a campaign needs, what a machine and its cgroups have, and what is done where it does not suffice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_campaign_plan import CAMPAIGN
+from test_hosts_facts import V2, plant
+
+from tidegauge.campaign.memory import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryPlan, fitting, memory_needs
+from tidegauge.campaign.model import SystemChoice, WorkerChoice
+from tidegauge.errors import UserError
+from tidegauge.hosts.memory import MemoryAvailable, memory_available
+from tidegauge.systems import registry
+
+MEMINFO = "MemTotal:       8192000 kB\nMemFree:         100000 kB\nMemAvailable:    4096000 kB\n"
+GIB = 1 << 30
+THREE = replace(
+    CAMPAIGN,
+    systems=(SystemChoice("kafka", heap_mb=1000), SystemChoice("rabbitmq", heap_mb=400, direct_memory_mb=200)),
+    nodes=3,
+    worker=WorkerChoice(300, 100),
+)
+NEEDS = memory_needs(THREE, registry.get)
+KAFKA_MB, RABBITMQ_MB = (need.total_mb for need in NEEDS)
+
+
+def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
+    kafka, rabbitmq = NEEDS
+    assert kafka.servers_mb == registry.get("kafka").memory_mb(3, 1000, 1024, {})
+    assert kafka.servers_mb > 3 * 1000
+    assert rabbitmq.servers_mb > 3 * 600
+    assert kafka.worker_mb == rabbitmq.worker_mb == 400 + WORKER_OUTSIDE_HEAP_MB
+    assert kafka.servers_mb + kafka.worker_mb + RESERVE_MB == KAFKA_MB
+
+
+def test_what_fits_is_kept_as_it_is() -> None:
+    assert fitting(THREE, NEEDS, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB")) == (THREE, {})
+    assert fitting(THREE, NEEDS, None) == (THREE, {}), "a machine that doesn't tell is not refused"
+
+
+def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
+    with pytest.raises(UserError) as caught:
+        fitting(THREE, NEEDS, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"))
+    assert f"kafka@4.3.1 needs {KAFKA_MB:,} MiB" in caught.value.message
+    assert "for 3 nodes" in caught.value.message
+    assert f"{KAFKA_MB - 1:,} MiB are available of the machine's 4,000 MiB" in caught.value.message
+    assert "rabbitmq" not in caught.value.message
+    assert "'heap'" in caught.value.hint
+
+
+def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
+    optional = replace(THREE, systems=(replace(THREE.systems[0], optional=True), THREE.systems[1]))
+    kept, reasons = fitting(optional, NEEDS, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"))
+    assert [choice.name for choice in kept.systems] == ["rabbitmq"]
+    assert list(reasons) == ["kafka@4.3.1"]
+    only = replace(optional, systems=optional.systems[:1])
+    with pytest.raises(UserError, match="too little memory"):
+        fitting(only, NEEDS[:1], MemoryAvailable(1, "of the machine's 4,000 MiB"))
+
+
+def test_the_plan_says_what_is_needed_and_what_there_is() -> None:
+    told = MemoryPlan(NEEDS, MemoryAvailable(5000, "of the machine's 9,000 MiB")).sentences()
+    assert len(told) == 3
+    assert told[-1] == "5,000 MiB are available of the machine's 9,000 MiB"
+    assert len(MemoryPlan(NEEDS, None).sentences()) == 2
+
+
+def test_without_limits_the_kernel_decides(tmp_path: Path) -> None:
+    root = plant(tmp_path, {**V2, "proc/meminfo": MEMINFO, "sys/fs/cgroup/user/run/memory.max": "max\n"})
+    assert memory_available(root) == MemoryAvailable(4000, "of the machine's 8,000 MiB")
+
+
+def test_the_tightest_cgroup_decides_and_its_page_cache_is_not_lost(tmp_path: Path) -> None:
+    group = "sys/fs/cgroup/user"
+    root = plant(
+        tmp_path,
+        {
+            **V2,
+            "proc/meminfo": MEMINFO,
+            f"{group}/memory.max": f"{2 * GIB}\n",
+            f"{group}/memory.current": f"{GIB}\n",
+            f"{group}/memory.stat": f"anon 1\ninactive_file {GIB // 2}\n",
+            f"{group}/run/memory.max": "max\n",
+        },
+    )
+    found = memory_available(root)
+    assert found is not None
+    assert found.available_mb == 1536
+    assert found.bound == f"of the 2,048 MiB that the cgroup {root / group} allows"
+
+
+def test_cgroup_v1_counts_too(tmp_path: Path) -> None:
+    group = "sys/fs/cgroup/memory/job"
+    root = plant(
+        tmp_path,
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "4:memory:/job\n",
+            "proc/self/mountinfo": "1 0 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+            f"{group}/memory.limit_in_bytes": f"{GIB}\n",
+            f"{group}/memory.usage_in_bytes": f"{GIB // 2}\n",
+            f"{group}/memory.stat": "total_inactive_file 0\n",
+        },
+    )
+    found = memory_available(root)
+    assert found is not None
+    assert found.available_mb == 512
+
+
+def test_a_host_that_does_not_tell_is_no_error(tmp_path: Path) -> None:
+    assert memory_available(tmp_path) is None
+    assert memory_available() is not None

@@ -1,0 +1,62 @@
+"""When replication is complete, told from what is read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tidegauge.systems.api import Setting
+from tidegauge.systems.kafka.replicas import incomplete as kafka_incomplete
+from tidegauge.systems.rabbitmq.level import incomplete as rabbitmq_incomplete
+
+KAFKA = [
+    Setting("cluster", "brokers", "3"),
+    Setting("topic t", "replication.factor", "3"),
+    Setting("topic t", "in.sync.replicas", "3"),
+    Setting("topic t", "leaders.by.broker", "1: 2, 2: 2, 3: 2"),
+]
+RABBITMQ = [
+    *(Setting(f"node tidegauge{number}@localhost", "running", "true") for number in (1, 2, 3)),
+    Setting("topic t", "queue.type", "quorum"),
+    Setting("topic t", "queue.members", "3"),
+    Setting("topic t", "queue.members.online", "3"),
+]
+
+
+def changed(settings: list[Setting], scope: str, name: str, value: str) -> list[Setting]:
+    assert any((s.scope, s.name) == (scope, name) for s in settings)
+    return [replace(s, value=value) if (s.scope, s.name) == (scope, name) else s for s in settings]
+
+
+def test_complete_clusters() -> None:
+    assert kafka_incomplete(KAFKA, 3) == ""
+    assert kafka_incomplete(KAFKA[:1], 3) == "", "without topics the brokers alone count"
+    assert rabbitmq_incomplete(RABBITMQ, 3) == ""
+    assert rabbitmq_incomplete(RABBITMQ[:3], 3) == ""
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "value", "missing"),
+    [
+        ("cluster", "brokers", "2", "2 of 3 brokers have joined"),
+        ("topic t", "in.sync.replicas", "1", "topic t: 1 of 3 replicas are in sync"),
+        ("topic t", "leaders.by.broker", "-1: 4, 1: 2", "topic t: 4 partitions have no leader"),
+    ],
+)
+def test_what_kafka_lacks_is_told(scope: str, name: str, value: str, missing: str) -> None:
+    assert kafka_incomplete(changed(KAFKA, scope, name, value), 3) == missing
+
+
+def test_a_topic_with_fewer_copies_than_nodes_is_complete_with_those() -> None:
+    one = changed(changed(KAFKA, "topic t", "replication.factor", "1"), "topic t", "in.sync.replicas", "1")
+    assert kafka_incomplete(one, 3) == ""
+
+
+def test_what_rabbitmq_lacks_is_told() -> None:
+    down = changed(RABBITMQ, "node tidegauge2@localhost", "running", "false")
+    assert rabbitmq_incomplete(down, 3) == "2 of 3 nodes are running"
+    offline = changed(RABBITMQ, "topic t", "queue.members.online", "2")
+    assert rabbitmq_incomplete(offline, 3) == "topic t: 2 of 3 members are online"
+    alone = [*RABBITMQ, Setting("topic t queue t.4", "queue.members.online", "1")]
+    assert rabbitmq_incomplete(alone, 3) == "topic t queue t.4: 1 of 3 members are online"
