@@ -19,7 +19,7 @@ from tidegauge.systems.kafka.recipe import recipe as kafka_recipe
 from tidegauge.systems.pulsar.bookie import parse_config, parse_metrics
 from tidegauge.systems.pulsar.config import Ports, standalone_conf
 from tidegauge.systems.pulsar.deployment import _port as pulsar_port
-from tidegauge.systems.pulsar.deployment import deploy as deploy_pulsar
+from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 from tidegauge.systems.pulsar.recipe import JAR_PATTERN as PULSAR_JAR
 from tidegauge.systems.pulsar.recipe import recipe as pulsar_recipe
@@ -212,4 +212,15 @@ def test_pulsar_is_not_started_with_a_port_that_is_none(tmp_path: Path) -> None:
     request = DeployRequest(distribution, 1, LevelChoice(3), tmp_path / "data", tmp_path / "logs", 512, 512, settings)
     host: Any = Host()
     with pytest.raises(UserError, match="'x' is no port"):
-        deploy_pulsar(request, host)
+        deploy_standalone(request, host)
+
+
+def test_pulsar_standalone_keeps_journal_and_ledgers_together(tmp_path: Path) -> None:
+    distribution = Distribution("pulsar", "4.2.4", tmp_path, None, "25", "", "")
+    directories = (tmp_path / "data", tmp_path / "logs")
+    request = DeployRequest(
+        distribution, 1, LevelChoice(3), *directories, 512, 512, journal_disks=(tmp_path / "journals",)
+    )
+    host: Any = None
+    with pytest.raises(UserError, match="journal and ledgers can't be on different disks"):
+        deploy_standalone(request, host)

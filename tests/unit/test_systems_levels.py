@@ -180,13 +180,6 @@ class TestPulsar:
     def test_no_bookie_is_unknown(self) -> None:
         assert pulsar.derive_level(PULSAR_SYNCED[:1], LevelChoice(3), 1).level is None
 
-    def test_three_nodes(self) -> None:
-        settings = changed(PULSAR_SYNCED, "managedLedgerDefaultAckQuorum", "2")
-        assert pulsar.derive_level(settings, LevelChoice(1), 3).level == 1
-        weak = pulsar.derive_level(PULSAR_SYNCED, LevelChoice(1), 3)
-        assert weak.level == 3
-        assert "managedLedgerDefaultAckQuorum" in weak.problems[0]
-
     def test_settings_by_level(self) -> None:
         assert pulsar.journal_settings(LevelChoice(3))["journalSyncData"] == "true"
         assert pulsar.journal_settings(LevelChoice(4))["journalWriteData"] == "true"

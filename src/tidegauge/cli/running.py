@@ -53,9 +53,9 @@ class RunRequest:
 def run_campaign(request: RunRequest, out: Output) -> int:
     """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
+    plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
     needs = memory_needs(campaign, registry.get)
     memory = MemoryPlan(needs, memory_available())
-    plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
     campaign, too_large = fitting(campaign, needs, memory.available)
     left_out = [left_out_note(system, reason) for system, reason in too_large.items()]
     plan = plan_campaign(campaign)

@@ -10,12 +10,17 @@ import json
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 
 from tidegauge.errors import RunFailedError
 from tidegauge.systems.api import Setting
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
+from tidegauge.systems.pulsar.replication import READ_ONLY, RUNNING
 
 TIMEOUT_S = 10.0
+STATE_PATH = "/api/v1/bookie/state"
+
+STATES = {RUNNING: "running", READ_ONLY: "readOnly"}
 METRIC = re.compile(
     r'^bookie_journal_\S*?(JOURNAL_SYNC|JOURNAL_ADD_ENTRY)_count\{[^}]*success="true"[^}]*\} (\S+)', re.M
 )
@@ -29,7 +34,33 @@ def read_bookie(number: int, http_port: int) -> list[Setting]:
     """Settings and journal counters of one bookie. Raises `RunFailedError` if it does not answer."""
     base = f"http://127.0.0.1:{http_port}"
     settings = parse_config(number, _get(f"{base}/api/v1/config/server_config"))
-    return settings + parse_metrics(number, _get(f"{base}/metrics"))
+    state = parse_state(number, _get(f"{base}{STATE_PATH}"))
+    return settings + state + parse_metrics(number, _get(f"{base}/metrics"))
+
+
+def is_writable(http_port: int) -> bool:
+    """Whether a bookie that may still be starting is registered and takes writes."""
+    try:
+        return state_is_writable(parse_state(1, _get(f"http://127.0.0.1:{http_port}{STATE_PATH}")))
+    except RunFailedError:
+        return False
+
+
+def state_is_writable(settings: Sequence[Setting]) -> bool:
+    """Whether one bookie's state, among other settings of it, says that it takes writes. Pure."""
+    state = {s.name: s.value for s in settings if s.name in STATES}
+    return state.get(RUNNING) == "true" and state.get(READ_ONLY) == "false"
+
+
+def parse_state(number: int, text: str) -> list[Setting]:
+    """Whether a bookie runs and whether it is read-only. Pure. Raises `RunFailedError` if it does not say."""
+    try:
+        values = dict(json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise RunFailedError(f"The bookie's state could not be read back: {text[:100]!r} is no JSON object.") from error
+    return [
+        Setting(f"bookie {number}", name, str(values[key]).lower()) for name, key in STATES.items() if key in values
+    ]
 
 
 def parse_config(number: int, text: str) -> list[Setting]:

@@ -34,28 +34,31 @@ def standalone_conf(
     # Standalone forces the bookie's buffers onto the heap, so the caches must fit into both kinds of memory.
     cache_mb = str(max(CACHE_MB_MIN, min(heap_mb, direct_memory_mb) // CACHE_SHARE))
     return {
-        **_broker(ports, cache_mb),
-        **_bookie(ports, cache_mb),
+        **broker_settings(ports.client, ports.admin, cache_mb),
+        **bookie_settings(ports.bookie_http, cache_mb, cache_mb),
+        "clusterName": "standalone",
+        # One broker has nothing to balance.
+        "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.NoopLoadManager",
+        "loadBalancerEnabled": "false",
+        # Without this the bookie ignores the port given and takes a random one.
+        "allowEphemeralPorts": "true",
         **quorum_settings(choice, 1),
         **journal_settings(choice),
         **overrides,
     }
 
 
-def _broker(ports: Ports, cache_mb: str) -> dict[str, str]:
+def broker_settings(client_port: int, admin_port: int, cache_mb: str) -> dict[str, str]:
+    """What every broker is told, alone or in a cluster."""
     return {
-        "brokerServicePort": str(ports.client),
-        "webServicePort": str(ports.admin),
+        "brokerServicePort": str(client_port),
+        "webServicePort": str(admin_port),
         "bindAddress": LOOPBACK,
         "advertisedAddress": LOOPBACK,
-        "clusterName": "standalone",
         "managedLedgerCacheSizeMB": cache_mb,
         # The default of 10 ms adds up to that to every read at the tail.
         "managedLedgerNewEntriesCheckDelayInMillis": "0",
         "bookkeeperUseV2WireProtocol": "true",
-        # One broker has nothing to balance.
-        "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.NoopLoadManager",
-        "loadBalancerEnabled": "false",
         "functionsWorkerEnabled": "false",
         "webSocketServiceEnabled": "false",
         # A topic that a trial forgot to create must fail, and a quiet one must not vanish.
@@ -66,16 +69,15 @@ def _broker(ports: Ports, cache_mb: str) -> dict[str, str]:
     }
 
 
-def _bookie(ports: Ports, cache_mb: str) -> dict[str, str]:
+def bookie_settings(http_port: int, write_cache_mb: str, read_cache_mb: str) -> dict[str, str]:
+    """What every bookie is told, alone or in a cluster."""
     return {
         # Without these two the bookie listens on every interface.
         "listeningInterface": "lo",
         "allowLoopback": "true",
-        # Without this one it ignores the port given and takes a random one.
-        "allowEphemeralPorts": "true",
         "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
-        "dbStorage_writeCacheMaxSizeMb": cache_mb,
-        "dbStorage_readAheadCacheMaxSizeMb": cache_mb,
+        "dbStorage_writeCacheMaxSizeMb": write_cache_mb,
+        "dbStorage_readAheadCacheMaxSizeMb": read_cache_mb,
         "autoRecoveryDaemonEnabled": "false",
         # A nearly full disk is the user's business: fail when it is full, not at 95 %.
         "diskUsageThreshold": "0.9999",
@@ -87,7 +89,7 @@ def _bookie(ports: Ports, cache_mb: str) -> dict[str, str]:
         # How its settings and its journal's counters are read back.
         "httpServerEnabled": "true",
         "httpServerHost": LOOPBACK,
-        "httpServerPort": str(ports.bookie_http),
+        "httpServerPort": str(http_port),
         "httpServerClass": "org.apache.bookkeeper.http.vertx.VertxHttpServer",
         "enableStatistics": "true",
         "statsProviderClass": "org.apache.pulsar.broker.stats.prometheus.metrics.PrometheusMetricsProvider",
@@ -125,7 +127,7 @@ def pulsar_flags(logging: Path) -> tuple[str, ...]:
     )
 
 
-def standalone_arguments(configuration: Path, data_directory: Path, ports: Ports) -> tuple[str, ...]:
+def standalone_arguments(configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports) -> tuple[str, ...]:
     """Main class and arguments: no functions worker, no stream storage, metadata in RocksDB in the same process."""
     return (
         "org.apache.pulsar.PulsarStandaloneStarter",
@@ -134,9 +136,9 @@ def standalone_arguments(configuration: Path, data_directory: Path, ports: Ports
         "--no-functions-worker",
         "--no-stream-storage",
         "--bookkeeper-dir",
-        str(data_directory / "bookkeeper"),
+        str(bookkeeper),
         "--metadata-dir",
-        str(data_directory / "metadata"),
+        str(metadata),
         "--bookkeeper-port",
         str(ports.bookie),
         "--advertised-address",

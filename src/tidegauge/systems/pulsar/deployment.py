@@ -1,4 +1,4 @@
-"""Starts Pulsar standalone and reads it back."""
+"""A running Pulsar, and how its standalone form is started."""
 
 from __future__ import annotations
 
@@ -30,9 +30,27 @@ PORT_MAX = 65535
 
 @dataclass(frozen=True)
 class PulsarDeployment(Servers):
-    """A running Pulsar."""
+    """A running Pulsar.
+
+    Attributes:
+        bookie_http_ports: of the bookies in order, on loopback.
+        stages: processes in the order of their end; those of one stage end at the same time.
+        bookies: the processes that keep messages.
+    """
 
     bookie_http_ports: tuple[int, ...]
+    stages: tuple[tuple[str, ...], ...]
+    bookies: tuple[str, ...]
+
+    @property
+    def storage_processes(self) -> tuple[str, ...]:
+        """The bookies: brokers and the metadata store keep no messages."""
+        return self.bookies
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        """Brokers, then bookies, then the metadata store, so that each can still close what it holds."""
+        return self.stages
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Broker and namespace settings through the admin API, the bookies' from the bookies themselves."""
@@ -42,10 +60,16 @@ class PulsarDeployment(Servers):
         return settings
 
 
-def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
-    """Write the configuration and start the one process."""
+def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
+    """Write the configuration and start the one process. Raises `UserError` for a setting or disk that can't be."""
+    if request.journal_disks:
+        raise UserError(
+            "pulsar: on one node, journal and ledgers can't be on different disks: standalone keeps them together.",
+            "Leave out 'journal-directories', or ask for several nodes.",
+        )
+    bookkeeper = request.node_directory(1, "bookkeeper")
     ports = Ports(*host.free_ports(4))
-    make_directories(request.data_directory / "tmp", request.data_directory / "bookkeeper", request.log_directory)
+    make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
     logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
     bookie_http_port = _port(settings, "httpServerPort")
@@ -59,7 +83,7 @@ def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
         *flags,
         "-cp",
         f"{request.distribution.directory}/*",
-        *standalone_arguments(configuration, request.data_directory, ports),
+        *standalone_arguments(configuration, bookkeeper, request.data_directory / "metadata", ports),
     )
     java_home = request.distribution.java_home
     host.start(
@@ -78,6 +102,9 @@ def deploy(request: DeployRequest, host: Host) -> PulsarDeployment:
         log_paths={PROCESS: log_path},
         jvm_flags=flags,
         bookie_http_ports=(bookie_http_port,),
+        stages=((PROCESS,),),
+        bookies=(PROCESS,),
+        ports=(ports.client, ports.admin, ports.bookie, ports.bookie_http),
     )
 
 

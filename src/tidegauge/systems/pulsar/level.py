@@ -8,14 +8,15 @@ ledger storage has it in memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tidegauge.durability.levels import finding_of, level_of
 from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3, number_of, replication_of
 
 JOURNAL, BYPASS = "journal", "bypass"
 JOURNAL_SYNCS = "journal syncs so far"
 JOURNAL_ENTRIES = "journal entries so far"
-MAJORITY_OF_3 = 2
 # Fewer entries than this may all be waiting for their group's fsync.
 ENTRIES_FOR_WITNESS = 10
 
@@ -38,7 +39,7 @@ def journal_settings(choice: LevelChoice) -> Mapping[str, str]:
 
 def quorum_settings(choice: LevelChoice, nodes: int) -> Mapping[str, str]:
     """Copies of each entry, and how many of them are awaited."""
-    copies = min(nodes, 3)
+    copies = min(nodes, COPIES_MAX)
     awaited = MAJORITY_OF_3 if choice.level in (1, 2) else 1
     return {
         "managedLedgerDefaultEnsembleSize": str(copies),
@@ -48,7 +49,7 @@ def quorum_settings(choice: LevelChoice, nodes: int) -> Mapping[str, str]:
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
-    """What level these effective settings give. The weakest bookie decides."""
+    """What level these effective settings give. The weakest bookie and the weakest topic decide."""
     bookies = sorted({s.scope for s in settings if s.scope.startswith("bookie ")})
     if not bookies:
         return LevelFinding(None, (), ("no settings of any bookie were read back, so the level is unknown",))
@@ -61,17 +62,19 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
         forms.add(form)
         reasons.append(f"{bookie}: {reason}")
         culprits += [f"{bookie}: {culprit}"] if culprit else []
-    replicated, replication_reason = _replication(settings, nodes)
-    reasons.append(replication_reason)
-    level = level_of(replication_sync=replicated, local_sync=not culprits)
-    if choice.level in (1, 2) and not replicated:
-        culprits.append(replication_reason)
+    replication = replication_of(settings, nodes)
+    reasons.append(replication.reason)
+    level = level_of(replication_sync=replication.sync, local_sync=not culprits)
+    if replication.sync != (choice.level in (1, 2)):
+        culprits.extend(replication.culprits)
+    form_problem = ""
     if choice.level in (2, 4):
         wanted_form = choice.form or JOURNAL
         other = forms - {wanted_form}
-        problem = f"form '{wanted_form}' was asked for, '{'/'.join(sorted(other))}' is in force" if other else ""
-        return finding_of(level, choice, reasons, culprits or ["journalSyncData=true"], problem)
-    return finding_of(level, choice, reasons, culprits)
+        form_problem = f"form '{wanted_form}' was asked for, '{'/'.join(sorted(other))}' is in force" if other else ""
+        culprits = culprits or ["journalSyncData=true"]
+    finding = finding_of(level, choice, reasons, culprits, form_problem)
+    return replace(finding, problems=(*finding.problems, *replication.missing))
 
 
 def _journal_of(values: Mapping[str, str]) -> tuple[str, str, str]:
@@ -83,25 +86,9 @@ def _journal_of(values: Mapping[str, str]) -> tuple[str, str, str]:
     if sync != "true":
         told = f"journalSyncData={sync}"
         return JOURNAL, f"{told}, so an acknowledged entry is in the page cache, not yet on disk", told
-    entries, syncs = _number(values.get(JOURNAL_ENTRIES)), _number(values.get(JOURNAL_SYNCS))
+    entries, syncs = number_of(values.get(JOURNAL_ENTRIES)), number_of(values.get(JOURNAL_SYNCS))
     if entries is not None and entries >= ENTRIES_FOR_WITNESS and syncs == 0:
         told = f"journalSyncData=true, yet {entries} entries caused no journal sync"
         return JOURNAL, told, told
     seen = f" ({syncs} journal syncs seen for {entries} entries)" if entries is not None and syncs is not None else ""
     return "synced", f"journalWriteData=true and journalSyncData=true: fsynced before it is acknowledged{seen}", ""
-
-
-def _replication(settings: Sequence[Setting], nodes: int) -> tuple[bool, str]:
-    awaited = [s.value for s in settings if s.name == "managedLedgerDefaultAckQuorum" and s.scope.startswith("broker")]
-    told = "/".join(sorted(set(awaited))) or "not told"
-    if nodes < MAJORITY_OF_3:
-        return False, f"one bookie, managedLedgerDefaultAckQuorum={told}: there is no second copy"
-    enough = bool(awaited) and all((_number(value) or 0) >= MAJORITY_OF_3 for value in awaited)
-    return enough, f"managedLedgerDefaultAckQuorum={told} over {nodes} bookies"
-
-
-def _number(text: str | None) -> int | None:
-    try:
-        return int(float(text)) if text is not None else None
-    except ValueError:
-        return None

@@ -7,26 +7,23 @@ from tidegauge.distribution.coordinates import Coordinate, Recipe
 DEFAULT_VERSION = "4.2.4"
 VERIFIED = ("4.2.4", "4.0.8")
 GROUP = "org.apache.pulsar"
-# What a broker with a local bookie and local metadata never loads (seen with -Xlog:class+load; 4.2.4: 327 jars and
-# 242 MB without these exclusions, 247 and 162 MB with them). A group that a version does not have excludes nothing.
+# What standalone, bookies, brokers and the set-up tool never load (seen with -Xlog:class+load; 4.2.4: 327 jars and
+# 242 MB without these exclusions, 263 and 170 MB with them). A group that a version does not have excludes nothing.
 EXCLUSIONS = (
-    # Functions on Kubernetes, and the state store behind functions. (stream-storage-server itself stays: it brings the
-    # bookie's HTTP server, which tells the bookie's settings.)
+    # Functions on Kubernetes, and clients of the state store behind functions. (The store itself stays: it brings the
+    # bookie's HTTP server, which tells the bookie's settings, and the tool that sets up a cluster links to it, to
+    # DistributedLog and to Curator.)
     "io.grpc:*",
     "io.kubernetes:*",
-    "org.apache.bookkeeper:stream-storage-service-impl",
     "org.apache.bookkeeper:stream-storage-java-client",
-    "org.apache.distributedlog:*",
-    "org.apache.thrift:*",
     "com.google.auth:*",
     "com.google.http-client:*",
     "io.opencensus:*",
-    # Metadata in etcd, Oxia, or ZooKeeper recipes.
+    # Metadata in etcd or Oxia.
     "io.github.oxia-db:*",
     "io.streamnative.oxia:*",
     "io.etcd:*",
     f"{GROUP}:jetcd-core-shaded",
-    "org.apache.curator:*",
     # Native TLS: nothing here is encrypted.
     "org.conscrypt:*",
     "io.netty:netty-tcnative-boringssl-static",

@@ -8,20 +8,18 @@ from pathlib import Path
 from tidegauge.distribution.local import provision_directory
 from tidegauge.distribution.resolve import provision
 from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
-from tidegauge.errors import UserError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.pulsar import fairness, level
-from tidegauge.systems.pulsar.deployment import deploy
+from tidegauge.systems.pulsar import fairness, level, replication
+from tidegauge.systems.pulsar.cluster import deploy_cluster
+from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
-
-OUTSIDE_HEAP_MB = 500
-"""Class data, threads and the metadata store of a standalone process, MiB."""
+from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
 
 
 class PulsarSystem:
-    """Apache Pulsar standalone."""
+    """Apache Pulsar with BookKeeper: one process on one node, a cluster on several."""
 
     name = "pulsar"
     title = "Apache Pulsar"
@@ -44,11 +42,11 @@ class PulsarSystem:
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """See `System.shape_problem`."""
-        return "Pulsar has no options of layout" if shape else ""
+        return shape_problem(shape, nodes)
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""
-        return heap_mb + direct_memory_mb + OUTSIDE_HEAP_MB
+        return shape_of(shape, nodes).memory_mb(Memory(heap_mb, direct_memory_mb))
 
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """See `System.topic_settings`. In Pulsar the level is the bookies' and the namespace's matter."""
@@ -61,16 +59,12 @@ class PulsarSystem:
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level or the shape is impossible."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
-        if request.nodes != 1:
-            raise UserError(
-                f"Pulsar can't be started on {request.nodes} nodes: its standalone form is one node.",
-                "Ask for one node, or attach to a cluster that runs already.",
-            )
-        return deploy(request, host)
+        shape_of(request.shape, request.nodes)
+        return deploy_standalone(request, host) if request.nodes == 1 else deploy_cluster(request, host)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""
-        return ""
+        return replication.incomplete(settings, nodes)
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""

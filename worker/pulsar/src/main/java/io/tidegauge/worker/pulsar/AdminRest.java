@@ -8,6 +8,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.apache.pulsar.client.api.Authentication;
 import org.apache.pulsar.client.api.AuthenticationDataProvider;
@@ -60,6 +62,21 @@ final class AdminRest {
       throw new DriverException("Pulsar could not " + what + ": " + answer.reason());
     }
     return answer.body();
+  }
+
+  /** Web addresses, host:port, of the active brokers. */
+  List<String> brokers() throws DriverException {
+    List<String> brokers = new ArrayList<>();
+    if (Json.parse(require("list its brokers", "GET", "brokers", null)) instanceof List<?> answer) {
+      answer.forEach(broker -> brokers.add(String.valueOf(broker)));
+    }
+    return brokers;
+  }
+
+  /** A call to one of the active brokers. */
+  Answer callBroker(String broker, String method, String path) throws DriverException {
+    String url = connection.adminUrl();
+    return callAt(url.substring(0, url.indexOf("://") + 3) + broker, method, path, null);
   }
 
   Answer call(String method, String path, String body) throws DriverException {

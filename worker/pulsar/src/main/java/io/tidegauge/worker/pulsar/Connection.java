@@ -20,29 +20,41 @@ import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
  * @param serviceUrl of the binary protocol, pulsar://host:port
  * @param adminUrl of the admin REST API, http://host:port, without a slash at the end
  * @param namespace tenant/namespace of all topics
+ * @param brokers how many brokers must be active before topics are created, whose partitions are
+ *     then spread over them; 0 leaves that to the cluster
  * @param clientSettings the other settings given, all of them valid for the client
  */
 record Connection(
-    String serviceUrl, String adminUrl, String namespace, Map<String, String> clientSettings) {
+    String serviceUrl,
+    String adminUrl,
+    String namespace,
+    int brokers,
+    Map<String, String> clientSettings) {
   static final int TIMEOUT_MS = 30_000;
   private static final int CONNECT_TIMEOUT_MS = 2_000;
   private static final int SERVICE_PORT_DEFAULT = 6650;
+  private static final List<String> OWN = List.of("serviceUrl", "adminUrl", "namespace", "brokers");
 
   static Connection of(Map<String, String> settings) throws DriverException {
     Set<String> valid = new HashSet<>(Json.settingsOf(new ClientConfigurationData()).keySet());
-    valid.addAll(List.of("serviceUrl", "adminUrl", "namespace"));
+    valid.addAll(OWN);
     Keys.check("Pulsar", "connection setting", settings.keySet(), valid);
     String namespace = settings.getOrDefault("namespace", "public/default");
     if (!namespace.matches("[^/\\s]+/[^/\\s]+")) {
       throw new DriverException(
           "Pulsar's namespace must be TENANT/NAMESPACE, not \"" + namespace + "\"");
     }
+    String brokers = settings.getOrDefault("brokers", "0");
+    if (!brokers.matches("[0-9]{1,4}")) {
+      throw new DriverException("Pulsar's brokers must be a whole number, not \"" + brokers + "\"");
+    }
     Map<String, String> others = new TreeMap<>(settings);
-    others.keySet().removeAll(List.of("serviceUrl", "adminUrl", "namespace"));
+    others.keySet().removeAll(OWN);
     return new Connection(
         required(settings, "serviceUrl", "pulsar://127.0.0.1:6650"),
         required(settings, "adminUrl", "http://127.0.0.1:8080").replaceFirst("/+$", ""),
         namespace,
+        Integer.parseInt(brokers),
         others);
   }
 

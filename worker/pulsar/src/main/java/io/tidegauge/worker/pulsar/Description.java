@@ -3,7 +3,11 @@ package io.tidegauge.worker.pulsar;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -28,36 +32,34 @@ final class Description {
   }
 
   List<EffectiveSetting> read(List<String> topics) throws DriverException {
-    for (String broker : brokers()) {
+    List<String> brokers = rest.brokers();
+    add("cluster", "brokers", brokers.size());
+    if (connection.brokers() > 0) {
+      add("cluster", "brokers.started", connection.brokers());
+    }
+    for (String broker : brokers) {
       readBroker(broker);
     }
     readNamespace();
+    Map<String, Integer> partitions = new LinkedHashMap<>();
     for (String topic : topics) {
-      readTopic(topic);
+      partitions.put(topic, readTopic(topic));
+    }
+    if (!topics.isEmpty()) {
+      Bundles bundles = Bundles.of(rest, connection);
+      Optional<Map<String, String>> owners = bundles.owners(brokers);
+      owners.ifPresent(known -> partitions.forEach((t, n) -> addOwners(t, n, bundles, known)));
     }
     return found;
   }
 
-  /** Web addresses, host:port, of the active brokers. */
-  private List<String> brokers() throws DriverException {
-    List<String> brokers = new ArrayList<>();
-    if (Json.parse(rest.require("list its brokers", "GET", "brokers", null))
-        instanceof List<?> answer) {
-      answer.forEach(broker -> brokers.add(String.valueOf(broker)));
-    }
-    add("cluster", "brokers", brokers.size());
-    return brokers;
-  }
-
   private void readBroker(String broker) throws DriverException {
     String scope = "broker " + broker;
-    String scheme = connection.adminUrl().substring(0, connection.adminUrl().indexOf("://") + 3);
-    AdminRest.Answer version = rest.callAt(scheme + broker, "GET", "brokers/version", null);
+    AdminRest.Answer version = rest.callBroker(broker, "GET", "brokers/version");
     if (version.good()) {
       add(scope, "version", version.body().replace("\"", "").strip());
     }
-    AdminRest.Answer runtime =
-        rest.callAt(scheme + broker, "GET", "brokers/configuration/runtime", null);
+    AdminRest.Answer runtime = rest.callBroker(broker, "GET", "brokers/configuration/runtime");
     if (!runtime.good()) {
       throw new DriverException(
           "Pulsar could not tell the configuration of " + scope + ": " + runtime.reason());
@@ -72,7 +74,8 @@ final class Description {
     Json.parseObject(body).forEach((name, value) -> add(scope, name, value));
   }
 
-  private void readTopic(String topic) throws DriverException {
+  /** Returns how many partitions the topic has, 0 if it is not partitioned. */
+  private int readTopic(String topic) throws DriverException {
     String scope = "topic " + topic;
     String path = "persistent/" + connection.namespace() + "/" + topic;
     Object partitions =
@@ -99,6 +102,24 @@ final class Description {
         add(scope, "ledger." + quorum.group(1), quorum.group(2));
       }
     }
+    return plain ? 0 : Integer.parseInt(String.valueOf(partitions));
+  }
+
+  /** How many of the topic's partitions each broker serves, and how many nobody does. */
+  private void addOwners(
+      String topic, int partitions, Bundles bundles, Map<String, String> owners) {
+    Map<String, Integer> counts = new TreeMap<>();
+    int unowned = 0;
+    for (String partition : Topics.partitionNames(connection.fullName(topic), partitions)) {
+      String owner = owners.get(bundles.of(partition));
+      if (owner == null) {
+        unowned++;
+      } else {
+        counts.merge(owner, 1, Integer::sum);
+      }
+    }
+    add("topic " + topic, "partition.owners", counts);
+    add("topic " + topic, "partitions.unowned", unowned);
   }
 
   private void add(String scope, String name, Object value) {

@@ -5,6 +5,7 @@ import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
 
@@ -28,8 +29,14 @@ final class Topics {
     this.connection = connection;
   }
 
-  /** Creates the topics and returns when a broker has opened every partition for writing. */
+  /**
+   * Creates the topics and returns when a broker has opened every partition for writing.
+   *
+   * @throws DriverException if fewer brokers are active than the connection says there must be
+   */
   void create(List<TopicSpec> specs, PulsarClient client) throws DriverException {
+    Placement placement = new Placement(rest, connection);
+    placement.requireBrokers();
     List<String> partitions = new ArrayList<>();
     for (TopicSpec spec : specs) {
       if (!spec.settings().isEmpty()) {
@@ -38,12 +45,18 @@ final class Topics {
                 + String.join(", ", spec.settings().keySet()));
       }
       createOne(spec);
-      String name = connection.fullName(spec.name());
-      for (int p = 0; p < spec.partitions(); p++) {
-        partitions.add(spec.partitions() == 1 ? name : name + "-partition-" + p);
-      }
+      int count = spec.partitions() == 1 ? 0 : spec.partitions();
+      partitions.addAll(partitionNames(connection.fullName(spec.name()), count));
     }
+    placement.spread(partitions);
     openAll(partitions, client);
+  }
+
+  /** Full names of a topic's partitions; its own name if it is not partitioned (0 partitions). */
+  static List<String> partitionNames(String fullName, int partitions) {
+    return partitions == 0
+        ? List.of(fullName)
+        : IntStream.range(0, partitions).mapToObj(p -> fullName + "-partition-" + p).toList();
   }
 
   private void createOne(TopicSpec spec) throws DriverException {

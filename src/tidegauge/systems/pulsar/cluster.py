@@ -1,0 +1,262 @@
+"""Starts a Pulsar cluster on this host: ZooKeeper, the cluster's metadata, bookies, brokers."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.systems.api import DeployRequest
+from tidegauge.systems.files import make_directories, properties_text, write_text
+from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.log4j2 import log4j2_text
+from tidegauge.systems.logs import find_cause
+from tidegauge.systems.pulsar.bookie import is_writable
+from tidegauge.systems.pulsar.cluster_config import (
+    DRIVER_FLAGS,
+    Bookie,
+    Broker,
+    bookie_conf,
+    broker_conf,
+    connection,
+    refuse_shared,
+    setup_arguments,
+    zookeeper_cfg,
+)
+from tidegauge.systems.pulsar.config import LOOPBACK, QUIET_LOGGERS, pulsar_flags
+from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment
+from tidegauge.systems.pulsar.shape import TIERED, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_HEAP_MB, Memory, Shape, shape_of
+from tidegauge.systems.servers import ended_error, tail_of
+
+ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
+ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)
+# How long each step may take on a slow machine.
+ZOOKEEPER_S_MAX, SETUP_S_MAX, BOOKIES_S_MAX, BROKERS_S_MAX = 60.0, 120.0, 120.0, 180.0
+MEMORY_FLAGS = ("-Xms", "-Xmx", "-XX:MaxDirectMemorySize")
+MAIN_DIED = 'Exception in thread "main"'
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who will run where. `zookeeper_port` is on loopback, as all ports are."""
+
+    request: DeployRequest
+    shape: Shape
+    zookeeper_port: int
+    bookies: tuple[Bookie, ...]
+    brokers: tuple[Broker, ...]
+
+    @property
+    def node_memory(self) -> Memory:
+        """What the campaign gives each node."""
+        return Memory(self.request.heap_mb, self.request.direct_memory_mb)
+
+    @property
+    def stages(self) -> tuple[tuple[str, ...], ...]:
+        """Processes in the order of their end; those of one stage end at the same time."""
+        brokers = tuple(broker.process for broker in self.brokers)
+        return brokers, tuple(bookie.process for bookie in self.bookies), (ZOOKEEPER,)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """All that the host gave."""
+        bookies = (port for bookie in self.bookies for port in (bookie.port, bookie.http_port))
+        brokers = (port for broker in self.brokers for port in (broker.client_port, broker.admin_port))
+        return (self.zookeeper_port, *bookies, *brokers)
+
+    def log_path(self, process: str) -> Path:
+        """Standard output of a process."""
+        return self.request.log_directory / f"{process}.log"
+
+    def working_directory(self, process: str) -> Path:
+        """Of a process, with its temporary files."""
+        return self.request.data_directory / "work" / process
+
+
+def deploy_cluster(request: DeployRequest, host: Host) -> PulsarDeployment:
+    """Write the configuration and start all processes, those of one kind at the same time.
+
+    Returns when the bookies take writes and the brokers listen. Nothing is left running if it fails.
+
+    Raises:
+        UserError: a setting or the shape can't be.
+        StartFailedError: a process ended or a step took too long; with the cause from its log.
+    """
+    refuse_shared(request.settings)
+    plan = _plan(request, host)
+    deployment = _deployment(plan, host)
+    try:
+        _start_zookeeper(plan, deployment)
+        _set_up(plan, deployment)
+        _start_bookies(plan, deployment)
+        _start_brokers(plan, deployment)
+    except BaseException:
+        deployment.stop()
+        raise
+    return deployment
+
+
+def _plan(request: DeployRequest, host: Host) -> Plan:
+    shape = shape_of(request.shape, request.nodes)
+    ports = iter(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
+    zookeeper_port = next(ports)
+    bookies = tuple(_bookie(number, shape, request, next(ports), next(ports)) for number in range(1, shape.nodes + 1))
+    brokers = tuple(Broker(number, next(ports), next(ports)) for number in range(1, shape.brokers + 1))
+    return Plan(request, shape, zookeeper_port, bookies, brokers)
+
+
+def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_port: int) -> Bookie:
+    node = f"pulsar-bookie-{number}" if shape.layout == TIERED else f"pulsar-{number}"
+    journal = request.journal_directory(number, node) / "journal"
+    return Bookie(number, port, http_port, journal, request.node_directory(number, node) / "ledgers")
+
+
+def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
+    processes = tuple(name for stage in plan.stages for name in stage)
+    return PulsarDeployment(
+        title=f"Pulsar {plan.request.distribution.version}",
+        host=host,
+        connection=connection(plan.brokers),
+        processes=processes,
+        log_paths={name: plan.log_path(name) for name in processes},
+        jvm_flags=_disclosed_flags(plan),
+        bookie_http_ports=tuple(bookie.http_port for bookie in plan.bookies),
+        stages=plan.stages,
+        bookies=tuple(bookie.process for bookie in plan.bookies),
+        ports=plan.ports,
+    )
+
+
+def _disclosed_flags(plan: Plan) -> tuple[str, ...]:
+    """Flags by kind of process, since they have different memory."""
+    kinds = {
+        "broker": plan.shape.broker_memory(plan.node_memory),
+        "bookie": plan.shape.bookie_memory(plan.node_memory),
+        "zookeeper": Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB),
+    }
+    flags = {kind: _flags(plan, f"pulsar-{kind}", memory) for kind, memory in kinds.items()}
+    common = tuple(flag for flag in flags["broker"] if all(flag in others for others in flags.values()))
+    own = tuple(f"{kind}: {flag}" for kind, given in flags.items() for flag in given if flag.startswith(MEMORY_FLAGS))
+    return (*own, *common)
+
+
+def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
+    java_version = plan.request.distribution.java_version
+    directory = plan.working_directory(process)
+    logging = plan.request.log_directory / "pulsar-log4j2.xml"
+    return (*jvm_flags(memory.heap_mb, memory.direct_mb, java_version, directory), *pulsar_flags(logging))
+
+
+def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str]) -> ProcessSpec:
+    directory = plan.working_directory(name)
+    make_directories(directory / "tmp")
+    return java_process(
+        name,
+        plan.request.distribution.java_home,
+        (*_flags(plan, name, memory), "-cp", f"{plan.request.distribution.directory}/*", *arguments),
+        cwd=directory,
+        log_path=plan.log_path(name),
+        stop_grace_s=STOP_GRACE_S,
+    )
+
+
+def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
+    request = plan.request
+    write_text(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
+    make_directories(request.data_directory / "zookeeper")
+    settings = zookeeper_cfg(plan.zookeeper_port, request.data_directory / "zookeeper")
+    configuration = write_text(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
+    memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
+    main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
+    deployment.host.start(_process(plan, ZOOKEEPER, memory, main))
+    waiting = replace(deployment, processes=(ZOOKEEPER,))
+    _await(
+        waiting,
+        "ZooKeeper did not listen",
+        partial(_listens, plan.zookeeper_port),
+        ZOOKEEPER_S_MAX,
+        plan.log_path(ZOOKEEPER),
+    )
+
+
+def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
+    """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
+    host, log_path = deployment.host, plan.log_path(SETUP)
+    arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper_port, plan.brokers))
+    host.start(_process(plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
+    waiting = replace(deployment, processes=(ZOOKEEPER,))
+    try:
+        _await(waiting, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
+    finally:
+        status = host.stop(SETUP)
+    failed = MAIN_DIED in tail_of(log_path)
+    if failed or status.exit_code != 0:
+        what = f"{deployment.title}'s set-up tool"
+        raise ended_error(what, 1 if failed else status.exit_code, find_cause(tail_of(log_path)), log_path)
+
+
+def _has_ended(host: Host, log_path: Path) -> bool:
+    """Whether the tool has ended or will never: threads of its ZooKeeper client keep it when its main thread fails."""
+    return not host.status(SETUP).running or MAIN_DIED in tail_of(log_path)
+
+
+def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
+    request, memory = plan.request, plan.shape.bookie_memory(plan.node_memory)
+    for bookie in plan.bookies:
+        make_directories(bookie.journal_directory, bookie.ledger_directory)
+        settings = {**bookie_conf(bookie, plan.zookeeper_port, request.choice, memory), **request.settings}
+        configuration = write_text(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
+        main = (*DRIVER_FLAGS, "org.apache.bookkeeper.server.Main", "--conf", str(configuration))
+        deployment.host.start(_process(plan, bookie.process, memory, main))
+    waiting = replace(deployment, processes=(*deployment.bookies, ZOOKEEPER))
+    for bookie in plan.bookies:
+        log_path = plan.log_path(bookie.process)
+        failure = f"{bookie.process} did not take writes"
+        _await(waiting, failure, partial(is_writable, bookie.http_port), BOOKIES_S_MAX, log_path)
+
+
+def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
+    request, memory = plan.request, plan.shape.broker_memory(plan.node_memory)
+    for broker in plan.brokers:
+        settings = {
+            **broker_conf(broker, plan.zookeeper_port, request.choice, plan.shape.nodes, memory),
+            **request.settings,
+        }
+        configuration = write_text(request.log_directory / f"{broker.process}.conf", properties_text(settings))
+        main = (*DRIVER_FLAGS, "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(configuration))
+        deployment.host.start(_process(plan, broker.process, memory, main))
+    for broker in plan.brokers:
+        log_path = plan.log_path(broker.process)
+        failure = f"{broker.process} did not listen"
+        _await(deployment, failure, partial(_listens, broker.admin_port), BROKERS_S_MAX, log_path)
+
+
+def _await(
+    deployment: PulsarDeployment, failure: str, reached: Callable[[], bool], seconds_max: float, log_path: Path
+) -> None:
+    """Until something is so. Raises `StartFailedError` if a process of the deployment ends, or if it never is."""
+    deadline_s = time.monotonic() + seconds_max
+    while not reached():
+        deployment.check_alive()
+        if time.monotonic() > deadline_s:
+            raise StartFailedError(
+                f"{deployment.title}: {failure} within {seconds_max:.0f} s: "
+                f"{deployment.cause_in(tail_of(log_path)) or 'its log does not say why'}",
+                "See the log; a slow machine may need fewer things running beside.",
+                log_path,
+            )
+        time.sleep(_POLL_S)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True

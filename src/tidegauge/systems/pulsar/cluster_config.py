@@ -1,0 +1,163 @@
+"""The configuration of a Pulsar cluster, as text: ZooKeeper, bookies, brokers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.errors import UserError
+from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.pulsar.config import CACHE_MB_MIN, CACHE_SHARE, LOOPBACK, bookie_settings, broker_settings
+from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
+from tidegauge.systems.pulsar.shape import Memory
+
+CLUSTER = "tidegauge"
+# With many bundles, two partitions seldom fall into one, which can't be on two brokers.
+BUNDLES = 128
+WRITE_CACHE_SHARE, READ_CACHE_SHARE = 4, 8
+# Given once for all processes, these would make each of them claim the same.
+ONE_FOR_EACH = (
+    "bookiePort",
+    "brokerServicePort",
+    "httpServerPort",
+    "journalDirectories",
+    "journalDirectory",
+    "ledgerDirectories",
+    "webServicePort",
+)
+DRIVER_FLAGS = (
+    "-Dbookkeeper.metadata.bookie.drivers=org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver",
+    "-Dbookkeeper.metadata.client.drivers=org.apache.pulsar.metadata.bookkeeper.PulsarMetadataClientDriver",
+)
+"""How broker, bookie and set-up tool find each other's metadata through Pulsar's own abstraction."""
+
+
+@dataclass(frozen=True)
+class Bookie:
+    """A bookie: its number, its ports on loopback, and where it keeps journal and ledgers."""
+
+    number: int
+    port: int
+    http_port: int
+    journal_directory: Path
+    ledger_directory: Path
+
+    @property
+    def process(self) -> str:
+        """Name on the host."""
+        return f"pulsar-bookie-{self.number}"
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker: its number and its ports on loopback."""
+
+    number: int
+    client_port: int
+    admin_port: int
+
+    @property
+    def process(self) -> str:
+        """Name on the host."""
+        return f"pulsar-broker-{self.number}"
+
+
+def refuse_shared(settings: Mapping[str, str]) -> None:
+    """Raise `UserError` for a setting that several processes can't have alike."""
+    for name in ONE_FOR_EACH:
+        if name in settings:
+            raise UserError(
+                f"pulsar: settings: {name}: can't be one and the same for several nodes.",
+                "Leave it out: free ports and directories of their own are chosen.",
+            )
+
+
+def zookeeper_cfg(port: int, data_directory: Path) -> dict[str, str]:
+    """zoo.cfg of a server alone."""
+    return {
+        "tickTime": "2000",
+        "dataDir": str(data_directory),
+        "clientPort": str(port),
+        "clientPortAddress": LOOPBACK,
+        "maxClientCnxns": "0",
+        "admin.enableServer": "false",
+        # Metadata is on disk before it counts, at every level.
+        "forceSync": "yes",
+    }
+
+
+def bookie_conf(bookie: Bookie, zookeeper_port: int, choice: LevelChoice, memory: Memory) -> dict[str, str]:
+    """bookkeeper.conf, to which the campaign's settings are added."""
+    return {
+        **bookie_settings(
+            bookie.http_port,
+            _cache_mb(memory.direct_mb, WRITE_CACHE_SHARE),
+            _cache_mb(memory.direct_mb, READ_CACHE_SHARE),
+        ),
+        "advertisedAddress": LOOPBACK,
+        "bookiePort": str(bookie.port),
+        "journalDirectories": str(bookie.journal_directory),
+        "ledgerDirectories": str(bookie.ledger_directory),
+        "metadataServiceUri": f"metadata-store:{metadata_url(zookeeper_port)}",
+        **journal_settings(choice),
+    }
+
+
+def broker_conf(broker: Broker, zookeeper_port: int, choice: LevelChoice, nodes: int, memory: Memory) -> dict[str, str]:
+    """broker.conf, to which the campaign's settings are added."""
+    return {
+        **broker_settings(broker.client_port, broker.admin_port, _cache_mb(memory.direct_mb, CACHE_SHARE)),
+        "clusterName": CLUSTER,
+        "metadataStoreUrl": metadata_url(zookeeper_port),
+        "configurationMetadataStoreUrl": metadata_url(zookeeper_port),
+        # All bookies are on one machine: racks say nothing.
+        "bookkeeperClientRackawarePolicyEnabled": "false",
+        # Partitions are spread when topics are created. Moving one while it is measured would be measured too.
+        "loadBalancerEnabled": "true",
+        "loadBalancerSheddingEnabled": "false",
+        "loadBalancerAutoBundleSplitEnabled": "false",
+        "defaultNumberOfNamespaceBundles": str(BUNDLES),
+        **quorum_settings(choice, nodes),
+    }
+
+
+def setup_arguments(zookeeper_port: int, brokers: Sequence[Broker]) -> tuple[str, ...]:
+    """Main class and arguments of the tool that writes a new cluster's metadata."""
+    return (
+        "org.apache.pulsar.PulsarClusterMetadataSetup",
+        "--cluster",
+        CLUSTER,
+        "--metadata-store",
+        metadata_url(zookeeper_port),
+        "--configuration-metadata-store",
+        metadata_url(zookeeper_port),
+        "--default-namespace-bundle-number",
+        str(BUNDLES),
+        "--web-service-url",
+        f"http://{_addresses(broker.admin_port for broker in brokers)}/",
+        "--broker-service-url",
+        f"pulsar://{_addresses(broker.client_port for broker in brokers)}/",
+    )
+
+
+def connection(brokers: Sequence[Broker]) -> dict[str, str]:
+    """How clients reach the cluster, and over how many brokers its topics are to be spread."""
+    return {
+        "serviceUrl": f"pulsar://{_addresses(broker.client_port for broker in brokers)}",
+        "adminUrl": f"http://{LOOPBACK}:{brokers[0].admin_port}",
+        "brokers": str(len(brokers)),
+    }
+
+
+def metadata_url(zookeeper_port: int) -> str:
+    """As brokers name the metadata store."""
+    return f"zk:{LOOPBACK}:{zookeeper_port}"
+
+
+def _addresses(ports: Iterable[int]) -> str:
+    return ",".join(f"{LOOPBACK}:{port}" for port in ports)
+
+
+def _cache_mb(direct_mb: int, share: int) -> str:
+    return str(max(CACHE_MB_MIN, direct_mb // share))

@@ -1,0 +1,135 @@
+"""How a Pulsar cluster is laid out and what is written for its processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.systems import registry
+from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, Setting
+from tidegauge.systems.pulsar.bookie import is_writable, parse_state, state_is_writable
+from tidegauge.systems.pulsar.cluster import deploy_cluster
+from tidegauge.systems.pulsar.cluster_config import (
+    Bookie,
+    Broker,
+    bookie_conf,
+    broker_conf,
+    connection,
+    setup_arguments,
+    zookeeper_cfg,
+)
+from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
+
+NODE = Memory(1200, 900)
+BOOKIE = Bookie(2, 3182, 8002, Path("/journals/2"), Path("/data/2"))
+BROKERS = [Broker(1, 6651, 8081), Broker(2, 6652, 8082)]
+
+
+class TestShape:
+    def test_default_is_a_broker_beside_each_bookie(self) -> None:
+        shape = shape_of({}, 3)
+        assert (shape.brokers, shape.layout) == (3, "co-located")
+        assert (shape.bookie_memory(NODE), shape.broker_memory(NODE)) == (Memory(400, 300), Memory(800, 600))
+
+    def test_tiered_gives_each_process_a_nodes_memory(self) -> None:
+        shape = shape_of({"layout": "tiered", "brokers": "2"}, 3)
+        assert (shape.bookie_memory(NODE), shape.broker_memory(NODE)) == (NODE, NODE)
+        assert shape.memory_mb(NODE) > 5 * (NODE.heap_mb + NODE.direct_mb)
+
+    def test_memory_grows_with_what_is_started(self) -> None:
+        system = registry.get("pulsar")
+        sizes = [
+            system.memory_mb(nodes, 1024, 1024, shape)
+            for nodes, shape in ((1, {}), (3, {"brokers": "1"}), (3, {}), (3, {"layout": "tiered"}))
+        ]
+        assert sizes == sorted(set(sizes))
+        assert 3 * 2048 < sizes[2] < 12_000
+
+    @pytest.mark.parametrize(
+        ("options", "nodes", "told"),
+        [
+            ({"broker": "1"}, 3, "unknown key 'broker' (did you mean 'brokers'?)"),
+            ({"brokers": "4"}, 3, "brokers: '4': must be a number from 1 to 3"),
+            ({"brokers": "0"}, 3, "must be a number from 1 to 3"),
+            ({"brokers": "two"}, 3, "'two'"),
+            ({"brokers": "2"}, 1, "must be 1, since there is one node"),
+            ({"layout": "tired"}, 3, "must be one of co-located, tiered (did you mean 'tiered'?)"),
+            ({"layout": "tiered"}, 1, "needs several nodes"),
+        ],
+    )
+    def test_what_can_not_be_says_what_can(self, options: dict[str, str], nodes: int, told: str) -> None:
+        assert told in shape_problem(options, nodes)
+        with pytest.raises(UserError, match="pulsar: shape: "):
+            shape_of(options, nodes)
+
+    def test_what_can_be(self) -> None:
+        assert shape_problem({"brokers": "1", "layout": "co-located"}, 1) == ""
+        assert shape_problem({"brokers": "3", "layout": "tiered"}, 3) == ""
+
+
+class TestConfig:
+    def test_everything_is_on_loopback(self) -> None:
+        assert zookeeper_cfg(2181, Path("/zk"))["clientPortAddress"] == "127.0.0.1"
+        bookie = bookie_conf(BOOKIE, 2181, LevelChoice(1), NODE)
+        assert {bookie[name] for name in ("advertisedAddress", "httpServerHost")} == {"127.0.0.1"}
+        assert (bookie["listeningInterface"], bookie["allowLoopback"]) == ("lo", "true")
+        broker = broker_conf(BROKERS[0], 2181, LevelChoice(1), 3, NODE)
+        assert {broker[name] for name in ("bindAddress", "advertisedAddress")} == {"127.0.0.1"}
+
+    def test_journal_and_ledgers_may_be_on_two_disks(self) -> None:
+        settings = bookie_conf(BOOKIE, 2181, LevelChoice(1), NODE)
+        assert (settings["journalDirectories"], settings["ledgerDirectories"]) == ("/journals/2", "/data/2")
+        assert settings["metadataServiceUri"] == "metadata-store:zk:127.0.0.1:2181"
+
+    @pytest.mark.parametrize(
+        ("choice", "awaited", "write", "sync"),
+        [
+            (LevelChoice(1), "2", "true", "true"),
+            (LevelChoice(2, "journal"), "2", "true", "false"),
+            (LevelChoice(2, "bypass"), "2", "false", "false"),
+            (LevelChoice(3), "1", "true", "true"),
+            (LevelChoice(4, "bypass"), "1", "false", "false"),
+        ],
+    )
+    def test_level(self, choice: LevelChoice, awaited: str, write: str, sync: str) -> None:
+        broker = broker_conf(BROKERS[0], 2181, choice, 3, NODE)
+        assert broker["managedLedgerDefaultAckQuorum"] == awaited
+        assert {broker[f"managedLedgerDefault{name}"] for name in ("EnsembleSize", "WriteQuorum")} == {"3"}
+        bookie = bookie_conf(BOOKIE, 2181, choice, NODE)
+        assert (bookie["journalWriteData"], bookie["journalSyncData"]) == (write, sync)
+
+    def test_placement_is_ours_and_stays(self) -> None:
+        broker = broker_conf(BROKERS[0], 2181, LevelChoice(1), 3, NODE)
+        assert broker["loadBalancerSheddingEnabled"] == broker["loadBalancerAutoBundleSplitEnabled"] == "false"
+        assert connection(BROKERS) == {
+            "serviceUrl": "pulsar://127.0.0.1:6651,127.0.0.1:6652",
+            "adminUrl": "http://127.0.0.1:8081",
+            "brokers": "2",
+        }
+        arguments = setup_arguments(2181, BROKERS)
+        assert arguments[arguments.index("--broker-service-url") + 1] == "pulsar://127.0.0.1:6651,127.0.0.1:6652/"
+
+    @pytest.mark.parametrize("name", ["brokerServicePort", "bookiePort", "ledgerDirectories"])
+    def test_what_several_processes_can_not_share_is_refused(self, tmp_path: Path, name: str) -> None:
+        distribution = Distribution("pulsar", "4.2.4", tmp_path, None, "25", "", "")
+        request = DeployRequest(distribution, 3, LevelChoice(1), tmp_path, tmp_path, 512, 512, {name: "1"})
+        host: Any = None
+        with pytest.raises(UserError, match=f"{name}: can't be one and the same"):
+            deploy_cluster(request, host)
+
+
+class TestBookieState:
+    def test_state(self) -> None:
+        state = parse_state(2, '{"running": true, "readOnly": false, "shuttingDown": false}')
+        assert state == [Setting("bookie 2", "state.running", "true"), Setting("bookie 2", "state.readOnly", "false")]
+        assert state_is_writable(state)
+        assert not state_is_writable(parse_state(2, '{"running": true, "readOnly": true}'))
+        assert not state_is_writable(parse_state(2, "{}"))
+        with pytest.raises(RunFailedError, match="state could not be read back"):
+            parse_state(2, "<html>")
+
+    def test_a_bookie_that_does_not_answer_is_not_writable(self) -> None:
+        assert not is_writable(1)

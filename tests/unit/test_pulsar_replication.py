@@ -1,0 +1,166 @@
+"""What a Pulsar cluster's settings say about copies, and what is missing of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tidegauge.systems import registry
+from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+from tidegauge.systems.pulsar.level import derive_level
+from tidegauge.systems.pulsar.replication import incomplete
+
+TOPIC = "topic tidegauge-0"
+NAMESPACE = "namespace public/default"
+NODES = 3
+
+
+def broker(number: int, awaited: str = "2") -> list[Setting]:
+    scope = f"broker 127.0.0.1:808{number}"
+    return [
+        Setting(scope, "managedLedgerDefaultEnsembleSize", "3"),
+        Setting(scope, "managedLedgerDefaultWriteQuorum", "3"),
+        Setting(scope, "managedLedgerDefaultAckQuorum", awaited),
+    ]
+
+
+def bookie(number: int, sync: str = "true", read_only: str = "false") -> list[Setting]:
+    scope = f"bookie {number}"
+    return [
+        Setting(scope, "journalWriteData", "true"),
+        Setting(scope, "journalSyncData", sync),
+        Setting(scope, "state.running", "true"),
+        Setting(scope, "state.readOnly", read_only),
+    ]
+
+
+def topic(awaited: str = "2", ledger: str = "2") -> list[Setting]:
+    return [
+        Setting(TOPIC, "bookkeeperEnsemble", "3"),
+        Setting(TOPIC, "bookkeeperWriteQuorum", "3"),
+        Setting(TOPIC, "bookkeeperAckQuorum", awaited),
+        Setting(TOPIC, "ledger.ensembleSize", "3"),
+        Setting(TOPIC, "ledger.writeQuorumSize", "3"),
+        Setting(TOPIC, "ledger.ackQuorumSize", ledger),
+        Setting(TOPIC, "partitions.unowned", "0"),
+    ]
+
+
+def namespace(awaited: int) -> Setting:
+    policy = {"bookkeeperEnsemble": 3, "bookkeeperWriteQuorum": 3, "bookkeeperAckQuorum": awaited}
+    return Setting(NAMESPACE, "persistence", json.dumps(policy))
+
+
+CLUSTER = [Setting("cluster", "brokers", "3"), Setting("cluster", "brokers.started", "3")]
+BROKERS = [*broker(1), *broker(2), *broker(3)]
+BOOKIES = [*bookie(1), *bookie(2), *bookie(3)]
+GOOD = [*CLUSTER, *BROKERS, *BOOKIES, *topic()]
+
+
+def found(settings: list[Setting], level: int = 1, form: str = "") -> LevelFinding:
+    return derive_level(settings, LevelChoice(level, form), NODES)
+
+
+def changed(settings: list[Setting], scope: str, name: str, value: str) -> list[Setting]:
+    assert any((s.scope, s.name) == (scope, name) for s in settings)
+    return [replace(s, value=value) if (s.scope, s.name) == (scope, name) else s for s in settings]
+
+
+class TestLevel:
+    def test_level_1(self) -> None:
+        finding = found(GOOD)
+        assert (finding.level, finding.problems) == (1, ())
+        assert any("managedLedgerDefaultAckQuorum=2" in reason for reason in finding.reasoning)
+
+    @pytest.mark.parametrize("level", [3, 4])
+    def test_ack_quorum_1_is_level_3_or_4(self, level: int) -> None:
+        sync = "true" if level == 3 else "false"
+        brokers = [*broker(1, "1"), *broker(2, "1"), *broker(3, "1")]
+        bookies = [*bookie(1, sync), *bookie(2, sync), *bookie(3, sync)]
+        assert found([*brokers, *bookies, *topic("1", "1")], level).problems == ()
+        weak = found([*brokers, *bookies, *topic("1", "1")], level - 2)
+        assert weak.level == level
+        assert "broker 127.0.0.1:8081: managedLedgerDefaultAckQuorum=1" in weak.problems[0]
+
+    def test_one_bookie_that_skips_fsync_is_named(self) -> None:
+        finding = found(changed(GOOD, "bookie 2", "journalSyncData", "false"))
+        assert finding.level == 2
+        assert "bookie 2: journalSyncData=false" in finding.problems[0]
+        assert "bookie 1" not in finding.problems[0]
+
+    def test_a_namespace_policy_that_overrides_the_brokers_is_named(self) -> None:
+        finding = found([*CLUSTER, *BROKERS, *BOOKIES, *topic("1", "2"), namespace(1)])
+        assert finding.level == 3
+        assert NAMESPACE in finding.problems[0]
+        assert "bookkeeperAckQuorum=1" in finding.problems[0]
+        assert "broker 127" not in finding.problems[0]
+
+    def test_a_namespace_policy_decides_for_topics_to_come(self) -> None:
+        assert found([*BROKERS, *BOOKIES, namespace(1)]).level == 3
+        weak_default = [*broker(1, "1"), *broker(2, "1"), *broker(3, "1"), *BOOKIES]
+        assert found([*weak_default, namespace(2)]).problems == ()
+        assert found(weak_default).level == 3
+
+    def test_an_open_ledger_made_with_less_is_named(self) -> None:
+        finding = found([*BROKERS, *BOOKIES, *topic("2", "1")])
+        assert finding.level == 3
+        assert f"{TOPIC}: ackQuorumSize=1 of its open ledger" in finding.problems[0]
+
+    def test_one_weak_broker_of_three_is_named(self) -> None:
+        finding = found([*broker(1), *broker(2, "1"), *broker(3), *BOOKIES])
+        assert finding.level == 3
+        assert "broker 127.0.0.1:8082" in finding.problems[0]
+        assert "broker 127.0.0.1:8081" not in finding.problems[0]
+
+    def test_more_than_asked_is_a_problem_too(self) -> None:
+        finding = found(GOOD, 3)
+        assert finding.level == 1
+        assert "managedLedgerDefaultAckQuorum=2" in finding.problems[0]
+
+    def test_fewer_copies_are_a_problem_at_the_same_level(self) -> None:
+        finding = found(changed(GOOD, TOPIC, "ledger.writeQuorumSize", "2"))
+        assert finding.level == 1
+        assert f"{TOPIC}: write quorum 2" in finding.problems[0]
+
+    def test_fewer_writable_bookies_than_copies(self) -> None:
+        finding = found(changed(GOOD, "bookie 3", "state.readOnly", "true"))
+        assert "2 bookies take writes" in finding.problems[0]
+        assert "bookie 3 is read-only" in finding.problems[0]
+        assert found([*BROKERS, *bookie(1), *topic()]).problems[0].startswith("1 bookies take writes")
+
+    def test_a_spare_bookie_may_be_missing(self) -> None:
+        four = [*GOOD, *bookie(4, read_only="true")]
+        assert derive_level(four, LevelChoice(1), 4).problems == ()
+        assert incomplete(four, 4) == "bookie 4 is read-only"
+
+    def test_no_ack_quorum_is_not_trusted(self) -> None:
+        finding = found(BOOKIES)
+        assert finding.level == 3
+        assert "no ack quorum was read back" in finding.problems[0]
+
+    def test_a_policy_that_is_no_json_is_passed_over(self) -> None:
+        assert found([*BROKERS, *BOOKIES, Setting(NAMESPACE, "persistence", "none")]).problems == ()
+
+
+class TestIncomplete:
+    def test_complete(self) -> None:
+        system = registry.get("pulsar")
+        assert system.incomplete(GOOD, NODES) == ""
+        assert system.incomplete([], 1) == ""
+
+    @pytest.mark.parametrize(
+        ("scope", "name", "value", "told"),
+        [
+            ("bookie 2", "state.running", "false", "bookie 2 does not run"),
+            ("bookie 2", "state.readOnly", "true", "bookie 2 is read-only"),
+            ("cluster", "brokers", "2", "2 of 3 brokers are active"),
+            (TOPIC, "partitions.unowned", "4", f"{TOPIC}: 4 partitions have no broker"),
+        ],
+    )
+    def test_what_is_missing_is_told(self, scope: str, name: str, value: str, told: str) -> None:
+        assert incomplete(changed(GOOD, scope, name, value), NODES) == told
+
+    def test_a_bookie_that_told_nothing(self) -> None:
+        assert "only 2 of 3" in incomplete([*CLUSTER, *BROKERS, *bookie(1), *bookie(2), *topic()], NODES)
