@@ -67,6 +67,10 @@ def test_both_were_at_the_level_asked_for_as_read_back(report: dict[str, Any]) -
         assert result["level"]["reasoning"]
 
 
+def test_what_was_in_force_was_on_equal_terms(report: dict[str, Any]) -> None:
+    assert (report["unequal"], report["advice"], report["unequal_allowed"]) == ([], [], False)
+
+
 def test_the_rate_is_the_same_for_both_and_a_tenth_of_the_lower_peak(report: dict[str, Any]) -> None:
     by_experiment: dict[str, list[dict[str, Any]]] = {}
     for result in results(report):

@@ -10,7 +10,7 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Jou
 
 from tidegauge.campaign import execute as execute_module
 from tidegauge.campaign import space, trial
-from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded
+from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded, UnequalFound
 from tidegauge.campaign.execute import _dropper, carry_out, execute
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
@@ -21,6 +21,7 @@ from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.peak import PeakOptions
+from tidegauge.fairness.tilt import Severity, Stage
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.systems import registry
 from tidegauge.systems.api import LevelChoice, LevelFinding
@@ -216,3 +217,37 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append)
     assert all(one.control_cpu_s and one.control_cpu_s > 0.2 for one in results), "of the agent too"
     assert {(options.heap_mb, options.direct_memory_mb) for options in asked} == {(300, 70)}
+
+
+def test_settings_in_force_that_differ_mark_the_run(scene: Scene) -> None:
+    scene.systems["pulsar"].tells_batch_size = 1024
+    scene.run()
+    (tilt,) = scene.store.tilts
+    assert (tilt.rule, tilt.stage, tilt.severity) == ("batch-size", Stage.IN_FORCE, Severity.UNEQUAL)
+    assert "pulsar@4.2.4 batch.size=1024" in tilt.what
+    assert [event.tilt for event in scene.events if isinstance(event, UnequalFound)] == [tilt], "told once"
+    first, second = [number for number, event in enumerate(scene.events) if isinstance(event, TrialEnded)][:2]
+    told = next(number for number, event in enumerate(scene.events) if isinstance(event, UnequalFound))
+    assert first < told < second, "as soon as there are two to compare"
+
+
+def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:
+    scene.run()
+    assert scene.store.tilts == ()
+    assert not any(isinstance(event, UnequalFound) for event in scene.events)
+
+
+def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) -> None:
+    drops = iter([CacheDrop(True), CacheDrop(False, "no right"), CacheDrop(True), CacheDrop(True)])
+    plan = make_plan(scene.campaign, scene.systems.__getitem__)
+    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda: next(drops), scene.events.append)
+    carry_out(scene.campaign, plan, scene.store, bench, scene.systems.__getitem__)
+    assert [tilt.rule for tilt in scene.store.tilts] == ["page-cache"]
+
+
+def test_trials_of_different_experiments_are_not_held_against_each_other(scene: Scene) -> None:
+    drops = iter([CacheDrop(True), CacheDrop(True), CacheDrop(False, "lost"), CacheDrop(False, "lost")])
+    plan = make_plan(scene.campaign, scene.systems.__getitem__)
+    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda: next(drops), scene.events.append)
+    carry_out(scene.campaign, plan, scene.store, bench, scene.systems.__getitem__)
+    assert scene.store.tilts == ()

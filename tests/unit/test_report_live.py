@@ -7,7 +7,16 @@ import io
 from rich.console import Console
 from run_samples import result, spec
 
-from tidegauge.campaign.events import Event, Note, PhaseStarted, RunStarted, SecondSeen, TrialEnded
+from tidegauge.campaign.events import (
+    Event,
+    Note,
+    PhaseStarted,
+    RunStarted,
+    SecondSeen,
+    TrialEnded,
+    UnequalFound,
+)
+from tidegauge.fairness.tilt import Severity, Stage, Tilt
 from tidegauge.report.live import LiveState, advance, live_view, plain_lines, seconds_left
 
 TRIALS = (spec(), spec("pulsar@4.2.4", number=2))
@@ -90,3 +99,12 @@ def test_plain_lines_for_each_phase_and_every_ten_seconds() -> None:
     assert lines[3] == "0001-latency-kafka: warming up, at most 15 s"
     assert [line for line in lines if "msg/s" in line and "backlog" in line].__len__() == 2
     assert lines[-1] == "0001-latency-kafka: failed: the disk is full"
+
+
+def test_an_unequal_comparison_is_marked_all_the_while() -> None:
+    tilt = Tilt("batch-delay", Severity.UNEQUAL, Stage.WANTED, ("a",), "what", "why", "amount", "source", "remedy")
+    event = UnequalFound(tilt)
+    state = after((0, BEGIN), (1, event), (2, phase("start")), (5, phase("measure", limit=30)), (10, seen()))
+    assert "UNEQUAL comparison: batch-delay" in shown(state, 15)
+    assert plain_lines(LiveState(), event, 0) == [f"UNEQUAL: {tilt.told()}"]
+    assert "UNEQUAL" not in shown(after((0, BEGIN), (2, phase("start"))), 15)

@@ -10,6 +10,8 @@ import pytest
 from tidegauge.campaign.parse import campaign_keys
 from tidegauge.cli.main import app
 from tidegauge.experiments.registry import experiments
+from tidegauge.fairness.case import Property
+from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
 from tidegauge.store.seconds import COLUMNS
 from tidegauge.workload.parse import WorkloadFields
 
@@ -46,6 +48,19 @@ def test_every_schema_is_told() -> None:
     }
     assert len(schemas) > 10
     assert missing(sorted(schemas), REFERENCE) == []
+
+
+def test_every_rule_of_the_fairness_check_is_told() -> None:
+    methodology = (DOCS / "methodology.md").read_text()
+    folder = Path(__file__).resolve().parents[2] / "src/tidegauge/systems"
+    hazards = {
+        name
+        for path in folder.glob("*/fairness.py")
+        for name in re.findall(r'Hazard\(\s*"([a-z-]+)"', path.read_text())
+    }
+    assert len(hazards) > 10
+    names = [*hazards, *Property, OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS]
+    assert missing(sorted(names), methodology) == []
 
 
 def test_missing_words_are_found() -> None:

@@ -36,7 +36,7 @@ class Rule:
     absent: str = ""
 
 
-_SAME_CLIENT = "leave it to the workload's neutral key, which every client follows, or give both systems the same"
+_SAME_CLIENT = "leave it to the workload's neutral key, which every client follows, or give all systems the same"
 
 RULES: Mapping[Property, Rule] = {
     Property.LEVEL: Rule(

@@ -86,7 +86,7 @@ def _flush(case: Case) -> list[Hazard]:
         Hazard(
             "hidden-flush",
             shown(flushed),
-            f"level {case.choice.level} needs no fsync, yet Kafka waits for some; the other systems don't",
+            f"level {case.choice.level} needs no fsync, yet Kafka does some; the others leave it to the kernel",
             "with an fsync per batch Kafka did a third to a fifth at batches of 1 and 10 KB (figure 2); with "
             "flush.messages=1 publish p99 was 58.8 instead of 8.47 ms (tables 2-2, 2-4)",
             f"{CONFLUENT_2020}; {STREAMNATIVE_2020}",
