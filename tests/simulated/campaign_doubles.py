@@ -22,6 +22,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fairness.tilt import Tilt
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting, SyncFinding
 from tidegauge.worker.api import (
     AckedMessage,
@@ -130,7 +131,7 @@ class FakeWorker:
         self.order: LoadOrder | None = None
         self.finished = threading.Event()
 
-    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
         self.journal.note("probe")
         return 0.001
 
@@ -211,7 +212,8 @@ class FakeWorker:
         self.finished.set()
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
-        self.journal.note("delete topics")
+        self.journal.note(f"delete {len(topics)} topics")
+        self.deleted = list(topics)
 
     def close(self) -> None:
         self.journal.note("worker closed")
@@ -276,6 +278,12 @@ class FakeSystem:
         if self.deploy_fails:
             raise StartFailedError("kafka-1 can't be started: port taken.")
         return FakeDeployment(self.journal, self.dies_at)
+
+    attach_rules: Any = None
+
+    def attach(self, request: Any) -> Any:
+        self.journal.note("attach")
+        return registry.get(self.name).attach(request)
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         return "double has no options of layout" if shape else ""

@@ -15,7 +15,7 @@ from tidegauge.campaign.execute import _dropper, carry_out, execute
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan import make_plan
-from tidegauge.campaign.trial import Bench
+from tidegauge.campaign.session import Bench
 from tidegauge.campaign.witnessing import watch_nothing
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError

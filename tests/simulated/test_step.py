@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
-from tidegauge.campaign import order, trial
+from tidegauge.campaign import trial
 from tidegauge.campaign.events import Decided, Event, Found, TrialEnded
 from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan import make_plan
-from tidegauge.campaign.trial import Bench
+from tidegauge.campaign.session import Bench
+from tidegauge.campaign.topics import topics_for
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments import registry
@@ -127,6 +128,10 @@ def void(_value: object) -> None:
     pass
 
 
+def names(spec: TrialSpec) -> tuple[str, ...]:
+    return topics_for(spec, FakeSystem(Journal()), None).names(1)
+
+
 def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     specs: list[TrialSpec] = []
 
@@ -136,9 +141,9 @@ def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatc
             lab.measure(specs[-1])
 
     Scene(tmp_path, run, monkeypatch).run()
-    assert order.topic_names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
-    assert order.topic_names(replace(specs[0], servers=Servers.FRESH)) == ("tidegauge-0",)
-    assert order.topic_names(specs[0]) != order.topic_names(specs[1])
+    assert names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
+    assert names(replace(specs[0], servers=Servers.FRESH)) == ("tidegauge-0",)
+    assert names(specs[0]) != names(specs[1])
 
 
 def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(

@@ -19,12 +19,13 @@ from campaign_doubles import (
     window,
 )
 
-from tidegauge.campaign import space, trial
+from tidegauge.campaign import session, space, trial
 from tidegauge.campaign.events import Event, PhaseStarted, SecondSeen
 from tidegauge.campaign.figures import TimedPoint
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.trial import Bench, Subject, run_trial
+from tidegauge.campaign.session import Bench, Subject
+from tidegauge.campaign.trial import run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.hosts.fsync import Calm, FsyncLatency
@@ -227,7 +228,7 @@ def test_a_server_that_never_answers_is_given_up_with_the_cause(scene: Scene, mo
     def refuse(*_args: Any) -> float:
         raise RunFailedError("connection refused")
 
-    monkeypatch.setattr(trial, "READY_S_MAX", 0.3)
+    monkeypatch.setattr(session, "READY_S_MAX", 0.3)
     monkeypatch.setattr(scene.worker, "probe", refuse)
     with pytest.raises(StartFailedError, match=r"not ready within .*connection refused"):
         scene.run()

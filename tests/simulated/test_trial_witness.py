@@ -15,7 +15,8 @@ from test_trial_procedure import SPEC
 from tidegauge.campaign import trial, witnessing
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.trial import Bench, Subject, run_trial
+from tidegauge.campaign.session import Bench, Subject
+from tidegauge.campaign.trial import run_trial
 from tidegauge.durability.witness import SyncCall, Watch
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tidegauge.campaign.attach import AttachFields, AuthFields, TlsFields
 from tidegauge.campaign.parse import campaign_keys
 from tidegauge.cli.main import app
+from tidegauge.config.validate import keys_of
 from tidegauge.experiments.registry import experiments
 from tidegauge.fairness.case import Property
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
 from tidegauge.store.seconds import COLUMNS
+from tidegauge.systems.registry import all_systems
 from tidegauge.workload.parse import WorkloadFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -26,6 +29,8 @@ def missing(words: list[str], text: str) -> list[str]:
 
 def test_every_key_of_campaigns_workloads_and_experiments_is_told() -> None:
     keys = [*campaign_keys(), *(name.replace("_", "-") for name in WorkloadFields.model_fields)]
+    keys += [key for model in (AttachFields, TlsFields, AuthFields) for key in keys_of(model)]
+    keys += [key.name for system in all_systems().values() if system.attach_rules for key in system.attach_rules.keys]
     for name, experiment in experiments().items():
         keys += [name, *(key.replace("_", "-") for key in experiment.options.model_fields)]
     assert missing(keys, REFERENCE) == []

@@ -14,10 +14,12 @@ from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
+from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.stand import Stand
 from tidegauge.campaign.step import StepLab
-from tidegauge.campaign.trial import Bench, Subject, failure_text, run_trial
+from tidegauge.campaign.topics import attach
+from tidegauge.campaign.trial import failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
@@ -178,7 +180,7 @@ def carry_out(
     """
     store.plan(plan.trials)
     try:
-        subjects = _provision(campaign, bench.observer, find_system)
+        subjects = _provision(campaign, bench.observer, find_system, store.path)
         plan = plan.only(subjects)
         store.plan(plan.trials)
         bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
@@ -212,15 +214,23 @@ def _nothing_found(run: _Run) -> RunFailedError:
     return RunFailedError(f"No trial gave a result: {first.message}", first.hint, first.log_path)
 
 
-def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[str], System]) -> dict[str, Subject]:
+def _provision(
+    campaign: Campaign, observer: Observer, find_system: Callable[[str], System], run: Path
+) -> dict[str, Subject]:
     """The files of every system, fetched before the first trial so that no download runs beside a measurement.
 
-    An optional system whose files can't be had is left out, with the reason. Raises `UserError` for any other.
+    Of an attached cluster the secrets instead. An optional system whose files can't be had is left out, with the
+    reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
     """
     subjects = {}
     unavailable: UserError | None = None
     for choice in campaign.systems:
         system = find_system(choice.name)
+        name = label(choice, system)
+        if choice.attach is not None:
+            attachment = attach(choice.attach, name, run)
+            subjects[name] = Subject(system, attachment.distribution(system), choice, attachment)
+            continue
         version = choice.version or system.default_version
         observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
         try:
@@ -229,9 +239,9 @@ def _provision(campaign: Campaign, observer: Observer, find_system: Callable[[st
             if not choice.optional:
                 raise
             unavailable = error
-            observer(left_out_note(label(choice, system), error.message))
+            observer(left_out_note(name, error.message))
             continue
-        subjects[label(choice, system)] = Subject(system, distribution, choice)
+        subjects[name] = Subject(system, distribution, choice)
     if unavailable is not None and not subjects:
         raise unavailable
     return subjects

@@ -18,6 +18,8 @@ from tidegauge.store.plain import plain
 from tidegauge.systems.api import Setting, System
 from tidegauge.worker.api import WorkerFacts
 
+ATTACHED = "attached"
+
 
 class UnequalError(UserError):
     """The systems of a comparison are on unequal terms, and nobody has allowed that."""
@@ -99,7 +101,7 @@ def _contender(
     spec: TrialSpec, choice: SystemChoice, system: System, in_force: tuple[Setting, ...] | None
 ) -> Contender:
     case = Case(
-        version=spec.system.partition("@")[2],
+        version=(choice.version or system.default_version) if choice.attach else spec.system.partition("@")[2],
         nodes=spec.nodes,
         choice=spec.choice,
         workload=spec.workload,
@@ -133,8 +135,12 @@ def _kind(spec: TrialSpec) -> str:
 
 def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
     """What Tidegauge itself gives each system, whatever system it is."""
+    level = Fact(spec.choice.level, f"level {spec.choice.level}")
+    if choice.attach is not None:
+        return {Property.LEVEL: level, Property.SERVERS: Fact(ATTACHED, "is attached")}
     return {
-        Property.LEVEL: Fact(spec.choice.level, f"level {spec.choice.level}"),
+        Property.LEVEL: level,
+        Property.SERVERS: Fact("started", "is started here"),
         Property.HEAP: Fact(choice.heap_mb, f"heap={choice.heap_mb}MiB"),
         Property.DIRECT_MEMORY: Fact(choice.direct_memory_mb, f"direct-memory={choice.direct_memory_mb}MiB"),
     }

@@ -5,16 +5,22 @@ from __future__ import annotations
 from tidegauge.durability.witness import disagreement
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
-from tidegauge.systems.api import LevelFinding, Setting, System
+from tidegauge.systems.api import Deployment, LevelFinding, Setting, System
+from tidegauge.systems.attached import AttachedCluster, with_rights_given
 
 
 class LevelMismatchError(RunFailedError):
     """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
 
 
-def checked_level(spec: TrialSpec, system: System, settings: list[Setting]) -> LevelFinding:
-    """The level that the settings in force give. Raises `LevelMismatchError` if it is not the one asked for."""
+def checked_level(spec: TrialSpec, system: System, settings: list[Setting], deployment: Deployment) -> LevelFinding:
+    """The level that the settings in force give, or that it is unknown where an attached cluster does not tell them.
+
+    Raises `LevelMismatchError` if it is known and not the one asked for.
+    """
     finding = system.derive_level(settings, spec.choice, spec.nodes)
+    if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
+        return with_rights_given(finding, deployment.unread(settings))
     if finding.level == spec.choice.level and not finding.problems:
         return finding
     found = f"level {finding.level}" if finding.level else "no level that is known"

@@ -22,7 +22,7 @@ RESERVE_MB = 512
 
 @dataclass(frozen=True)
 class MemoryNeed:
-    """What the trials of one system need at most, MiB."""
+    """What the trials of one system need at most, MiB. `nodes` is 0 where others run them."""
 
     system: str
     nodes: int
@@ -37,8 +37,9 @@ class MemoryNeed:
 
     def __str__(self) -> str:
         nodes = "one node" if self.nodes == 1 else f"{self.nodes} nodes"
+        servers = f"{self.servers_mb:,} for {nodes}, " if self.nodes else "its servers are others', "
         return (
-            f"{self.system} needs {self.total_mb:,} MiB: {self.servers_mb:,} for {nodes}, "
+            f"{self.system} needs {self.total_mb:,} MiB: {servers}"
             f"{self.worker_mb:,} for the load generator, {self.reserve_mb:,} in reserve"
         )
 
@@ -50,6 +51,8 @@ def memory_needs(campaign: Campaign, find_system: Callable[[str], System]) -> tu
 
 
 def _need(campaign: Campaign, choice: SystemChoice, system: System, worker_mb: int) -> MemoryNeed:
+    if choice.attach is not None:
+        return MemoryNeed(label(choice, system), 0, 0, worker_mb)
     servers_mb = system.memory_mb(campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape)
     return MemoryNeed(label(choice, system), campaign.nodes, servers_mb, worker_mb)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidegauge.config.fields import Fields
 from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.attach import AttachChoice
 from tidegauge.workload.model import Workload
 
 
@@ -23,6 +24,7 @@ class SystemChoice:
         shape: the system's own options of layout, such as {"brokers": "1"}.
         durability: instead of the campaign's; None = the campaign's. Other levels make a comparison unequal.
         optional: leave it out, with the reason, where its files can't be had or the memory does not suffice for it.
+        attach: the cluster to attach to instead of starting servers; None = start them.
     """
 
     name: str
@@ -35,6 +37,7 @@ class SystemChoice:
     shape: Mapping[str, str] = field(default_factory=dict)
     durability: LevelChoice | None = None
     optional: bool = False
+    attach: AttachChoice | None = None
 
 
 @dataclass(frozen=True)

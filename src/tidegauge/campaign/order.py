@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidegauge.experiments.api import Servers, TrialSpec
-from tidegauge.systems.api import System
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.systems.api import Deployment, System
+from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadOrder
 
 OWN_LAG_TOLERANCE_MS = 1.0
 
 
-def topic_names(spec: TrialSpec) -> tuple[str, ...]:
-    """The trial's topics. On shared servers they carry the trial's name: no trial meets what another left."""
-    own = f"-{spec.trial_id}" if spec.servers is Servers.SHARED else ""
-    return tuple(f"tidegauge{own}-{index}" for index in range(spec.workload.topics))
-
-
-def load_order(spec: TrialSpec, system: System, connection: Mapping[str, str], directory: Path) -> LoadOrder:
+def load_order(
+    spec: TrialSpec, system: System, deployment: Deployment, topic_names: Sequence[str], directory: Path
+) -> LoadOrder:
     """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's."""
     digest = hashlib.blake2b(str(directory).encode(), digest_size=8).digest()
     return LoadOrder(
-        connection=connection,
+        connection=deployment.connection,
         driver=system.driver,
         system=system.name,
-        topic_names=topic_names(spec),
+        topic_names=tuple(topic_names),
         replication_factor=min(3, spec.nodes),
-        topic_settings=system.topic_settings(spec.choice),
+        topic_settings={**system.topic_settings(spec.choice), **_beside(deployment)},
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=spec.workload,
         msgs_per_s=spec.msgs_per_s or 0.0,
@@ -36,3 +33,8 @@ def load_order(spec: TrialSpec, system: System, connection: Mapping[str, str], d
         seed=spec.seed,
         own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
     )
+
+
+def _beside(deployment: Deployment) -> Mapping[str, str]:
+    """What a cluster of others needs its topics to say, since its servers were not configured for the level."""
+    return deployment.topic_settings if isinstance(deployment, AttachedCluster) else {}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from tidegauge.campaign.attach import parse_attached_system, secret_settings
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.config.fields import Fields, Settings, Size, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
@@ -17,6 +18,7 @@ from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.registry import experiments
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.registry import VERSION
+from tidegauge.systems.registry import get as find_system
 from tidegauge.workload.model import Workload
 from tidegauge.workload.parse import parse_workload, read_workload
 
@@ -73,6 +75,7 @@ class _SystemFields(Fields):
     shape: Settings = Field(default_factory=dict)
     durability: Any = None
     optional: bool = False
+    attach: Any = None
 
 
 class _DurabilityFields(Fields):
@@ -165,6 +168,8 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
         )
         return None
     durability = None if fields.durability is None else _level(fields.durability, source, (*at, "durability"))
+    secret_settings(item, source, at)
+    attached = parse_attached_system(item, source, at, find_system(fields.name)) if "attach" in item else None
     return SystemChoice(
         name=fields.name,
         version=fields.version,
@@ -176,6 +181,7 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
         shape=fields.shape,
         durability=durability,
         optional=fields.optional,
+        attach=attached,
     )
 
 
@@ -184,11 +190,15 @@ def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) ->
     for index, system in enumerate(systems):
         if system is None:
             continue
-        key = (system.name, system.version)
+        key = (system.name, system.attach.label if system.attach else system.version)
         if key in seen:
             shown = "@".join(part for part in key if part)
-            source.complain(("systems", index), f"'{shown}' is listed twice; use 'repeat' for repeated trials")
+            source.complain(("systems", index), f"'{shown}' is listed twice; {_instead(system)}")
         seen.add(key)
+
+
+def _instead(system: SystemChoice) -> str:
+    return "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
 
 
 def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.config.fields import Fields
+from tidegauge.durability.levels import NODES_FOR_REPLICATION
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import Servers, TrialSpec
 from tidegauge.experiments.procedure import Experiment
@@ -102,6 +103,7 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
                     trial_id=f"{number:04d}-{chosen.name}-{system.name}",
                     system=labels[place],
                     choice=choices[place],
+                    attached=system.attach is not None,
                 )
                 steps.append(_step(chosen, system, base))
     return Plan(tuple(steps))
@@ -114,7 +116,9 @@ def _check_shape(campaign: Campaign, choice: SystemChoice, system: System) -> No
 
 
 def label(system: SystemChoice, known: System) -> str:
-    """How trials name a system: "kafka@4.3.1"."""
+    """How trials name a system: "kafka@4.3.1", "kafka@attached"."""
+    if system.attach is not None:
+        return f"{system.name}@{system.attach.label}"
     return f"{system.name}@{system.version or known.default_version}"
 
 
@@ -164,12 +168,14 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
     A form is a word of the systems that have several ("bypass" of Pulsar): others take their only way.
     """
     wanted = system.durability or campaign.durability
-    possible = known.possible_levels(system.version or known.default_version, campaign.nodes)
+    # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
+    nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes
+    possible = known.possible_levels(system.version or known.default_version, nodes)
     ways = [choice for choice in possible if choice.level == wanted.level]
     if not ways:
         levels = ", ".join(str(level) for level in sorted({choice.level for choice in possible}))
         raise UserError(
-            f"{campaign.source_path}: durability: {known.title} on {_nodes(campaign.nodes)} can't give level "
+            f"{campaign.source_path}: durability: {known.title} on {_nodes(nodes)} can't give level "
             f"{wanted.level}; it can give {levels}.",
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
         )

@@ -28,7 +28,7 @@ class Observed:
     warmup_s: float
     unsteady: str
     seconds: tuple[SecondPoint, ...]
-    server_cpu_s: float
+    server_cpu_s: float | None
     drain_end: str
     level: LevelFinding
     control_cpu_s: float | None = None
@@ -102,6 +102,7 @@ def _evidence(
         backlog_grew=backlog_grows(seconds),
         drift=drifts(seconds),
         too_short=too_short_to_judge(spec.warmup_s_max),
+        level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
     )
 
 

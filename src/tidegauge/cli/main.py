@@ -17,7 +17,7 @@ from typer.exceptions import Abort, TyperException
 
 from tidegauge import __version__
 from tidegauge.cli.campaigns import campaign_path, ready_campaign
-from tidegauge.cli.exit_codes import EXIT_GOOD, EXIT_INTERRUPTED
+from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.report.layout import Paragraph
@@ -152,13 +152,16 @@ def show(
 
 @app.command(epilog="Example: tidegauge clean")
 def clean(as_json: Json = False) -> int:
-    """End processes and remove server data that killed runs left behind. Results stay."""
+    """End processes, remove server data, delete topics on attached clusters that killed runs left. Results stay."""
+    from tidegauge.cli.leftovers import leftover_topics
     from tidegauge.fleet.reap import clean_leftovers
 
     notes = clean_leftovers()
-    text = "\n".join(notes) if notes else "Nothing was left behind."
-    Output(as_json).show(text, {"schema": CLEAN_SCHEMA, "notes": notes})
-    return EXIT_GOOD
+    topics = leftover_topics()
+    notes += topics.deleted
+    text = "\n".join((*notes, *topics.remaining)) or "Nothing was left behind."
+    Output(as_json).show(text, {"schema": CLEAN_SCHEMA, "notes": notes, "remaining": topics.remaining})
+    return EXIT_FAILED if topics.remaining else EXIT_GOOD
 
 
 class _Manner(NamedTuple):

@@ -18,10 +18,12 @@ from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import plan_warnings
+from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
 from tidegauge.cli.interruption import announced_interruption
+from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
 from tidegauge.errors import TidegaugeError, UserError
@@ -57,6 +59,9 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     needs = memory_needs(campaign, registry.get)
     memory = MemoryPlan(needs, memory_available())
     campaign, too_large = fitting(campaign, needs, memory.available)
+    for system in campaign.systems:
+        if system.attach is not None and not request.dry_run:
+            read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = [left_out_note(system, reason) for system, reason in too_large.items()]
     plan = plan_campaign(campaign)
     terms = Terms.of(wanted_tilts(plan, registry.get), request.allow_unequal)
@@ -137,12 +142,17 @@ def _carry_out(
     agents: list[int] = []
     try:
         with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
-            for note in (*notes, *map(Note, clean_leftovers())):
+            for note in (*notes, *map(Note, clean_leftovers()), *_topics_left()):
                 observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
-            with LocalHost.open() as host:
-                agents.append(host.agent_pid)
-                execute(campaign, run, host, observer)
+            try:
+                with LocalHost.open() as host:
+                    agents.append(host.agent_pid)
+                    execute(campaign, run, host, observer)
+            finally:
+                # A worker that was killed could not delete its topics; another one can.
+                for note in _topics_left(run.path):
+                    observer(note)
     except TidegaugeError as error:
         run.finish("failed", error.message)
         return error
@@ -153,6 +163,12 @@ def _carry_out(
         run.finish("failed", f"{type(error).__name__}: {error}")
         return crashed(error, run.path)
     return None
+
+
+def _topics_left(run: Path | None = None) -> list[Note]:
+    """Deletes what earlier runs, or this one, left on attached clusters, and says so."""
+    cleaned = leftover_topics(run)
+    return [Note(text) for text in (*cleaned.deleted, *cleaned.remaining)]
 
 
 def _noted(run: store.DirectoryRun, progress: Observer) -> Observer:

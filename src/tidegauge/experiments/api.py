@@ -29,6 +29,7 @@ class TrialSpec:
         servers: SHARED trials get topics of their own on servers that are not restarted between them.
         exploratory: a step towards a finding. Its figures are told by the finding and not in tables of their own, and
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
+        attached: whether others run the cluster. `nodes` is then what it told; in a plan, what the campaign says.
     """
 
     trial_id: str
@@ -47,6 +48,7 @@ class TrialSpec:
     rate_rule: str = ""
     servers: Servers = Servers.FRESH
     exploratory: bool = False
+    attached: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class TrialResult:
         mb_per_s: message values acknowledged, 10^6 bytes a second.
         reasons: why it is not VALID; empty when it is.
         warnings: what a reader should know though the trial is valid.
-        server_cpu_s, worker_cpu_s: CPU seconds inside the measured window.
+        server_cpu_s, worker_cpu_s: CPU seconds inside the measured window; None for servers that others run.
         control_cpu_s: the same of Tidegauge's own control (this process and the host's agent), which runs beside; None
             if it was not recorded.
         steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
@@ -138,7 +140,7 @@ class TrialResult:
     warnings: tuple[str, ...]
     errors: tuple[tuple[str, str, int], ...]
     worker_cpu_s: float
-    server_cpu_s: float
+    server_cpu_s: float | None
     gc_pause_s: float
     warmup_s: float
     steady: bool

@@ -16,6 +16,7 @@ class Property(StrEnum):
     """What must be the same for every system. The values are the names of the rules."""
 
     LEVEL = "level"
+    SERVERS = "servers"
     NODES = "nodes"
     SERVING_NODES = "serving-nodes"
     HEAP = "heap"

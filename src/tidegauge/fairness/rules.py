@@ -46,6 +46,12 @@ RULES: Mapping[Property, Rule] = {
         f"{STREAMNATIVE_2020}, tables 1-1, 2-2, 2-4",
         "give all systems the campaign's `durability`: remove the system's own",
     ),
+    Property.SERVERS: Rule(
+        "others chose the attached cluster's hosts, disks, network, memory and configuration, and may use it meanwhile",
+        NO_FIGURE,
+        f"{STREAMNATIVE_2020}: the same hosts for both systems",
+        "attach to clusters of all systems on hosts alike, or start all systems here",
+    ),
     Property.NODES: Rule(
         "one system has more machines, disks and memory to work with",
         "three further hosts for Pulsar's brokers changed nothing where the disks were the limit (305.73 and "

@@ -48,6 +48,8 @@ def headline(results: Sequence[TrialResult]) -> str:
     found = findings(results)
     if not found:
         return ""
+    if all(finding.level is None for _, finding in found.values()):
+        return f"Durability is UNKNOWN ({', '.join(found)}): the settings that decide it could not be read, see below."
     if not equal(results):
         each = ", ".join(f"{system} {_given(finding)}" for system, (_, finding) in found.items())
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."

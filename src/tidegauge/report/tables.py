@@ -60,9 +60,9 @@ def worst_end_to_end(result: TrialResult) -> Latency | None:
     return max((one.end_to_end for one in result.subscriptions), key=lambda one: one.p99_ms or one.max_ms, default=None)
 
 
-def cpu_cores(cpu_s: float, result: TrialResult) -> float | None:
-    """CPU seconds of the window as cores kept busy on average."""
-    return cpu_s / result.measured_s if result.measured_s > 0 else None
+def cpu_cores(cpu_s: float | None, result: TrialResult) -> float | None:
+    """CPU seconds of the window as cores kept busy on average; None if they are not known."""
+    return cpu_s / result.measured_s if cpu_s is not None and result.measured_s > 0 else None
 
 
 def _end_to_end(percentile: str) -> Figure:
@@ -154,6 +154,9 @@ def footnotes(block: Block) -> list[str]:
     cells = [cell for group in table.groups for column in group.columns for cell in column.cells]
     if MISSING in cells:
         notes.append(f"'{MISSING}': too few samples (p99.9 needs 10,000, p99 1,000, p95 200, p50 20) or none at all.")
+    without_cpu = [s for s in block.systems if any(result.server_cpu_s is None for result in block.of(s))]
+    if without_cpu:
+        notes.append(f"The servers' CPU is not known where others run them: {', '.join(without_cpu)}.")
     if any(len(result.subscriptions) > 1 for result in block.results):
         notes.append("End-to-end and backlog are those of the slowest subscription; message counts sum over all.")
     if any(len(block.of(system)) > 1 for system in block.systems):

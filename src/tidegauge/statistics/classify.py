@@ -51,6 +51,7 @@ class Evidence:
             A closed loop that is never held back has found the generator's limit.
         gc_share: share of the window in garbage-collection pauses of the worker.
         backlog_grew, drift: what the measured window itself showed.
+        level_unknown: "" or what of the settings that decide the durability level could not be read.
     """
 
     closed_loop: bool
@@ -70,6 +71,7 @@ class Evidence:
     backlog_grew: bool
     drift: str
     too_short: str = ""
+    level_unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,10 @@ def _doubtful(evidence: Evidence) -> list[str]:
         found.append(
             f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome; "
             "latencies are those of the others"
+        )
+    if evidence.level_unknown:
+        found.append(
+            f"the durability level is unknown, and so is what an acknowledgement means ({evidence.level_unknown})"
         )
     return found
 

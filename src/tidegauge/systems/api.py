@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
+from tidegauge.systems.attach import AttachRules
+
+if TYPE_CHECKING:
+    from tidegauge.systems.attached import AttachedCluster, AttachRequest
 
 if TYPE_CHECKING:
     from tidegauge.fairness.case import Case, ClientFacts, Hazard
@@ -187,6 +191,8 @@ class System(Protocol):
     title: str
     driver: str
     default_version: str
+    attach_rules: AttachRules | None
+    """What a campaign may say of a cluster of it that others run; None if there is no such thing."""
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """Fetch (or find in the cache) the files of a version; `report` is told what takes long.
@@ -217,6 +223,10 @@ class System(Protocol):
 
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """Write the configuration and start all processes. Returns before the system is ready."""
+        ...
+
+    def attach(self, request: AttachRequest) -> AttachedCluster:
+        """A cluster that others run as a deployment. Asks nothing of it yet; called only where there are rules."""
         ...
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:

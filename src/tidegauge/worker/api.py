@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidegauge.systems.api import Setting
@@ -131,7 +131,8 @@ class TotalFigures:
 class LoadOrder:
     """What a worker is to prepare: the workload on one system."""
 
-    connection: Mapping[str, str]
+    connection: Mapping[str, str] = field(repr=False)
+    """May hold secrets."""
     driver: str
     system: str
     topic_names: tuple[str, ...]
@@ -151,8 +152,11 @@ class LoadWorker(Protocol):
 
     facts: WorkerFacts
 
-    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
-        """Seconds for one message there and back on a throw-away topic; `RunFailedError` with the cause if it can't."""
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
+        """Seconds for one message there and back on a throw-away topic, which must be new ("" = any name that is).
+
+        Raises `RunFailedError` with the cause if it can't.
+        """
         ...
 
     def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:

@@ -87,12 +87,12 @@ class GrpcWorker:
             raise
         self.facts = messages.facts_of(reply)
 
-    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float) -> float:
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
         """See `LoadWorker.probe`."""
         # The topic must be new: another message in it would be taken for ours.
         request = pb.ProbeRequest(
             connection=_connection(driver, connection),
-            topic=f"tidegauge-probe-{time.time_ns()}",
+            topic=topic or f"tidegauge-probe-{time.time_ns()}",
             timeout_ms=round(timeout_s * 1e3),
         )
         took_ns: int = self._ask("Probe", request, timeout_s + _CALL_S).took_ns

@@ -11,7 +11,9 @@ from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.kafka import fairness, level
+from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.kafka import attach, fairness, level
 from tidegauge.systems.kafka.deployment import deploy
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
@@ -27,6 +29,7 @@ class KafkaSystem:
     title = "Apache Kafka"
     driver = "kafka"
     default_version = DEFAULT_VERSION
+    attach_rules: AttachRules | None = attach.RULES
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
@@ -58,6 +61,10 @@ class KafkaSystem:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return deploy(request, host)
+
+    def attach(self, request: AttachRequest) -> AttachedCluster:
+        """See `System.attach`."""
+        return attach.attach(request)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""

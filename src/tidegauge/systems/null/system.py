@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.durability.levels import refuse_impossible
+from tidegauge.errors import UserError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import (
@@ -18,6 +19,8 @@ from tidegauge.systems.api import (
     LevelFinding,
     Setting,
 )
+from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest
 
 VERSION = "1"
 
@@ -53,6 +56,7 @@ class NullSystem:
     title = "Null (no system)"
     driver = "null"
     default_version = VERSION
+    attach_rules: AttachRules | None = None
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """No files."""
@@ -90,6 +94,10 @@ class NullSystem:
         """Starts nothing. Raises `UserError` for any level but 4."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return NullDeployment(dict(request.settings))
+
+    def attach(self, request: AttachRequest) -> AttachedCluster:
+        """There is nothing to attach to. Raises `UserError`."""
+        raise UserError("The null system is no cluster that could be attached to.")
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """Never."""

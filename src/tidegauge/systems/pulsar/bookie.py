@@ -32,7 +32,12 @@ NOT_THE_BOOKIES = re.compile(
 
 def read_bookie(number: int, http_port: int) -> list[Setting]:
     """Settings and journal counters of one bookie. Raises `RunFailedError` if it does not answer."""
-    base = f"http://127.0.0.1:{http_port}"
+    return read_bookie_at(number, f"http://127.0.0.1:{http_port}")
+
+
+def read_bookie_at(number: int, base: str) -> list[Setting]:
+    """The same of a bookie anywhere. `base` is the address of its HTTP server: http://host:8000."""
+    base = base.rstrip("/")
     settings = parse_config(number, _get(f"{base}/api/v1/config/server_config"))
     state = parse_state(number, _get(f"{base}{STATE_PATH}"))
     return settings + state + parse_metrics(number, _get(f"{base}/metrics"))
@@ -88,7 +93,7 @@ def parse_metrics(number: int, text: str) -> list[Setting]:
 
 
 def _get(url: str) -> str:
-    # Never through a proxy: this is the loopback of this machine.
+    # Never through a proxy: this is the loopback of this machine, or a cluster that clients reach directly.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=TIMEOUT_S) as reply:

@@ -11,7 +11,9 @@ from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.pulsar import fairness, level, replication
+from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.pulsar import attach, fairness, level, replication
 from tidegauge.systems.pulsar.cluster import deploy_cluster
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
@@ -25,6 +27,7 @@ class PulsarSystem:
     title = "Apache Pulsar"
     driver = "pulsar"
     default_version = DEFAULT_VERSION
+    attach_rules: AttachRules | None = attach.RULES
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
@@ -61,6 +64,10 @@ class PulsarSystem:
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         shape_of(request.shape, request.nodes)
         return deploy_standalone(request, host) if request.nodes == 1 else deploy_cluster(request, host)
+
+    def attach(self, request: AttachRequest) -> AttachedCluster:
+        """See `System.attach`."""
+        return attach.attach(request)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""

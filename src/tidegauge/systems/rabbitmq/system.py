@@ -9,7 +9,9 @@ from tidegauge.durability.levels import refuse_impossible
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
-from tidegauge.systems.rabbitmq import fairness, level
+from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.rabbitmq import attach, fairness, level
 from tidegauge.systems.rabbitmq.deployment import deploy
 from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
@@ -25,6 +27,7 @@ class RabbitmqSystem:
     title = "RabbitMQ"
     driver = "rabbitmq"
     default_version = DEFAULT_VERSION
+    attach_rules: AttachRules | None = attach.RULES
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
@@ -54,6 +57,10 @@ class RabbitmqSystem:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return deploy(request, host)
+
+    def attach(self, request: AttachRequest) -> AttachedCluster:
+        """See `System.attach`."""
+        return attach.attach(request)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""

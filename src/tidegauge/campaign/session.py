@@ -1,0 +1,273 @@
+"""What a trial works with: the servers or the cluster of others, the load generator, and when they are ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from tidegauge.campaign import space, witnessing
+from tidegauge.campaign.events import Note, Observer, PhaseStarted
+from tidegauge.campaign.fairness import InForce
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.stand import Running
+from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.fleet.api import Host
+from tidegauge.hosts.fsync import Calm
+from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Setting, System
+from tidegauge.systems.attached import AttachedCluster
+from tidegauge.worker.api import LoadWorker
+
+WORKER_NAME = "worker"
+READY_S_MAX = 120.0
+ATTACHED_READY_S_MAX = 15.0
+"""A cluster that others run is up already: what it refuses now it will refuse later."""
+COMPLETE_S_MAX = 60.0
+_PROBE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
+
+    `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
+    of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
+    `watch_syncs` records what servers sync to disk.
+    """
+
+    host: Host
+    start_worker: Callable[[Host, str, Path], LoadWorker]
+    drop_page_cache: Callable[[], CacheDrop]
+    observer: Observer
+    control_cpu_s: Callable[[], float] = time.process_time
+    calm_disk: Callable[[Path], Calm | None] = lambda _: None
+    in_force: Callable[[InForce], None] = lambda _: None
+    watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a trial is about: the system, its files, and how the campaign wants it; or the way to others' cluster."""
+
+    system: System
+    distribution: Distribution
+    choice: SystemChoice
+    attachment: Attachment | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A trial with everything running. Of an attached cluster `spec.nodes` is what it told, once it is ready."""
+
+    spec: TrialSpec
+    bench: Bench
+    store: TrialStore
+    subject: Subject
+    deployment: Deployment
+    worker: LoadWorker
+    topics: OwnTopics
+    disk: Calm | None
+    cache_dropped: bool | None = None
+
+    @property
+    def ready_s_max(self) -> float:
+        """How long to wait for the first message there and back."""
+        return ATTACHED_READY_S_MAX if self.spec.attached else READY_S_MAX
+
+    def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
+        """Tell what begins now."""
+        self.bench.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
+
+    def check(self) -> None:
+        """Raise what must end the trial."""
+        self.deployment.check_alive()
+        space.check_during(places(self.store))
+
+    def server_cpu_s(self) -> float | None:
+        """CPU seconds of all server processes since they started; None if others run them."""
+        if self.spec.attached:
+            return None
+        return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
+
+
+def open_session(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, *, running: Running | None, cleanup: ExitStack
+) -> Session:
+    """Servers and worker, ready: those that are running already, or new ones, or the cluster of others.
+
+    What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
+    `StartFailedError`.
+    """
+    dropped = _drop_page_cache(spec, bench, running)
+    store.page_cache(dropped.done, dropped.reason)
+    bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
+    written = [] if spec.attached else _one_by_disk(_written(store))
+    disk = _slowest([bench.calm_disk(place.parent) for place in written])
+    store.distribution(subject.distribution)
+    topics = topics_for(spec, subject.system, subject.attachment)
+    cleanup.callback(topics.close)
+    if running is not None:
+        session = Session(spec, bench, store, subject, running.deployment, running.worker, topics, disk)
+        _register(session, cleanup)
+        return _with_nodes_told(session)
+    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    deployment = _deployment(spec, subject, bench, store)
+    cleanup.callback(deployment.stop)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
+    cleanup.callback(worker.close)
+    session = Session(spec, bench, store, subject, deployment, worker, topics, disk)
+    if not spec.attached:
+        session = replace(session, cache_dropped=dropped.done)
+    _register(session, cleanup)
+    session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
+    _await_ready(session)
+    return _with_nodes_told(session)
+
+
+def _drop_page_cache(spec: TrialSpec, bench: Bench, running: Running | None) -> CacheDrop:
+    """Empty this machine's page cache before servers start on it."""
+    if spec.attached:
+        return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
+    if running is not None:
+        return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
+    return bench.drop_page_cache()
+
+
+def _deployment(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore) -> Deployment:
+    """Servers of our own, just started, or the cluster of others."""
+    if subject.attachment is not None:
+        return subject.attachment.cluster(subject.system, spec.choice)
+    request = DeployRequest(
+        distribution=subject.distribution,
+        nodes=spec.nodes,
+        choice=spec.choice,
+        data_directory=store.data_directory,
+        log_directory=store.log_directory,
+        heap_mb=subject.choice.heap_mb,
+        direct_memory_mb=subject.choice.direct_memory_mb,
+        settings=subject.choice.settings,
+        shape=subject.choice.shape,
+        disks=store.disks,
+        journal_disks=store.journal_disks,
+    )
+    return subject.system.deploy(request, bench.host)
+
+
+def _register(session: Session, cleanup: ExitStack) -> None:
+    """Before any topic is made: it is deleted whatever ends the trial, and known to the next start if nothing can."""
+    cleanup.callback(delete_topics, session)
+    session.topics.used_by(session.worker)
+
+
+def delete_topics(session: Session) -> None:
+    """Delete topics on others' cluster and say what could not be deleted. Does nothing the second time."""
+    left = session.topics.delete(session.worker, session.subject.system.driver, session.deployment.connection)
+    if left:
+        session.bench.observer(Note(left))
+
+
+def places(store: TrialStore) -> list[Path]:
+    """Every directory that holds server data of the trial."""
+    return list(dict.fromkeys((store.data_directory, *store.disks, *store.journal_disks)))
+
+
+def _written(store: TrialStore) -> tuple[Path, ...]:
+    """Those that messages are written to."""
+    return (*(store.disks or (store.data_directory,)), *store.journal_disks)
+
+
+def _one_by_disk(places: Sequence[Path]) -> list[Path]:
+    """One directory of each disk: waiting for the same disk several times would tell nothing new."""
+    return list({place.stat().st_dev: place for place in reversed(places)}.values())
+
+
+def _slowest(disks: Sequence[Calm | None]) -> Calm | None:
+    """The disk that holds back the others: an acknowledgement waits for it."""
+    known = [disk for disk in disks if disk is not None]
+    return max(known, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms), default=None)
+
+
+def _await_ready(session: Session) -> None:
+    """Until a message goes there and back and all nodes take part.
+
+    Raises `StartFailedError` with the cause if that never happens.
+    """
+    deadline_s = time.monotonic() + session.ready_s_max
+    driver, connection = session.subject.system.driver, session.deployment.connection
+    while True:
+        session.check()
+        error: RunFailedError | None = None
+        missing = ""
+        try:
+            if session.spec.attached:
+                # Whoever is not let in makes no topic, so none need be recorded.
+                _settings(session, ())
+            session.worker.probe(driver, connection, _PROBE_S, session.topics.probe())
+            several = session.spec.nodes > 1 and not session.spec.attached
+            _, missing = _read_back(session, ()) if several else ([], "")
+            if not missing:
+                return
+        except RunFailedError as caught:
+            session.check()
+            if not session.bench.host.status(WORKER_NAME).running:
+                raise
+            error = caught
+        if time.monotonic() > deadline_s:
+            cause = missing or session.deployment.last_words() or str(error)
+            raise _not_ready(session, f"was not ready within {session.ready_s_max:.0f} s: {cause}") from error
+        time.sleep(0.1)
+
+
+def _with_nodes_told(session: Session) -> Session:
+    """With the number of nodes that a cluster of others has, if it tells."""
+    if not session.spec.attached:
+        return session
+    nodes = _nodes_told(session, _settings(session, ()))
+    return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
+
+
+def _nodes_told(session: Session, settings: Sequence[Setting]) -> int | None:
+    cluster = session.deployment
+    return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else session.spec.nodes
+
+
+def _settings(session: Session, topics: Sequence[str]) -> list[Setting]:
+    describe = partial(session.worker.describe, session.subject.system.driver, session.deployment.connection)
+    return session.deployment.read_back(describe, list(topics))
+
+
+def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], str]:
+    """The servers' settings in force, and what replicas are still missing; "" if none are."""
+    settings = _settings(session, topics)
+    # How many nodes others' cluster should have, only they know.
+    nodes = _nodes_told(session, settings) or 1
+    return settings, session.subject.system.incomplete(settings, nodes)
+
+
+def await_complete(session: Session, topics: Sequence[str]) -> list[Setting]:
+    """The settings read back once every replica takes part. Raises `StartFailedError` with what is missing."""
+    deadline_s = time.monotonic() + COMPLETE_S_MAX
+    while True:
+        settings, missing = _read_back(session, topics)
+        if not missing:
+            return settings
+        session.check()
+        if time.monotonic() > deadline_s:
+            raise _not_ready(session, f"was not fully replicated within {COMPLETE_S_MAX:.0f} s: {missing}")
+        time.sleep(0.2)
+
+
+def _not_ready(session: Session, what: str) -> StartFailedError:
+    hint = (
+        "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
+        if session.spec.attached
+        else "See the servers' logs; a slow machine may need fewer things running beside."
+    )
+    return StartFailedError(f"{session.spec.system} {what}", hint, session.store.log_directory)

@@ -1,0 +1,124 @@
+"""What a campaign says of a cluster that others run, and what a system lets it say. Pure.
+
+Secrets are references here, to a variable or a file: nothing in this module ever holds one, so an `AttachChoice` may be
+stored and shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+NO_METHOD = "none"
+METHODS_WITH_PASSWORD = ("plain", "scram-sha-256", "scram-sha-512", "password")
+METHODS_WITH_TOKEN = ("token",)
+METHODS_WITH_CERTIFICATE = ("tls",)
+DEFAULT_LABEL = "attached"
+
+
+@dataclass(frozen=True)
+class SecretReference:
+    """Where a secret is: the environment variable `place`, or the file `place` (an absolute path)."""
+
+    kind: Literal["env", "file"]
+    place: str
+
+
+@dataclass(frozen=True)
+class TlsChoice:
+    """Encryption. Paths are absolute; "" = Java's own trusted authorities, or no certificate of the client."""
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    verify_host: bool = True
+
+
+@dataclass(frozen=True)
+class AuthChoice:
+    """How a client says who it is."""
+
+    method: str = NO_METHOD
+    user: str = ""
+    password: SecretReference | None = None
+    token: SecretReference | None = None
+
+
+@dataclass(frozen=True)
+class AttachChoice:
+    """A cluster that runs already.
+
+    Attributes:
+        addresses: the system's own keys, such as {"bootstrap-servers": "host1:9092,host2:9092"}.
+        tls: None = as the addresses say (`pulsar+ssl://`), with the authorities that Java trusts.
+        topic_prefix: of every topic of a run; "" = "tidegauge-", the run's name, "-".
+        label: what follows the '@' in the system's name, to tell two clusters apart.
+    """
+
+    addresses: Mapping[str, str]
+    tls: TlsChoice | None = None
+    auth: AuthChoice = field(default_factory=AuthChoice)
+    topic_prefix: str = ""
+    label: str = DEFAULT_LABEL
+
+
+@dataclass(frozen=True)
+class AddressKey:
+    """A key with addresses of a cluster.
+
+    Attributes:
+        connection_key: the name of the driver's connection setting that it becomes; "" if the driver has no use for it.
+        schemes: what each address may begin with, the secure ones among them in `secure_schemes`; () = host:port.
+    """
+
+    name: str
+    example: str
+    connection_key: str
+    required: bool = True
+    schemes: tuple[str, ...] = ()
+    secure_schemes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AttachRules:
+    """What a campaign may say of an attached cluster of this system.
+
+    Attributes:
+        methods: values of auth.method beside "none".
+        objection: a further check of the addresses: "" or what is wrong with them.
+    """
+
+    keys: tuple[AddressKey, ...]
+    methods: tuple[str, ...]
+    objection: Callable[[Mapping[str, str]], str] = lambda _: ""
+
+
+def is_secure(choice: AttachChoice, rules: AttachRules) -> bool:
+    """Whether connections are encrypted: `tls` is given, or an address begins with a secure scheme."""
+    return choice.tls is not None or bool(secure_addresses(choice.addresses, rules))
+
+
+def secure_addresses(addresses: Mapping[str, str], rules: AttachRules) -> list[str]:
+    """Keys whose addresses begin with a secure scheme."""
+    return [
+        key.name
+        for key in rules.keys
+        if any(address.startswith(f"{scheme}://") for address in split(addresses, key) for scheme in key.secure_schemes)
+    ]
+
+
+def split(addresses: Mapping[str, str], key: AddressKey) -> list[str]:
+    """The single addresses of a key."""
+    return [part.strip() for part in addresses.get(key.name, "").split(",") if part.strip()]
+
+
+def shown(choice: AttachChoice) -> str:
+    """Where the cluster is, in few words: its first addresses."""
+    return next(iter(choice.addresses.values()), "")
+
+
+def secret_references(choice: AttachChoice) -> dict[str, SecretReference]:
+    """By their name in the campaign ("password", "token"), the secrets to read."""
+    found = {"password": choice.auth.password, "token": choice.auth.token}
+    return {name: reference for name, reference in found.items() if reference is not None}

@@ -1,0 +1,267 @@
+"""A trial on a cluster of others: what is left out, what is recorded before it is made, and what is deleted."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from test_trial_procedure import SPEC, Scene
+
+from tidegauge.campaign import leftover_topics, session, topic_ledger, trial
+from tidegauge.campaign.events import Note
+from tidegauge.campaign.leftover_topics import Tools, delete_leftover_topics
+from tidegauge.campaign.level import LevelMismatchError
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.session import Bench, Subject
+from tidegauge.campaign.topic_ledger import TopicLedger
+from tidegauge.campaign.topics import Attachment
+from tidegauge.campaign.trial import run_trial
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.systems.api import LevelFinding, Setting
+from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
+
+SECRET = "hunter2-hunter2"
+CHOICE = AttachChoice(
+    {"bootstrap-servers": "far:9092"}, auth=AuthChoice("plain", "bench", SecretReference("env", "KAFKA_PASSWORD"))
+)
+ATTACHED = replace(SPEC, system="kafka@attached", attached=True)
+
+
+class AttachedScene(Scene):
+    """A scene whose Kafka is a cluster of three brokers that others run."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.worker.facts = SimpleNamespace(pid=os.getpid())
+        self.probed: list[str] = []
+        self.recorded: list[list[str]] = []
+        self.told = [Setting("cluster", "brokers", "3")]
+
+    def prepare_worker(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        prepare, probe = self.worker.prepare, self.worker.probe
+
+        def probing(driver: str, connection: Any, timeout_s: float, topic: str = "") -> float:
+            self.probed.append(topic)
+            self.recorded.append(recorded_topics())
+            return probe(driver, connection, timeout_s, topic)
+
+        def preparing(order: Any) -> list[Setting]:
+            self.recorded.append(recorded_topics())
+            return [*prepare(order), Setting("producer", "sasl.jaas.config", f"password={SECRET}")]
+
+        monkeypatch.setattr(self.worker, "probe", probing)
+        monkeypatch.setattr(self.worker, "prepare", preparing)
+        monkeypatch.setattr(self.worker, "describe", lambda *_: list(self.told))
+
+    def run_attached(self) -> TrialResult:
+        attachment = Attachment(CHOICE, "bench.", str(self.path / "run-1"), {"password": SECRET})
+        subject = Subject(self.system, attachment.distribution(self.system), SystemChoice("kafka"), attachment)
+        bench = Bench(self.host, self.start_worker, self.drop_page_cache, self.events.append)
+        return run_trial(ATTACHED, subject, bench, self.store)
+
+    def notes(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Note))
+
+
+def recorded_topics() -> list[str]:
+    return [
+        topic
+        for path in (topic_ledger.registry.state_directory() / "attached").glob("*.json")
+        for topic in json.loads(path.read_text())["topics"]
+    ]
+
+
+def state_files() -> list[str]:
+    return sorted(path.name for path in (topic_ledger.registry.state_directory() / "attached").glob("*"))
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AttachedScene:
+    monkeypatch.setattr(trial, "_IDLE_S", 0.2)
+    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("KAFKA_PASSWORD", SECRET)
+    made = AttachedScene(tmp_path)
+    made.prepare_worker(monkeypatch)
+    return made
+
+
+def test_nothing_is_started_and_topics_are_recorded_before_they_are_made_and_deleted(
+    scene: AttachedScene,
+) -> None:
+    result = scene.run_attached()
+    entries = scene.journal.entries
+    assert "deploy" not in entries
+    assert "page cache dropped" not in entries
+    assert entries[entries.index("result stored") :] == ["result stored", "finish", "delete 2 topics", "worker closed"]
+    assert scene.worker.order is not None
+    (topic,) = scene.worker.order.topic_names
+    assert scene.probed[0] in scene.recorded[0]
+    assert topic in scene.recorded[1]
+    assert scene.worker.deleted == [scene.probed[0], topic]
+    assert topic.startswith("bench.")
+    assert scene.probed[0].startswith("bench.")
+    assert state_files() == []
+    assert result.server_cpu_s is None
+    assert result.spec.nodes == 3
+    assert scene.worker.order.replication_factor == 3
+    assert result.validity is Validity.VALID
+
+
+def test_two_trials_never_use_the_same_names(scene: AttachedScene) -> None:
+    scene.run_attached()
+    first = scene.worker.deleted
+    other = AttachedScene(scene.path / "other")
+    with pytest.MonkeyPatch.context() as patch:
+        other.prepare_worker(patch)
+        other.run_attached()
+    assert not set(first) & set(other.worker.deleted)
+
+
+def test_no_secret_is_stored_or_shown(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored: list[Any] = []
+    monkeypatch.setattr(scene.store, "settings", lambda *given: stored.extend(given))
+    monkeypatch.setattr(scene.worker, "delete_topics", refuse("no right to delete"))
+    scene.run_attached()
+    kept = "".join(path.read_text() for path in (scene.path / "state/attached").glob("*.json"))
+    order = scene.worker.order
+    assert order is not None
+    assert order.connection["auth.password"] == SECRET
+    assert "(hidden)" in str(stored)
+    assert "KAFKA_PASSWORD" in kept
+    for text in (str(stored), kept, repr(order), repr(order.connection), f"{order.connection}", scene.notes()):
+        assert SECRET not in text
+
+
+def refuse(why: str) -> Any:
+    def raising(*_args: Any) -> None:
+        raise RunFailedError(why)
+
+    return raising
+
+
+def test_a_result_is_kept_though_its_topics_can_not_be_deleted(
+    scene: AttachedScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scene.worker, "delete_topics", refuse("no right to delete."))
+    assert scene.run_attached().validity is Validity.VALID
+    assert scene.worker.order is not None
+    (topic,) = scene.worker.order.topic_names
+    assert topic in scene.notes()
+    assert "kafka@attached (far:9092)" in scene.notes()
+    assert "no right to delete. `tidegauge clean` tries again" in scene.notes()
+    assert topic in recorded_topics()
+
+
+def test_a_failing_trial_deletes_its_topics_too(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene.worker, "start", refuse("the worker failed"))
+    with pytest.raises(RunFailedError, match="the worker failed"):
+        scene.run_attached()
+    assert scene.journal.index("finish") < scene.journal.index("delete 2 topics") < scene.journal.index("worker closed")
+    assert state_files() == []
+
+
+def test_who_is_not_let_in_makes_no_topic(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "ATTACHED_READY_S_MAX", 0.3)
+    monkeypatch.setattr(scene.worker, "describe", refuse("wrong password"))
+    with pytest.raises(StartFailedError, match=r"kafka@attached was not ready within .* wrong password") as caught:
+        scene.run_attached()
+    assert "Check address, TLS, authentication" in caught.value.hint
+    assert scene.probed == []
+    assert scene.notes() == ""
+    assert state_files() == []
+
+
+def test_a_known_level_that_is_not_the_one_asked_for_stops_the_run(scene: AttachedScene) -> None:
+    scene.system.finding = LevelFinding(4, ("flush.messages is the default",), ("level 3 was asked for, level 4",))
+    with pytest.raises(LevelMismatchError, match="level 3 was asked for, level 4"):
+        scene.run_attached()
+    assert state_files() == []
+
+
+def test_a_level_that_may_not_be_read_is_unknown_and_makes_the_figures_doubtful(scene: AttachedScene) -> None:
+    scene.told.append(Setting("topic bench.x", "configuration", "unknown: no right to read the configuration"))
+    scene.system.finding = LevelFinding(4, ("guessed",), ("level 3 was asked for",))
+    result = scene.run_attached()
+    assert result.level == LevelFinding(
+        None, ("topic bench.x: configuration is unknown: no right to read the configuration",)
+    )
+    assert result.validity is Validity.DOUBTFUL
+    assert "the durability level is unknown" in result.reasons[0]
+
+
+def test_a_setting_that_decides_nothing_may_be_unknown(scene: AttachedScene) -> None:
+    scene.told.append(Setting("broker 1", "configuration", "unknown: no right to read the configuration"))
+    assert scene.run_attached().validity is Validity.VALID
+
+
+class TestAfterACrash:
+    @pytest.fixture
+    def left(self, scene: AttachedScene) -> TopicLedger:
+        ledger = TopicLedger.open("kafka", "kafka@attached", CHOICE, SPEC.choice, str(scene.path / "run-1"))
+        ledger.add("bench.abc-0", "bench.abc-1")
+        return ledger
+
+    def clean(self, scene: AttachedScene, run: Path | None = None) -> leftover_topics.Cleaned:
+        scene.system.attach_rules = "some"
+        host: Any = scene.host
+        tools = Tools({"kafka": scene.system}, lambda: nullcontext(host), scene.start_worker)  # type: ignore[dict-item]
+        return delete_leftover_topics(tools, run)
+
+    def test_topics_are_deleted_with_the_secrets_read_again(self, scene: AttachedScene, left: TopicLedger) -> None:
+        left.close()
+        cleaned = self.clean(scene)
+        assert cleaned.deleted == ("Deleted 2 topics of the run run-1 on kafka@attached (far:9092).",)
+        assert cleaned.remaining == ()
+        assert scene.worker.deleted == ["bench.abc-0", "bench.abc-1"]
+        assert state_files() == []
+        assert self.clean(scene) == leftover_topics.Cleaned()
+
+    def test_a_living_trial_is_never_touched(self, scene: AttachedScene, left: TopicLedger) -> None:
+        assert self.clean(scene) == leftover_topics.Cleaned()
+        assert recorded_topics() == ["bench.abc-0", "bench.abc-1"]
+        left.close()
+
+    def test_another_runs_topics_wait(self, scene: AttachedScene, left: TopicLedger) -> None:
+        left.close()
+        assert self.clean(scene, scene.path / "run-2") == leftover_topics.Cleaned()
+        assert self.clean(scene, scene.path / "run-1").deleted
+
+    def test_a_missing_secret_says_what_remains_where(
+        self, scene: AttachedScene, left: TopicLedger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        left.close()
+        monkeypatch.delenv("KAFKA_PASSWORD")
+        (text,) = self.clean(scene).remaining
+        assert "bench.abc-0, bench.abc-1 of the run run-1" in text
+        assert "kafka@attached (far:9092)" in text
+        assert "the environment variable KAFKA_PASSWORD is not set" in text
+        assert recorded_topics() == ["bench.abc-0", "bench.abc-1"]
+
+    def test_an_unreachable_cluster_says_what_remains_where(
+        self, scene: AttachedScene, left: TopicLedger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        left.close()
+        monkeypatch.setattr(scene.worker, "delete_topics", refuse("No Kafka broker reachable at far:9092"))
+        (text,) = self.clean(scene).remaining
+        assert "No Kafka broker reachable" in text
+        assert recorded_topics()
+
+    def test_a_worker_that_still_sends_is_waited_for(self, scene: AttachedScene, left: TopicLedger) -> None:
+        left.used_by(os.getpid())
+        left.close()
+        (text,) = self.clean(scene).remaining
+        assert "the load generator of that run still runs" in text
+
+    def test_a_damaged_record_is_named(self, scene: AttachedScene, left: TopicLedger) -> None:
+        left.close()
+        left.path.write_text("{")
+        (text,) = self.clean(scene).remaining
+        assert left.path.stem in text
