@@ -240,7 +240,11 @@ def _nodes_told(session: Session, settings: Sequence[Setting]) -> int | None:
 
 def _settings(session: Session, topics: Sequence[str]) -> list[Setting]:
     describe = partial(session.worker.describe, session.subject.system.driver, session.deployment.connection)
-    return session.deployment.read_back(describe, list(topics))
+    try:
+        return session.deployment.read_back(describe, list(topics))
+    except RunFailedError:
+        session.check()  # A server that has ended is the cause, and says more than who could not ask it.
+        raise
 
 
 def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], str]:

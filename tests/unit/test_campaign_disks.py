@@ -1,0 +1,86 @@
+"""Disks and optional systems in a campaign file, and where a run puts what the disks hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegauge import store
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.cli.main import run_command
+from tidegauge.errors import UserError
+from tidegauge.experiments.api import TrialSpec
+
+from test_campaign_plan import CAMPAIGN, SYSTEMS  # isort: skip
+from tidegauge.campaign.plan import make_plan  # isort: skip
+
+TEXT = """
+name: disks
+systems: [kafka, {name: rabbitmq, optional: true}]
+experiments: [peak]
+"""
+KNOWN = ["kafka", "rabbitmq"]
+
+
+def parsed(tmp_path: Path, more: str, **overrides: Any) -> Campaign:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(TEXT + more)
+    return parse_campaign(path, {key.replace("_", "-"): value for key, value in overrides.items()}, KNOWN)
+
+
+def test_disks_and_optional_systems_are_taken_over(tmp_path: Path) -> None:
+    campaign = parsed(tmp_path, "data-directories: [/mnt/a, /mnt/b]\njournal-directories: [/mnt/j]\n")
+    assert campaign.data_directories == ("/mnt/a", "/mnt/b")
+    assert campaign.journal_directories == ("/mnt/j",)
+    assert [system.optional for system in campaign.systems] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("data-directory: /mnt/a\ndata-directories: [/mnt/b]\n", "keep one of the two"),
+        ("data-directories: /mnt/a\n", "data-directories"),
+        ("data-directories: ['']\n", "data-directories"),
+        ("journal-directorys: [/mnt/a]\n", "journal-directories"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error(tmp_path: Path, more: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parsed(tmp_path, more)
+
+
+def test_a_disk_of_the_command_line_replaces_those_of_the_file(tmp_path: Path) -> None:
+    campaign = parsed(tmp_path, "data-directories: [/mnt/a]\n", data_directory="/mnt/c")
+    assert (campaign.data_directory, campaign.data_directories) == ("/mnt/c", ())
+
+
+def test_systems_of_the_command_line_are_never_optional(tmp_path: Path) -> None:
+    assert [system.optional for system in parsed(tmp_path, "", systems=["rabbitmq"]).systems] == [False]
+
+
+def test_a_disk_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(f"{TEXT}data-directories: [{tmp_path}]\njournal-directories: [{tmp_path}/unmounted]\n")
+    assert run_command(["run", str(path), "--runs-dir", str(tmp_path / "runs")]) == 2
+    assert "unmounted does not exist" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "runs").exists()
+
+
+def a_trial() -> TrialSpec:
+    return make_plan(CAMPAIGN, SYSTEMS.__getitem__).trials[0]
+
+
+def test_a_trial_has_its_own_directory_on_every_disk_and_leaves_none(tmp_path: Path) -> None:
+    disks = [tmp_path / name for name in ("a", "b")]
+    run = store.create_run(tmp_path / "runs", "q", "", disks=disks, journal_disks=disks[:1])
+    trial = run.trial(a_trial())
+    assert [path.parent for path in trial.disks] == disks
+    assert [path.parent for path in trial.journal_disks] == disks[:1]
+    assert len({*trial.disks, *trial.journal_disks}) == 3, "data and journal on one disk don't mix"
+    assert all(path.is_dir() for path in (*trial.disks, *trial.journal_disks, trial.data_directory))
+    assert trial.data_directory.is_relative_to(run.path)
+    run.finish("interrupted")
+    assert [list(disk.iterdir()) for disk in disks] == [[], []]
