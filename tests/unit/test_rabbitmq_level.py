@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegauge.durability.levels import level_of
+from tidegauge.fairness.case import Case
 from tidegauge.systems.api import LevelChoice, Setting
 from tidegauge.systems.rabbitmq.level import derive_level, possible_levels, topic_settings
 from tidegauge.systems.rabbitmq.system import RabbitmqSystem
@@ -160,3 +161,11 @@ def test_nothing_is_claimed_of_what_was_not_read() -> None:
     assert derive_level(gone, LevelChoice(3), 1).problems == ("topic t: there is no such queue",)
     absent = [*settings(), Setting("topic t queue t.1", "queue.type", "absent")]
     assert derive_level(absent, LevelChoice(3), 1).problems == ("topic t queue t.1: there is no such queue",)
+
+
+@pytest.mark.parametrize(("nodes", "level", "told"), [(3, 3, True), (3, 4, True), (3, 1, False), (1, 3, False)])
+def test_one_copy_among_three_nodes_is_told(nodes: int, level: int, told: bool) -> None:
+    system = RabbitmqSystem()
+    choice = next(choice for choice in system.possible_levels(NEW, nodes) if choice.level == level)
+    rules = [hazard.rule for hazard in system.hazards(Case(NEW, nodes, choice))]
+    assert ("one-copy" in rules) is told

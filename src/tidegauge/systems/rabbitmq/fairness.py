@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegauge.durability.levels import NODES_FOR_REPLICATION
 from tidegauge.fairness.case import (
     Case,
     ClientFacts,
@@ -21,6 +22,7 @@ from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.rabbitmq.level import FORMS, form_of
 
 STREAM = "stream"
+LEVELS_WITHOUT_COPIES = (3, 4)
 PREFETCH = "prefetch"
 JUDGED_QUEUE = frozenset({PREFETCH})
 JUDGED_STREAM = frozenset(
@@ -72,7 +74,7 @@ def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
 
 def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
-    return [*_automatic_acknowledgement(case), *_no_confirms(case), *_transient(case, possible)]
+    return [*_automatic_acknowledgement(case), *_no_confirms(case), *_transient(case, possible), *_one_copy(case)]
 
 
 def _automatic_acknowledgement(case: Case) -> list[Hazard]:
@@ -105,6 +107,23 @@ def _no_confirms(case: Case) -> list[Hazard]:
             NO_FIGURE,
             "RabbitMQ's guide on publisher confirms",
             "let producers ask for confirms, as Tidegauge's do",
+        )
+    ]
+
+
+def _one_copy(case: Case) -> list[Hazard]:
+    if case.nodes < NODES_FOR_REPLICATION or case.choice.level not in LEVELS_WITHOUT_COPIES:
+        return []
+    return [
+        Hazard(
+            "one-copy",
+            f"queue.members=1 on {case.nodes} nodes",
+            "RabbitMQ has no copies that nobody waits for: it writes each message once where the other systems write "
+            "it three times, two of them later",
+            NO_FIGURE,
+            "RabbitMQ's documentation of quorum queues and streams",
+            "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
+            Severity.ADVICE,
         )
     ]
 
