@@ -196,3 +196,20 @@ def test_the_same_news_is_told_once_and_terms_sort_them() -> None:
     assert (terms.unequal, terms.advice, terms.refused) == ((wanted,), (told,), True)
     assert not Terms.of([wanted], allowed=True).refused
     assert not Terms.of([told], allowed=False).refused
+
+
+def test_nodes_as_the_clusters_themselves_tell_them() -> None:
+    def told(count: int) -> tuple[Setting, ...]:
+        bookies = tuple(Setting(f"bookie {number}", "journalSyncData", "true") for number in range(count))
+        return (Setting("cluster", "brokers", str(count)), *bookies)
+
+    three = case(4, in_force=told(3))
+    assert rules_of(Stage.IN_FORCE, kafka=three, pulsar=three) == {}, "whatever number the campaign gives"
+    two = rules_of(Stage.IN_FORCE, kafka=three, pulsar=case(4, in_force=told(2)))
+    assert two == {"nodes": UNEQUAL, "serving-nodes": UNEQUAL}
+    unknown = case(4, in_force=told(3)[:1])
+    assert rules_of(Stage.IN_FORCE, kafka=three, pulsar=unknown) == {}, "nobody tells the bookies"
+    rabbitmq = tuple(Setting(f"node {number}", "running", "true") for number in range(2))
+    plain = replace(WORKLOAD, client=replace(WORKLOAD.client, compression=Compression.NONE))
+    cases = {"kafka": replace(three, workload=plain), "rabbitmq": case(4, "classic", workload=plain, in_force=rabbitmq)}
+    assert rules_of(Stage.IN_FORCE, **cases)["serving-nodes"] is UNEQUAL

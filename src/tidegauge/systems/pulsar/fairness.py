@@ -84,11 +84,17 @@ def _batches(case: Case, neutral: dict[Property, Fact]) -> tuple[Fact, Fact]:
 
 
 def _nodes(case: Case) -> tuple[Fact, Fact]:
-    """Machines, and those of them that serve clients. Tiered, brokers have machines of their own."""
+    """Machines, and those of them that serve clients. Tiered, brokers have machines of their own.
+
+    Of an attached cluster, bookies are known only where one can read them back.
+    """
     brokers = next((number(value) for _, value in case.server("cluster", "brokers")), None)
     serving = int(brokers or number(case.shape.get("brokers")) or case.nodes)
+    bookies = case.nodes if case.in_force is None else case.scopes("bookie ")
+    if not bookies:
+        return Fact(None, "nobody tells its bookies"), Fact(serving, f"brokers={serving}")
     tiered = case.shape.get("layout") == "tiered"
-    machines = case.nodes + serving if tiered else case.nodes
+    machines = bookies + serving if tiered else bookies
     layout = case.shape.get("layout", "co-located") if case.nodes > 1 else "standalone"
     return Fact(machines, f"nodes={machines} (layout={layout})"), Fact(serving, f"brokers={serving}")
 
