@@ -28,15 +28,20 @@ NEEDED = re.compile(
 )
 # Of the machine's own settings: how to reach archives, and how old a mirror's lists may be.
 INHERITED = re.compile(r"Acquire::(?:https?|ForceIPv|Check-|Max-ValidTime)")
-UNREACHABLE = re.compile(
+NO_CONNECTION = re.compile(
     r"Could not resolve|Temporary failure|Could not connect|Unable to connect|Connection (?:refused|timed out|failed)|"
-    r"Network is unreachable|Failed to fetch|No route to host"
+    r"Network is unreachable|No route to host"
 )
+UNREACHABLE = re.compile(f"{NO_CONNECTION.pattern}|Failed to fetch")
 UNSIGNED = re.compile(r"NO_PUBKEY|is not signed|signature|GPG error|Sqv|sqv")
 
 
 class AptError(UserError):
     """apt could not do what was asked; the message says why."""
+
+
+class NoConnectionError(AptError):
+    """The archive can't be reached at all, so asking it for another suite is no use."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,8 @@ def failure(program: str, complaints: Sequence[str]) -> AptError:
             "Bring the package debian-archive-keyring up to date; its keys are older than the release.",
         )
     if UNREACHABLE.search(everything):
-        return AptError(
+        kind = NoConnectionError if NO_CONNECTION.search(everything) else AptError
+        return kind(
             f"Debian's archive can't be reached ({text}).",
             "Connect to the network once, or install RabbitMQ and give its directory: rabbitmq@/usr/lib/rabbitmq.",
         )

@@ -16,7 +16,7 @@ from tidegauge.distribution.versions import nearest_versions
 from tidegauge.errors import UserError
 from tidegauge.systems.api import Distribution
 from tidegauge.systems.rabbitmq import relocate
-from tidegauge.systems.rabbitmq.apt import Apt, AptError, unpack
+from tidegauge.systems.rabbitmq.apt import Apt, AptError, NoConnectionError, unpack
 from tidegauge.systems.rabbitmq.layout import find_layout, find_server, version_of
 
 DEFAULT_VERSION = "4.3.6"
@@ -128,6 +128,9 @@ def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
         report(f"Looking for RabbitMQ {version} among Debian's packages ({suite}).")
         try:
             apt.update()
+        except NoConnectionError as error:
+            failure = failure or error
+            break
         except AptError as error:
             # An old release may have left the mirror; only if none can be asked is that the reason.
             failure = failure or error
