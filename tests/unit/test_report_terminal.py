@@ -162,6 +162,11 @@ def test_reasons_warnings_and_errors_stand_below(tmp_path: Path) -> None:
     assert "Some of these figures are doubtful" in text
 
 
+def test_what_was_noted_while_it_ran_is_told_again(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), notes=("rabbitmq@4.3.6 is left out: no apt-get here.",))
+    assert "Note: rabbitmq@4.3.6 is left out: no apt-get here." in rendered(run_report(run))
+
+
 def test_unequal_levels_are_not_compared(tmp_path: Path) -> None:
     weaker = pair(level=LevelFinding(4, ("journalSyncData=false",), ("journalSyncData is false, not true",)))
     text = rendered(run_report(stored(tmp_path, *weaker)))

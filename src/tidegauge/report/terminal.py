@@ -70,6 +70,7 @@ def _head(run: StoredRun) -> list[RenderableType]:
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
     lines += [Paragraph(host, "", "", "  ") for host in [host_words(run.environment.get("host"))] if host]
+    lines += [Paragraph(f"Note: {note}", "", "", "  ") for note in run.notes]
     told_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
     if run.reason and not told_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
