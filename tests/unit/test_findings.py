@@ -106,7 +106,7 @@ def test_the_exit_code_heeds_findings_and_not_the_steps_to_them(
 def test_decisions_and_findings_are_lines_that_stay() -> None:
     left = (spec(number=2), spec(number=3))
     event = Decided("40,000 msg/s: pass.", (spec(), *left), 2, 75.0)
-    assert plain_lines(LiveState(), event, 0.0) == ["40,000 msg/s: pass. At most 2 more trials, 1 min 15 s."]
+    assert plain_lines(LiveState(), event, 0.0) == ["40,000 msg/s: pass. About 2 more trials, 1 min 15 s."]
     assert plain_lines(LiveState(), replace(event, trials_left=0), 0.0) == ["40,000 msg/s: pass."]
     assert plain_lines(LiveState(), Found(FINDING), 0.0) == ["0002-max-throughput-kafka: sustains 81,250 msg/s"]
     assert lasting(event)

@@ -57,7 +57,7 @@ class TrialEnded:
 class Decided:
     """An experiment decided how to go on. `trials` is the whole run's list as it is expected now, those done included.
 
-    `seconds_left` is the estimate for what is left of this experiment, at most; 0 when it is done.
+    `trials_left` and `seconds_left` are estimates for what is left of this experiment.
     """
 
     text: str

@@ -121,11 +121,12 @@ class Follower:
         self._seen_s = time.monotonic()
         self._store.second(figures)
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
-        backlog = max((sub.backlog for sub in figures.subscriptions), default=0)
+        backlogs = {sub.name: sub.backlog for sub in figures.subscriptions}
+        backlog = max(backlogs.values(), default=0)
         p99_ms = live_p99_ms(figures.response)
         end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
         rate = figures.acked / length_s
-        self.points.append(TimedPoint(figures.until_mono_ns, SecondPoint(rate, p99_ms, backlog)))
+        self.points.append(TimedPoint(figures.until_mono_ns, SecondPoint(rate, p99_ms, backlog, backlogs)))
         self._observer(
             SecondSeen(
                 trial_id=self._spec.trial_id,

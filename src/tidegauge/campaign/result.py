@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec
 from tidegauge.hosts.fsync import Calm
 from tidegauge.statistics.classify import Evidence, classify
+from tidegauge.statistics.slope import growth
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
 from tidegauge.statistics.summary import summarise
 from tidegauge.systems.api import LevelFinding
@@ -39,7 +40,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
     """Rates, summaries and the verdict of one trial."""
     window = totals.window
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
-    subscriptions = tuple(_subscription(sub, observed.drain_end != "limit") for sub in totals.subscriptions)
+    subscriptions = tuple(_subscription(sub, observed) for sub in totals.subscriptions)
     evidence = _evidence(spec, totals, observed, subscriptions, measured_s)
     verdict = classify(evidence)
     return TrialResult(
@@ -110,8 +111,9 @@ def _message_bytes(spec: TrialSpec, window: WindowFigures) -> float:
     return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
 
 
-def _subscription(sub: SubscriptionTotals, loss_is_known: bool) -> SubscriptionResult:
+def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
     """What was missing while consumers were still receiving is backlog: nobody knows yet whether it is lost."""
+    loss_is_known = observed.drain_end != "limit"
     return SubscriptionResult(
         name=sub.name,
         end_to_end=summarise(sub.end_to_end),
@@ -124,6 +126,7 @@ def _subscription(sub: SubscriptionTotals, loss_is_known: bool) -> SubscriptionR
         foreign=sub.foreign,
         negative_latency=sub.negative_latency,
         lost_examples=sub.lost_examples if loss_is_known else (),
+        backlog_growth=growth([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
     )
 
 

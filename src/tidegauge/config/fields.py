@@ -8,7 +8,14 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from tidegauge.config.units import Rate, parse_duration_s, parse_rate, parse_size_bytes
+from tidegauge.config.units import (
+    Rate,
+    parse_absolute_rate,
+    parse_duration_s,
+    parse_rate,
+    parse_share,
+    parse_size_bytes,
+)
 from tidegauge.errors import nearest
 
 _Member = TypeVar("_Member", bound=StrEnum)
@@ -87,7 +94,13 @@ Size = Annotated[int, BeforeValidator(parse_size_bytes)]
 """Bytes, from "1KiB"."""
 
 OfferedRate = Annotated[Rate, BeforeValidator(parse_rate)]
-"""A `Rate`, from 20000, "20k" or "50% of lowest peak"."""
+"""A `Rate`, from 20000, "20k", "50% of lowest peak" or "50% of lowest sustainable"."""
+
+AbsoluteRate = Annotated[float, BeforeValidator(parse_absolute_rate)]
+"""Messages a second, from 20000 or "20k"."""
+
+Share = Annotated[float, BeforeValidator(parse_share)]
+"""A share, 0.05 from "5%"."""
 
 Settings = Annotated[dict[str, str], BeforeValidator(parse_settings)]
 """A system's own settings."""

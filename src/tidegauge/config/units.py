@@ -23,23 +23,30 @@ _SIZE_UNITS_BYTES = {
 _RATE_FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
-_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?lowest\s+peak")
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?lowest\s+(peak|sustainable)")
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
 DURATION_HELP = "a duration with its unit, such as 500ms, 30s, 5m or 2h"
 SIZE_HELP = "a size such as 100B, 1KiB or 1MiB"
-RATE_HELP = "messages a second such as 20000 or 20k, or a share such as '50% of lowest peak'"
+RATE_HELP = (
+    "messages a second such as 20000 or 20k, or a share such as '50% of lowest peak' or '50% of lowest sustainable'"
+)
+ABSOLUTE_RATE_HELP = "messages a second such as 20000 or 20k"
 
 
 @dataclass(frozen=True)
 class Rate:
-    """An offered rate: either absolute, or a share (0 to 1) of the lowest measured peak of the systems compared."""
+    """An offered rate: absolute, or a share of the lowest measured peak or sustainable rate of the systems compared."""
 
     msgs_per_s: float | None = None
     share_of_lowest_peak: float | None = None
+    share_of_lowest_sustainable: float | None = None
 
     def __str__(self) -> str:
         if self.share_of_lowest_peak is not None:
             return f"{self.share_of_lowest_peak * 100:g}% of lowest peak"
+        if self.share_of_lowest_sustainable is not None:
+            return f"{self.share_of_lowest_sustainable * 100:g}% of lowest sustainable"
         return f"{self.msgs_per_s:g} msg/s"
 
 
@@ -72,22 +79,29 @@ def parse_size_bytes(value: object) -> int:
 
 
 def parse_rate(value: object) -> Rate:
-    """A `Rate` from 20000, "20k", "1.5M" or "50% of lowest peak"."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"must be {RATE_HELP}")
-    if isinstance(value, int | float):
-        return _absolute(float(value))
-    share = _SHARE.fullmatch(" ".join(value.lower().split()))
-    if share:
-        fraction = float(share.group(1)) / 100
-        if not 0 < fraction <= 2:
-            raise ValueError("must be a share above 0% and at most 200% of the lowest peak")
-        return Rate(share_of_lowest_peak=fraction)
-    number, unit = _split(value, f"must be {RATE_HELP}")
-    factor = _RATE_FACTORS.get(unit.lower())
-    if factor is None:
-        raise ValueError(f"must be {RATE_HELP}")
-    return _absolute(number * factor)
+    """A `Rate` from 20000, "20k", "1.5M", "50% of lowest peak" or "50% of lowest sustainable"."""
+    share = _SHARE.fullmatch(" ".join(value.lower().split())) if isinstance(value, str) else None
+    if share is None:
+        return Rate(msgs_per_s=_parse_absolute(value, f"must be {RATE_HELP}"))
+    fraction = float(share.group(1)) / 100
+    if not 0 < fraction <= 2:
+        raise ValueError(f"must be a share above 0% and at most 200% of the lowest {share.group(2)}")
+    if share.group(2) == "sustainable":
+        return Rate(share_of_lowest_sustainable=fraction)
+    return Rate(share_of_lowest_peak=fraction)
+
+
+def parse_absolute_rate(value: object) -> float:
+    """Messages a second from 20000, "20k" or "1.5M"."""
+    return _parse_absolute(value, f"must be {ABSOLUTE_RATE_HELP}")
+
+
+def parse_share(value: object) -> float:
+    """A share from "5%": 0.05. A bare number is refused: 0.05 and 5 would both be guesses."""
+    match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if not match:
+        raise ValueError("must be a share such as 5%")
+    return float(match.group(1)) / 100
 
 
 def round_to_two_digits(rate: float) -> float:
@@ -98,10 +112,21 @@ def round_to_two_digits(rate: float) -> float:
     return float(f"{round(rate / step) * step:.10g}")
 
 
-def _absolute(msgs_per_s: float) -> Rate:
+def _parse_absolute(value: object, complaint: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(complaint)
+    msgs_per_s = float(value) if isinstance(value, int | float) else _scaled(value, complaint)
     if not math.isfinite(msgs_per_s) or msgs_per_s <= 0:
         raise ValueError("must be above 0")
-    return Rate(msgs_per_s=msgs_per_s)
+    return msgs_per_s
+
+
+def _scaled(text: str, complaint: str) -> float:
+    number, unit = _split(text, complaint)
+    factor = _RATE_FACTORS.get(unit.lower())
+    if factor is None:
+        raise ValueError(complaint)
+    return number * factor
 
 
 def _split(text: str, complaint: str) -> tuple[float, str]:

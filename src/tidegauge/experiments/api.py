@@ -149,3 +149,8 @@ class TrialResult:
     control_cpu_s: float | None = None
     disk_fsync_ms: float | None = None
     """Mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started."""
+
+    @property
+    def end_to_end_p99_ms(self) -> float | None:
+        """That of the slowest subscription; None where no subscription has enough samples."""
+        return max((sub.end_to_end.p99_ms for sub in self.subscriptions if sub.end_to_end.p99_ms), default=None)

@@ -7,9 +7,10 @@ and are never compared with those at a fixed rate. See docs/methodology.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
 from tidegauge.workload.model import Arrival
 
@@ -27,6 +28,16 @@ def _plan(options: PeakOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
 def _run(_options: PeakOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
     for trial in trials:
         lab.measure(trial)
+
+
+def first_peaks(so_far: Sequence[TrialResult]) -> dict[str, float]:
+    """The first usable peak (msg/s) of each system; an INVALID trial or one that moved nothing is not usable."""
+    peaks: dict[str, float] = {}
+    for result in so_far:
+        usable = result.validity is not Validity.INVALID and result.msgs_per_s > 0
+        if result.spec.experiment == "peak" and usable:
+            peaks.setdefault(result.spec.system, result.msgs_per_s)
+    return peaks
 
 
 EXPERIMENT = Experiment(

@@ -63,7 +63,7 @@ class Lab(Protocol):
         ...
 
     def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
-        """Tell a decision as it is made, in a sentence, and the trials that are expected yet (the costliest case)."""
+        """Tell a decision as it is made, in a sentence, and the trials that are expected yet."""
         ...
 
     def found(self, finding: Finding) -> None:

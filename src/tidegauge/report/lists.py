@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -37,10 +38,13 @@ def plan_list(
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     table = _table("trial", "system", "durability", "load", "warm-up", "measured")
-    for trial in trials:
+    for alike in _alike(trials):
+        trial = alike[0]
+        name, load = trial.trial_id, offered(trial)
+        if len(alike) > 1:
+            name, load = name.rsplit("-s", 1)[0], f"{load}: about {plural(len(alike), 'trial')}"
         warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
-        row = (trial.trial_id, trial.system, levels.level_name(trial.choice), offered(trial), warmup)
-        table.add_row(*row, duration(trial.measure_s))
+        table.add_row(name, trial.system, levels.level_name(trial.choice), load, warmup, duration(trial.measure_s))
     parts: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
     for words in dict.fromkeys(workload_words(trial.workload) for trial in trials):
         parts += [Text(""), Paragraph(words)]
@@ -56,6 +60,17 @@ def plan_list(
         Text(f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."),
     ]
     return Group(*parts)
+
+
+def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
+    """Trials as rows: those of a search, which differ by nothing that is known beforehand, share one."""
+    rows: list[list[TrialSpec]] = []
+    for trial in trials:
+        if rows and trial.exploratory and replace(rows[-1][0], trial_id=trial.trial_id) == trial:
+            rows[-1].append(trial)
+        else:
+            rows.append([trial])
+    return rows
 
 
 def _status(run: StoredRun) -> str:

@@ -138,7 +138,7 @@ def _lasting_lines(event: Decided | Found | Note | UnequalFound) -> list[str]:
 def _cost_words(event: Decided) -> str:
     if not event.trials_left:
         return ""
-    return f" At most {plural(event.trials_left, 'more trial')}, {duration(float(round(event.seconds_left)))}."
+    return f" About {plural(event.trials_left, 'more trial')}, {duration(float(round(event.seconds_left)))}."
 
 
 def live_view(state: LiveState, now_s: float) -> RenderableType:

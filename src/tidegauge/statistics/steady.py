@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
 
@@ -42,12 +42,14 @@ POINTS_MAX = 600
 class SecondPoint:
     """One second of a trial as the test sees it.
 
-    `p99_ms` is None when nothing was acknowledged; `backlog` is the largest of the subscriptions.
+    `p99_ms` is None when nothing was acknowledged; `backlog` is the largest of the subscriptions; `backlogs` that
+    of each by its name.
     """
 
     msgs_per_s: float
     p99_ms: float | None
     backlog: int
+    backlogs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

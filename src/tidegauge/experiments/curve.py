@@ -1,0 +1,146 @@
+"""`curve`: latency against load, from little to more than the system sustains; each point is one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, Share, duration_between
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.experiments.finding import Cell, Finding
+from tidegauge.experiments.max_throughput import first_sustainable
+from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
+from tidegauge.experiments.servers import ServersChoice
+from tidegauge.search.goals import Goal, Outcome, judge
+
+NAME = "curve"
+_SHARES = [tenth / 10 for tenth in range(1, 12)]
+_SUSTAINED = Goal("sustained")
+
+
+def _check_shares(shares: list[float]) -> list[float]:
+    if sorted(set(shares)) != shares or shares[0] <= 0 or shares[-1] > 3:
+        raise ValueError("must rise, from above 0% to at most 300%")
+    return shares
+
+
+class CurveOptions(TrialOptions):
+    """Keys of `curve` in a campaign."""
+
+    warm_up_min: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 7.0
+    warm_up_max: Annotated[Duration, AfterValidator(duration_between("1s", "2h"))] = 20.0
+    measure: MeasureTime = 20.0
+    drain_max: Annotated[Duration, AfterValidator(duration_between("6s", "1h"))] = 10.0
+    full_rate: AbsoluteRate | None = None
+    shares: Annotated[list[Share], Field(min_length=1, max_length=50), AfterValidator(_check_shares)] = _SHARES
+    servers: ServersChoice = Servers.SHARED
+
+
+def _plan(options: CurveOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+    of = "the sustainable rate" if options.full_rate is None else f"{options.full_rate:g} msg/s"
+    step = replace(options.timed(base), servers=options.servers, exploratory=True)
+    return tuple(
+        replace(
+            step,
+            trial_id=f"{base.trial_id}-s{number + 1:02d}",
+            rate_rule=f"{share:.0%} of {of}",
+            msgs_per_s=None if options.full_rate is None else options.full_rate * share,
+        )
+        for number, share in enumerate(options.shares)
+    )
+
+
+def _run(options: CurveOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+    full = options.full_rate or first_sustainable(lab.findings).get(planned[0].system)
+    if full is None:
+        raise PreconditionError(
+            f"{planned[0].system} has no sustainable rate in this run, so its curve has no scale.",
+            "See why max-throughput confirmed none, or give 'full-rate' in messages a second.",
+        )
+    results = []
+    try:
+        for number, (share, spec) in enumerate(zip(options.shares, planned, strict=True)):
+            results.append(lab.measure(replace(spec, msgs_per_s=full * share)))
+            lab.decided(f"{share:.0%} of {full:,.0f} msg/s: {_state(results[-1])}.", planned[number + 1 :])
+    finally:
+        if results:
+            step_id = planned[0].trial_id.rsplit("-s", 1)[0]
+            lab.found(_finding(step_id, full, options.shares, results, len(planned)))
+
+
+def _state(result: TrialResult) -> str:
+    """ "sustained", or what was not."""
+    if result.validity is Validity.INVALID:
+        return "INVALID"
+    verdict = judge(_SUSTAINED, result)
+    return "sustained" if verdict.outcome is Outcome.PASS else f"not sustained ({verdict.kind})"
+
+
+def _finding(
+    step_id: str, full: float, shares: Sequence[float], results: Sequence[TrialResult], planned: int
+) -> Finding:
+    spec = results[0].spec
+    invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
+    summary = f"latency at {len(results)} loads up to {shares[len(results) - 1]:.0%} of {full:,.0f} msg/s"
+    if len(results) < planned:
+        summary += f"; {planned - len(results)} more were not measured"
+    if invalid:
+        summary += f"; INVALID, and no answer of the system: {', '.join(invalid)}"
+    return Finding(
+        finding_id=step_id,
+        experiment=NAME,
+        system=spec.system,
+        block=spec.block,
+        decided=len(invalid) < len(results) and len(results) == planned,
+        summary=(summary,),
+        rows=tuple(_row(share, result) for share, result in zip(shares, results, strict=False)),
+        details={
+            "full_rate_msgs_per_s": full,
+            "points": [_point(share, result) for share, result in zip(shares, results, strict=False)],
+        },
+    )
+
+
+def _row(share: float, result: TrialResult) -> dict[str, Cell]:
+    return {
+        "load": f"{share:.0%}",
+        "offered msg/s": result.offered_msgs_per_s,
+        "msg/s": result.msgs_per_s,
+        "response p50, ms": result.response.p50_ms,
+        "p99, ms": result.response.p99_ms,
+        "end-to-end p99, ms": result.end_to_end_p99_ms,
+        "state": _state(result),
+    }
+
+
+def _point(share: float, result: TrialResult) -> dict[str, Any]:
+    return {
+        "share": share,
+        "trial_id": result.spec.trial_id,
+        "offered_msgs_per_s": result.offered_msgs_per_s,
+        "msgs_per_s": result.msgs_per_s,
+        "response_p50_ms": result.response.p50_ms,
+        "response_p99_ms": result.response.p99_ms,
+        "end_to_end_p99_ms": result.end_to_end_p99_ms,
+        "state": _state(result),
+        "validity": result.validity.value,
+    }
+
+
+def _objection(options: CurveOptions, earlier: Sequence[str]) -> str:
+    if options.full_rate is None and "max-throughput" not in earlier:
+        return "needs a max-throughput experiment listed before this one; add 'max-throughput', or give 'full-rate'"
+    return ""
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    summary="latency against load, from a tenth of the sustainable rate to more than it",
+    options=CurveOptions,
+    plan=_plan,
+    run=_run,
+    objection=_objection,
+)

@@ -1,0 +1,252 @@
+"""`max-throughput`: the highest rate that a system sustains, found by search and confirmed by a trial of its own.
+
+The search is that of RFC 9971 (`tidegauge.search`). It begins where a closed loop gets to: with the `peak` of this run,
+or with a short closed-loop trial of its own. Its trials may share servers; the confirmation always gets fresh ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, model_validator
+
+from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.experiments.finding import Cell, Finding
+from tidegauge.experiments.peak import first_peaks
+from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
+from tidegauge.experiments.servers import ServersChoice
+from tidegauge.search.bounds import Space
+from tidegauge.search.goals import Goal, Limit
+from tidegauge.search.outcome import GoalOutcome, bracket, sentence
+from tidegauge.search.sustained import Means, SustainedSearch
+from tidegauge.workload.model import Arrival
+
+NAME = "max-throughput"
+_EXPECTED = 7
+"""Trials that a search for one goal takes on average; a plan shows as many."""
+_BEGIN = (0.6, 0.9)
+"""The first two rates as shares of what the closed loop reached."""
+_REACH = (0.01, 4.0)
+"""How far from it the search may go, where the campaign sets no bounds."""
+
+LimitTime = Annotated[Duration, AfterValidator(duration_between("100us", "10min"))]
+
+
+class GoalFields(Fields):
+    """One goal of a search: a name, and the latencies that must hold."""
+
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+    response_p50_max: LimitTime | None = None
+    response_p95_max: LimitTime | None = None
+    response_p99_max: LimitTime | None = None
+    response_p999_max: LimitTime | None = None
+    end_to_end_p50_max: LimitTime | None = None
+    end_to_end_p95_max: LimitTime | None = None
+    end_to_end_p99_max: LimitTime | None = None
+    end_to_end_p999_max: LimitTime | None = None
+
+    def goal(self) -> Goal:
+        """The goal that they describe."""
+        limits = []
+        for series, prefix in (("response", "response"), ("end-to-end", "end_to_end")):
+            for percentile in ("p50", "p95", "p99", "p999"):
+                limit_s = getattr(self, f"{prefix}_{percentile}_max")
+                if limit_s is not None:
+                    limits.append(Limit(series, percentile.replace("p999", "p99.9"), limit_s * 1000))
+        return Goal(self.name, tuple(limits))
+
+
+def _width(share: float) -> float:
+    if not 0.005 <= share <= 0.5:
+        raise ValueError("must be from 0.5% to 50%")
+    return share
+
+
+class MaxThroughputOptions(TrialOptions):
+    """Keys of `max-throughput` in a campaign. `measure` is the length of a search's trial."""
+
+    warm_up_min: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 7.0
+    warm_up_max: Annotated[Duration, AfterValidator(duration_between("1s", "2h"))] = 20.0
+    measure: Annotated[Duration, AfterValidator(duration_between("8s", "1h"))] = 20.0
+    drain_max: Annotated[Duration, AfterValidator(duration_between("6s", "1h"))] = 10.0
+    confirm: MeasureTime = 60.0
+    min_rate: AbsoluteRate | None = None
+    max_rate: AbsoluteRate | None = None
+    goals: Annotated[list[GoalFields], Field(min_length=1, max_length=6)] = Field(
+        default_factory=lambda: [GoalFields(name="no limit")]
+    )
+    width: Annotated[Share, AfterValidator(_width)] = 0.05
+    trials_max: Annotated[int, Field(ge=3, le=100)] = 15
+    servers: ServersChoice = Servers.SHARED
+
+    @model_validator(mode="after")
+    def _sound(self) -> MaxThroughputOptions:
+        if self.min_rate is not None and self.max_rate is not None and self.min_rate >= self.max_rate:
+            raise ValueError("min-rate must be below max-rate")
+        names = [goal.name for goal in self.goals]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two goals have the same name: {', '.join(names)}")
+        if self.confirm < self.measure:
+            raise ValueError("confirm must be at least as long as measure")
+        return self
+
+
+def _plan(options: MaxThroughputOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+    step = replace(options.timed(base), rate_rule="found by the search", exploratory=True)
+    searched = min(options.trials_max, _EXPECTED + 4 * (len(options.goals) - 1))
+    trials = [_named(replace(step, servers=options.servers), base.trial_id, number + 1) for number in range(searched)]
+    for number in range(len(options.goals)):
+        confirmation = replace(step, measure_s=options.confirm, rate_rule="the confirmation of the rate found")
+        trials.append(_named(confirmation, base.trial_id, searched + number + 1, "-confirm"))
+    return tuple(trials)
+
+
+def _named(spec: TrialSpec, step_id: str, number: int, what: str = "") -> TrialSpec:
+    return replace(spec, trial_id=f"{step_id}-s{number:02d}{what}")
+
+
+class _Trials:
+    """Makes the trials of one search from the planned ones, and numbers them."""
+
+    def __init__(self, options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+        self.step_id = planned[0].trial_id.rsplit("-s", 1)[0]
+        self.number = 0
+        self._search, self._confirm = planned[0], planned[-1]
+        self._lab = lab
+
+    def closed_loop(self) -> TrialResult:
+        """As fast as it goes, to learn where to search."""
+        workload = replace(self._search.workload, arrival=Arrival.CLOSED_LOOP)
+        return self._measure(replace(self._search, workload=workload, rate_rule="as fast as it goes"), None)
+
+    def search(self, rate: float) -> TrialResult:
+        """One trial of the search."""
+        return self._measure(self._search, rate)
+
+    def confirm(self, rate: float) -> TrialResult:
+        """A confirmation."""
+        return self._measure(self._confirm, rate, "-confirm")
+
+    def tell(self, text: str, searches: int, confirmations: int) -> None:
+        """Tell a decision, with the trials expected yet."""
+        left = [self._search] * searches + [self._confirm] * confirmations
+        named = [_named(spec, self.step_id, self.number + 1 + place) for place, spec in enumerate(left)]
+        self._lab.decided(text, named)
+
+    def _measure(self, spec: TrialSpec, rate: float | None, what: str = "") -> TrialResult:
+        self.number += 1
+        return self._lab.measure(replace(_named(spec, self.step_id, self.number, what), msgs_per_s=rate))
+
+
+def _run(options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+    trials = _Trials(options, planned, lab)
+    goals = [one.goal() for one in options.goals]
+    try:
+        space, problem = _space(options, planned[0].system, trials, lab)
+        if space is None:
+            lab.found(_finding(trials, planned[0], [_nothing(goal, trials.number, problem) for goal in goals]))
+            return
+        trials_max = options.trials_max * len(goals) - trials.number
+        means = Means(trials.search, trials.confirm, trials.tell)
+        outcomes = SustainedSearch(goals, space, trials_max, means).run()
+    except RunFailedError as error:
+        problem = f"{planned[0].system} failed: {error.message}"
+        lab.found(_finding(trials, planned[0], [_nothing(goal, trials.number, problem) for goal in goals]))
+        raise
+    lab.found(_finding(trials, planned[0], outcomes))
+
+
+def _nothing(goal: Goal, trials: int, problem: str) -> GoalOutcome:
+    return GoalOutcome(goal, False, None, None, None, None, 0, trials, problem)
+
+
+def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
+    """Where to search; None, and why, where that can't be known."""
+    low, high = options.min_rate, options.max_rate
+    hint = first_peaks(lab.results).get(system)
+    if hint is None and low is not None and high is not None:
+        return Space(low, high, (low, math.sqrt(low * high)), options.width), ""
+    if hint is None:
+        result = trials.closed_loop()
+        hint = result.msgs_per_s
+        if result.validity is Validity.INVALID or hint <= 0:
+            return None, f"the closed-loop trial that tells where to search was INVALID: {result.reasons[0]}"
+        trials.tell(f"In a closed loop {hint:,.0f} msg/s; the search begins below that.", _EXPECTED, len(options.goals))
+    low = low if low is not None else min(hint * _REACH[0], (high or math.inf) / 10)
+    high = high if high is not None else max(hint * _REACH[1], low * 10)
+    begin = tuple(min(high, max(low, hint * share)) for share in _BEGIN)
+    return Space(low, high, (begin[0], begin[1]), options.width), ""
+
+
+def _finding(trials: _Trials, spec: TrialSpec, outcomes: Sequence[GoalOutcome]) -> Finding:
+    return Finding(
+        finding_id=trials.step_id,
+        experiment=NAME,
+        system=spec.system,
+        block=spec.block,
+        decided=all(outcome.decided for outcome in outcomes),
+        summary=tuple(map(sentence, outcomes)),
+        rows=tuple(_row(outcome) for outcome in outcomes),
+        details={"trials": trials.number, "goals": [_details(outcome) for outcome in outcomes]},
+    )
+
+
+def _row(outcome: GoalOutcome) -> dict[str, Cell]:
+    confirmed = outcome.confirmation
+    return {
+        "goal": outcome.goal.name,
+        "msg/s": outcome.sustainable_msgs_per_s,
+        "MB/s": confirmed.mb_per_s if confirmed else None,
+        "bracket, msg/s": bracket(outcome.lower, outcome.upper),
+        "limited by": outcome.above.kind if outcome.above and outcome.decided else None,
+        "response p50, ms": confirmed.response.p50_ms if confirmed else None,
+        "p99, ms": confirmed.response.p99_ms if confirmed else None,
+        "end-to-end p99, ms": confirmed.end_to_end_p99_ms if confirmed else None,
+        "verdict": "decided" if outcome.decided else "NOT DECIDED",
+    }
+
+
+def _details(outcome: GoalOutcome) -> dict[str, Any]:
+    above, confirmed = outcome.above, outcome.confirmation
+    return {
+        "goal": outcome.goal.name,
+        "limits": [str(limit) for limit in outcome.goal.limits],
+        "decided": outcome.decided,
+        "sustainable_msgs_per_s": outcome.sustainable_msgs_per_s,
+        "lower_msgs_per_s": outcome.lower,
+        "upper_msgs_per_s": outcome.upper,
+        "above": {"kind": above.kind, "clause": above.clause, "outcome": above.outcome.value} if above else None,
+        "confirmation_trial_id": confirmed.spec.trial_id if confirmed else None,
+        "confirmation_mb_per_s": confirmed.mb_per_s if confirmed else None,
+        "stepped_down": outcome.stepped_down,
+        "problem": outcome.problem,
+        "remark": outcome.remark,
+    }
+
+
+def first_sustainable(findings: Sequence[Finding]) -> dict[str, float]:
+    """The first confirmed rate (msg/s) of each system, of the goal that its search lists first.
+
+    One that is only a lower limit ("at least") counts too: the system sustains it.
+    """
+    rates: dict[str, float] = {}
+    for finding in findings:
+        if finding.experiment == NAME and finding.details.get("goals"):
+            rate = finding.details["goals"][0].get("sustainable_msgs_per_s")
+            if rate:
+                rates.setdefault(finding.system, float(rate))
+    return rates
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    summary="the highest rate that is sustained, by search and confirmation (RFC 9971), within limits of latency",
+    options=MaxThroughputOptions,
+    plan=_plan,
+    run=_run,
+)

@@ -1,0 +1,153 @@
+"""What makes a rate sustainable, as clauses over one trial: each holds, or is broken by a figure that it names.
+
+A trial passes a goal when all of these hold, in this order of telling:
+  * nothing was lost or damaged, and hardly anything failed;
+  * the offered rate was achieved (to 2 %, or what chance allows with few messages);
+  * no subscription's backlog grew: the interval of its slope lies above zero and the slope is more than 1 % of the
+    rate. Both are needed: with little noise a meaningless slope is significant, with much noise none is zero;
+  * consumers had everything when the time to drain ended, without which loss can't be judged;
+  * the goal's own limits of latency hold.
+An INVALID trial, and a limit of a percentile that has too few samples, decide nothing.
+
+A fail is clear, and not tried again, where no single stall can have caused it: loss, more than 10 % too little, or a
+median above a limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegauge.experiments.api import Latency, TrialResult, Validity
+from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
+
+BACKLOG_GROWTH_SHARE = 0.01
+"""Consumers that fall behind by less than this share of the rate are within what the search resolves."""
+CLEAR_SHARE = 0.10
+"""Falling short by more than this of the rate, or a median above a limit, is not the work of one stall."""
+
+
+class Outcome(StrEnum):
+    """What a trial says about a goal. A CLEAR_FAIL is one by so much that no single stall explains it.
+
+    UNDECIDED is neither a pass nor a fail.
+    """
+
+    PASS = "pass"
+    FAIL = "fail"
+    CLEAR_FAIL = "clear fail"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An upper limit of a percentile ("p50", "p95", "p99", "p99.9") of a series ("response", "end-to-end")."""
+
+    series: str
+    percentile: str
+    limit_ms: float
+
+    def __str__(self) -> str:
+        return f"{self.series} {self.percentile} <= {self.limit_ms:g} ms"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A question of a search: the highest rate that is sustained within these limits."""
+
+    name: str
+    limits: tuple[Limit, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} ({', '.join(map(str, self.limits))})" if self.limits else self.name
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A trial's outcome for one goal. `kind` and `clause` say what was broken, or why nothing is decided."""
+
+    outcome: Outcome
+    kind: str = ""
+    clause: str = ""
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """A clause that does not hold; `clear` where no single stall can have broken it."""
+
+    kind: str
+    clause: str
+    clear: bool
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(Outcome.CLEAR_FAIL if self.clear else Outcome.FAIL, self.kind, self.clause)
+
+
+def judge(goal: Goal, result: TrialResult) -> Verdict:
+    """Apply all clauses to an open-loop trial."""
+    if result.validity is Validity.INVALID:
+        return Verdict(Outcome.UNDECIDED, "invalid", f"INVALID: {result.reasons[0]}")
+    for broken in (*_integrity(result), *_rate(result), *_backlog(result)):
+        return broken.verdict
+    return _limits(goal, result)
+
+
+def _integrity(result: TrialResult) -> Iterator[_Broken]:
+    for sub in result.subscriptions:
+        if sub.lost:
+            yield _Broken("loss", f"{sub.lost:,} acknowledged messages were lost on {sub.name}", True)
+        if sub.corrupt:
+            yield _Broken("damage", f"{sub.corrupt:,} messages arrived damaged on {sub.name}", True)
+    if result.failed >= NO_OUTCOME_SHARE * max(1, result.sent):
+        yield _Broken("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
+
+
+def _rate(result: TrialResult) -> Iterator[_Broken]:
+    offered = result.offered_msgs_per_s or 0.0
+    tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, offered * result.measured_s)))
+    if result.msgs_per_s < (1 - tolerance) * offered:
+        percent = math.floor(1000 * result.msgs_per_s / offered) / 10
+        yield _Broken("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
+
+
+def _backlog(result: TrialResult) -> Iterator[_Broken]:
+    offered = result.offered_msgs_per_s or 0.0
+    for sub in result.subscriptions:
+        slope = sub.backlog_growth
+        if slope is not None and slope.low_per_s > 0 and slope.per_s > BACKLOG_GROWTH_SHARE * offered:
+            interval = f"[{slope.low_per_s:,.0f}, {slope.high_per_s:,.0f}]"
+            clause = f"backlog grew by {slope.per_s:,.0f} msg/s {interval} on {sub.name}"
+            yield _Broken("backlog", clause, slope.low_per_s > CLEAR_SHARE * offered)
+    for sub in result.subscriptions:
+        if sub.backlog:
+            limit = f"{result.spec.drain_s_max:g} s"
+            clause = f"{sub.name} was still {sub.backlog:,} messages behind {limit} after the load ended"
+            yield _Broken("backlog", clause, False)
+
+
+def _limits(goal: Goal, result: TrialResult) -> Verdict:
+    missing = ""
+    for limit in goal.limits:
+        for where, latency in _series(limit.series, result):
+            value_ms = _percentile(latency, limit.percentile)
+            if value_ms is None:
+                missing = f"too few messages for a {limit.percentile} ({latency.count:,}); measure longer"
+            elif value_ms > limit.limit_ms:
+                clause = f"{limit.series} {limit.percentile} {value_ms:.3g} ms > {limit.limit_ms:g} ms{where}"
+                clear = (latency.p50_ms or 0.0) > limit.limit_ms
+                return _Broken(f"{limit.series} {limit.percentile}", clause, clear).verdict
+    return Verdict(Outcome.UNDECIDED, "samples", missing) if missing else Verdict(Outcome.PASS)
+
+
+def _series(name: str, result: TrialResult) -> list[tuple[str, Latency]]:
+    if name == "response":
+        return [("", result.response)]
+    return [(f" on {sub.name}", sub.end_to_end) for sub in result.subscriptions]
+
+
+def _percentile(latency: Latency, name: str) -> float | None:
+    values = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms, "p99.9": latency.p999_ms}
+    return values[name]

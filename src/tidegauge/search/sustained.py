@@ -1,0 +1,210 @@
+"""The search for the sustainable rate of each goal, then its confirmation. What measures is given to it.
+
+Search and measurement are apart: a search looks at many rates and ends at the one that passed, so its own figures are
+the luckier ones. The published figure is that of another, longer trial at the rate found, on fresh servers. Where that
+fails, the search goes down by one width and tries again, a bounded number of times, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.search.bounds import Bounds, EnoughError, Search, Space
+from tidegauge.search.goals import Goal, Outcome, Verdict, judge
+from tidegauge.search.outcome import GoalOutcome, bracket
+
+INVALID_REPEATS_MAX = 1
+"""How often an INVALID trial is made again, before its rate counts as undecided."""
+FAIL_REPEATS_MAX = 1
+STEPS_DOWN_MAX = 3
+"""How often a confirmation may fail before the search gives up."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a search works with. `tell` takes a sentence, and the trials and confirmations expected yet.
+
+    `search` and `confirm` make a trial at a rate.
+    """
+
+    search: Callable[[float], TrialResult]
+    confirm: Callable[[float], TrialResult]
+    tell: Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class _Step:
+    rate: float
+    verdicts: tuple[Verdict, ...]
+
+
+class SustainedSearch:
+    """One search, for all goals at once."""
+
+    def __init__(self, goals: Sequence[Goal], space: Space, trials_max: int, means: Means) -> None:
+        """`trials_max` bounds the search; confirmations come on top."""
+        self._goals = tuple(goals)
+        self._space = space
+        self._trials_max = trials_max
+        self._means = means
+        self._steps: list[_Step] = []
+        self._confirmations: dict[float, list[TrialResult]] = {}
+        self._search = Search(len(self._goals), space, self._ask)
+        self._ran_out = False
+
+    def run(self) -> tuple[GoalOutcome, ...]:
+        """Search, then confirm. Errors of the trials pass through."""
+        self._search.run()
+        found = self._search.bounds()
+        outcomes = []
+        for number, goal in enumerate(self._goals):
+            outcomes.append(self._outcome(number, goal, found[number], len(self._goals) - number))
+        return tuple(outcomes)
+
+    @property
+    def trials(self) -> int:
+        """Trials made so far, confirmations included."""
+        return len(self._steps) + sum(map(len, self._confirmations.values()))
+
+    def _ask(self, rate: float) -> tuple[Outcome, ...]:
+        """A trial at a rate, made again if it is INVALID. Raises `EnoughError` at the limit of trials."""
+        for attempt in range(1 + INVALID_REPEATS_MAX):
+            if len(self._steps) >= self._trials_max:
+                self._ran_out = True
+                raise EnoughError
+            result = self._means.search(rate)
+            verdicts = tuple(judge(goal, result) for goal in self._goals)
+            self._steps.append(_Step(rate, verdicts))
+            if result.validity is not Validity.INVALID or attempt == INVALID_REPEATS_MAX:
+                break
+            self._tell(f"{_msgs(rate)}: {verdicts[0].clause}; made again")
+        self._tell(f"{_msgs(rate)}: {self._words(rate, verdicts)}")
+        return tuple(verdict.outcome for verdict in verdicts)
+
+    def _words(self, rate: float, verdicts: Sequence[Verdict]) -> str:
+        """ "pass [40,000, ?]", "fail: backlog grew by ... [?, 40,000]", for each goal where they differ."""
+        if len(set(verdicts)) == 1:
+            brackets = ", ".join(dict.fromkeys(map(self._bracket, range(len(verdicts)))))
+            return f"{self._verdict_words(rate, verdicts[0])} {brackets}"
+        return "; ".join(
+            f"'{goal.name}' {self._verdict_words(rate, verdict)} {self._bracket(number)}"
+            for number, (goal, verdict) in enumerate(zip(self._goals, verdicts, strict=True))
+        )
+
+    def _verdict_words(self, rate: float, verdict: Verdict) -> str:
+        clause = f": {verdict.clause}" if verdict.clause else ""
+        first = sum(step.rate == rate for step in self._steps) == 1
+        again = ", to be tried again" if verdict.outcome is Outcome.FAIL and first else ""
+        return f"{_plain(verdict)}{clause}{again}"
+
+    def _bracket(self, number: int) -> str:
+        """A goal's bracket as the trials so far have it."""
+        passed = {step.rate for step in self._steps if step.verdicts[number].outcome is Outcome.PASS}
+        upper = min((step.rate for step in self._steps if step.rate not in passed), default=None)
+        lower = max((rate for rate in passed if upper is None or rate < upper), default=None)
+        return bracket(lower, upper)
+
+    def _tell(self, text: str) -> None:
+        left = min(self._trials_max - len(self._steps), _trials_left(self._search.bounds(), self._space.width))
+        self._means.tell(f"{text}.", left, len(self._goals))
+
+    def _outcome(self, number: int, goal: Goal, bounds: Bounds, confirmations: int) -> GoalOutcome:
+        """Confirm what was found for one goal."""
+        above = self._verdict_at(number, bounds.upper)
+        problem = self._problem(bounds, above)
+        if bounds.lower is None:
+            self._means.tell(f"'{goal.name}': no rate passed: {problem}", 0, confirmations - 1)
+            return GoalOutcome(goal, False, None, bounds.upper, above, None, 0, self.trials, problem)
+        self._means.tell(
+            f"'{goal.name}': found {bracket(bounds.lower, bounds.upper)} msg/s; now the confirmation of "
+            f"{_msgs(bounds.lower)} on fresh servers.",
+            0,
+            confirmations,
+        )
+        return self._confirmed(goal, bounds, above, problem)
+
+    def _problem(self, bounds: Bounds, above: Verdict | None) -> str:
+        """ "" or why the bounds of a goal leave its sustainable rate open."""
+        if bounds.lower is None:
+            lowest = min((step.rate for step in self._steps), default=0.0)
+            why = f": {above.clause}" if above and above.clause else ""
+            return f"not even {_msgs(lowest)} passed{why}"
+        if bounds.upper is None:
+            limit = f"the limit of {self._trials_max} trials was reached" if self._ran_out else "that is max-rate"
+            return f"nothing was broken up to {_msgs(bounds.lower)}, and {limit}"
+        if above is not None and above.outcome is Outcome.UNDECIDED:
+            return f"at {_msgs(bounds.upper)} {above.clause}"
+        return ""
+
+    def _verdict_at(self, number: int, rate: float | None) -> Verdict | None:
+        """Why a goal's upper bound is one: undecided if any of its trials was, else its last fail."""
+        verdicts = [step.verdicts[number] for step in self._steps if step.rate == rate]
+        undecided = [verdict for verdict in verdicts if verdict.outcome is Outcome.UNDECIDED]
+        failed = [verdict for verdict in verdicts if verdict.outcome is not Outcome.PASS]
+        return next(reversed(undecided or failed), None)
+
+    def _confirmed(self, goal: Goal, bounds: Bounds, above: Verdict | None, problem: str) -> GoalOutcome:
+        """Confirm the lower bound, stepping down where that fails."""
+        rate, upper = bounds.lower or 0.0, bounds.upper
+        for steps_down in range(1 + STEPS_DOWN_MAX):
+            result, verdict = self._confirm(goal, rate)
+            if verdict.outcome is Outcome.PASS:
+                remark = self._remark(rate, upper) if not problem else ""
+                decided = not problem
+                return GoalOutcome(goal, decided, rate, upper, above, result, steps_down, self.trials, problem, remark)
+            if verdict.outcome is Outcome.UNDECIDED:
+                problem = f"the confirmation at {_msgs(rate)} was {verdict.clause}"
+                return GoalOutcome(goal, False, rate, upper, above, None, steps_down, self.trials, problem)
+            # What was undecided above no longer matters: something is broken below it.
+            upper, above, problem = rate, verdict, ""
+            rate = max(self._space.min_msgs_per_s, rate * (1 - self._space.width))
+            if rate >= upper:
+                break
+        problem = f"no confirmation held; the last, at {_msgs(upper or 0.0)}: {above.clause if above else ''}"
+        return GoalOutcome(goal, False, None, upper, above, None, STEPS_DOWN_MAX + 1, self.trials, problem)
+
+    def _confirm(self, goal: Goal, rate: float) -> tuple[TrialResult, Verdict]:
+        """The confirmation at a rate, made again where it is INVALID or a stall may explain its fail."""
+        made = self._confirmations.setdefault(rate, [])
+        verdicts = [judge(goal, result) for result in made]
+        while True:
+            for result, verdict in zip(made, verdicts, strict=True):
+                if verdict.outcome is Outcome.PASS:
+                    return result, verdict
+            fails = sum(verdict.outcome is Outcome.FAIL for verdict in verdicts)
+            undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in verdicts)
+            clear = any(verdict.outcome is Outcome.CLEAR_FAIL for verdict in verdicts)
+            if clear or fails > FAIL_REPEATS_MAX or undecided > INVALID_REPEATS_MAX:
+                return made[-1], verdicts[-1]
+            made.append(self._means.confirm(rate))
+            verdicts.append(judge(goal, made[-1]))
+            clause = f": {verdicts[-1].clause}" if verdicts[-1].clause else ""
+            self._means.tell(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}{clause}.", 0, 0)
+
+    def _remark(self, lower: float, upper: float | None) -> str:
+        if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:
+            return ""
+        return f"the bracket is {1 - lower / upper:.0%} wide, since {self._trials_max} trials were allowed"
+
+
+def _plain(verdict: Verdict) -> str:
+    return (Outcome.FAIL if verdict.outcome is Outcome.CLEAR_FAIL else verdict.outcome).value
+
+
+def _msgs(rate: float) -> str:
+    return f"{rate:,.0f} msg/s"
+
+
+def _trials_left(bounds: Sequence[Bounds], width: float) -> int:
+    """About how many trials the search needs yet: halvings of each bracket, with the fails that are tried again."""
+    left = 0.0
+    for one in bounds:
+        if one.lower is None or one.upper is None:
+            left += 6
+        elif one.upper > one.lower:
+            widths = math.log(one.upper / one.lower) / -math.log1p(-width)
+            left += 1.5 * math.ceil(math.log2(max(1.0, widths)))
+    return math.ceil(left)

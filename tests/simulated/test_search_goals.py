@@ -1,0 +1,89 @@
+"""Each clause of a sustainable rate, held and broken, and how clearly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from campaign_doubles import spec_of
+from simulated_systems import latency, trial
+
+from tidegauge.experiments.api import Slope, TrialResult, Validity
+from tidegauge.search.goals import Goal, Limit, Outcome, judge
+
+ANY = Goal("no limit")
+QUICK = Goal("quick", (Limit("response", "p99", 10.0), Limit("end-to-end", "p99.9", 50.0)))
+SPEC = spec_of("max-throughput", "kafka@1", msgs_per_s=10_000.0, measure_s=20.0, drain_s_max=10.0)
+
+
+def result(achieved: float = 10_000.0, growth: float = 0.0, **changes: Any) -> TrialResult:
+    return trial(SPEC, achieved, growth, **changes)
+
+
+def subscription(**changes: Any) -> TrialResult:
+    base = result()
+    return replace(base, subscriptions=(replace(base.subscriptions[0], **changes),))
+
+
+@pytest.mark.parametrize(
+    ("measured", "outcome", "clause"),
+    [
+        (result(), Outcome.PASS, ""),
+        (result(9_801.0), Outcome.PASS, ""),
+        (result(9_600.0), Outcome.FAIL, "achieved 96 % of the offered rate"),
+        (result(8_500.0), Outcome.CLEAR_FAIL, "achieved 85 % of the offered rate"),
+        (result(growth=90.0), Outcome.PASS, ""),
+        (result(growth=500.0), Outcome.FAIL, "backlog grew by 500 msg/s [450, 550] on sub-0"),
+        (result(growth=1_200.0), Outcome.CLEAR_FAIL, "backlog grew by 1,200 msg/s [1,080, 1,320] on sub-0"),
+        (subscription(backlog_growth=Slope(500.0, -20.0, 900.0)), Outcome.PASS, ""),
+        (subscription(backlog_growth=None), Outcome.PASS, ""),
+        (subscription(lost=3), Outcome.CLEAR_FAIL, "3 acknowledged messages were lost on sub-0"),
+        (subscription(corrupt=1), Outcome.CLEAR_FAIL, "1 messages arrived damaged on sub-0"),
+        (subscription(backlog=7), Outcome.FAIL, "sub-0 was still 7 messages behind 10 s after the load ended"),
+        (result(failed=900), Outcome.FAIL, "900 of 300,000 messages failed to be sent"),
+        (result(failed=2), Outcome.PASS, ""),
+        (
+            result(validity=Validity.INVALID, reasons=("too late", "more")),
+            Outcome.UNDECIDED,
+            "INVALID: too late",
+        ),
+        (result(9_000.0, validity=Validity.INVALID, reasons=("late",)), Outcome.UNDECIDED, "INVALID: late"),
+        (result(validity=Validity.DOUBTFUL, reasons=("a little late",)), Outcome.PASS, ""),
+    ],
+)
+def test_the_clauses_of_every_goal(measured: TrialResult, outcome: Outcome, clause: str) -> None:
+    verdict = judge(ANY, measured)
+    assert (verdict.outcome, verdict.clause) == (outcome, clause)
+    assert bool(verdict.kind) == bool(clause)
+
+
+def test_limits_of_latency() -> None:
+    assert judge(QUICK, result()).outcome is Outcome.PASS
+    slow = result(response=latency(2.0, 14.0))
+    assert judge(QUICK, slow).clause == "response p99 14 ms > 10 ms"
+    assert judge(QUICK, slow).outcome is Outcome.FAIL
+    assert judge(ANY, slow).outcome is Outcome.PASS
+    assert judge(QUICK, result(response=latency(12.0, 14.0))).outcome is Outcome.CLEAR_FAIL
+    late = subscription(end_to_end=latency(2.0, 30.0))
+    assert judge(QUICK, late).clause == "end-to-end p99.9 60 ms > 50 ms on sub-0"
+
+
+def test_a_limit_without_samples_decides_nothing_but_a_broken_one_does() -> None:
+    few = replace(latency(1.0, 3.0), count=200, p999_ms=None)
+    verdict = judge(QUICK, subscription(end_to_end=few))
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.clause == "too few messages for a p99.9 (200); measure longer"
+    broken = replace(subscription(end_to_end=few), response=latency(1.0, 11.0))
+    assert judge(QUICK, broken).outcome is Outcome.FAIL
+
+
+def test_few_messages_may_miss_the_rate_by_chance() -> None:
+    slow = replace(SPEC, msgs_per_s=10.0)
+    assert judge(ANY, trial(slow, 9.0)).outcome is Outcome.PASS
+    assert judge(ANY, trial(slow, 5.0)).outcome is Outcome.CLEAR_FAIL
+
+
+def test_goals_read_as_they_are_meant() -> None:
+    assert str(ANY) == "no limit"
+    assert str(QUICK) == "quick (response p99 <= 10 ms, end-to-end p99.9 <= 50 ms)"
