@@ -65,9 +65,9 @@ final class Witness {
     // A subscription as in a trial: without one, some systems keep no message at all. It stays
     // paused, since to consume also makes servers write.
     ConsumerSpec to =
-        new ConsumerSpec(name, 0, topic.partitions(), name + "-sub", "tg-witness-in", true, options);
-    ProducerSpec from =
-        new ProducerSpec(name, 0, topic.partitions(), "tg-witness-out", options);
+        new ConsumerSpec(
+            name, 0, topic.partitions(), name + "-sub", "tg-witness-in", true, options);
+    ProducerSpec from = new ProducerSpec(name, 0, topic.partitions(), "tg-witness-out", options);
     WitnessReply.Builder reply = WitnessReply.newBuilder();
     try (MessageConsumer unused = driver.createConsumer(to, new Ignoring());
         MessageProducer producer = driver.createProducer(from)) {

@@ -95,6 +95,43 @@ class ServiceTest {
   }
 
   @Test
+  void theWitnessSendsOneMessageAtATimeAndTellsWhen() {
+    long before = System.nanoTime();
+    WitnessReply reply = worker.stub.witness(witness(Map.of("ack_delay_us", "3000")));
+    long after = System.nanoTime();
+    assertThat(reply.getMessagesList()).hasSize(5);
+    long free = before;
+    for (AckedMessage message : reply.getMessagesList()) {
+      assertThat(message.getSentMonoNs()).isGreaterThanOrEqualTo(free);
+      assertThat(message.getAckedMonoNs() - message.getSentMonoNs())
+          .isGreaterThanOrEqualTo(3_000_000);
+      free = message.getAckedMonoNs() + 2_000_000;
+    }
+    assertThat(after).isGreaterThan(reply.getMessages(4).getAckedMonoNs());
+  }
+
+  @Test
+  void aWitnessWhoseMessageIsNotAcknowledgedFails() {
+    refused(
+        Status.Code.UNAVAILABLE,
+        "message 2 to topic t0 was not acknowledged:",
+        () -> worker.stub.witness(witness(Map.of("fail_stored", "at:2"))));
+    refused(
+        Status.Code.UNAVAILABLE,
+        "message 0 to topic t0 was not acknowledged within 500 ms",
+        () -> worker.stub.witness(witness(Map.of("ack_delay_us", "2000000"))));
+  }
+
+  private static WitnessRequest witness(Map<String, String> settings) {
+    return WitnessRequest.newBuilder()
+        .setOrder(TestWorker.order(settings, 1))
+        .setMessages(5)
+        .setPauseMs(2)
+        .setTimeoutMs(500)
+        .build();
+  }
+
+  @Test
   void describeTellsTheSystemsSettings() {
     DescribeReply reply =
         worker.stub.describe(
