@@ -105,6 +105,7 @@ def test_what_is_missing_for_good_is_told(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, limit: str, missing: list[str], message: str
 ) -> None:
     monkeypatch.setattr(session, limit, 0.3)
+    monkeypatch.setattr(session, "READY_S_MAX_NEXT_NODE", 0.0)
     answers(scene, monkeypatch, *missing)
     with pytest.raises(StartFailedError, match=message):
         scene.run(THREE)

@@ -27,6 +27,8 @@ from tidegauge.worker.api import LoadWorker
 
 WORKER_NAME = "worker"
 READY_S_MAX = 120.0
+READY_S_MAX_NEXT_NODE = 60.0
+"""More for each further node: on one machine they start on the same CPUs. A server that ends is told at once."""
 ATTACHED_READY_S_MAX = 15.0
 """A cluster that others run is up already: what it refuses now it will refuse later."""
 COMPLETE_S_MAX = 60.0
@@ -79,7 +81,9 @@ class Session:
     @property
     def ready_s_max(self) -> float:
         """How long to wait for the first message there and back."""
-        return ATTACHED_READY_S_MAX if self.spec.attached else READY_S_MAX
+        if self.spec.attached:
+            return ATTACHED_READY_S_MAX
+        return READY_S_MAX + READY_S_MAX_NEXT_NODE * (self.spec.nodes - 1)
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
         """Tell what begins now."""
