@@ -15,15 +15,17 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.stream.IntStream;
 import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
  * The cost of the engine itself: a trial with all recording and checking on, in a closed loop
- * ({@code rate=0}) or at a fixed rate, on the null system unless another driver is named.
+ * ({@code rate=0}) or at a fixed rate, on the null system unless another driver is named. Producers
+ * and consumers are counted for each topic.
  *
  * <pre>
- * EngineBench [driver=null] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3]
+ * EngineBench [driver=null|inline|kafka] [topics=1] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3]
  * </pre>
  */
 public final class EngineBench {
@@ -63,12 +65,7 @@ public final class EngineBench {
     return new TrialPlan(
         System.nanoTime(),
         42,
-        List.of(
-            new TopicSpec(
-                options.text("topic", "bench-" + System.nanoTime()),
-                options.number("partitions", 1),
-                1,
-                Map.of())),
+        topics(options),
         options.number("producers", 1),
         1,
         options.number("consumers", 1),
@@ -82,7 +79,17 @@ public final class EngineBench {
         false);
   }
 
-  private static Driver driver(String name, Map<String, String> connection) throws Exception {
+  private static List<TopicSpec> topics(Options options) {
+    String name = options.text("topic", "bench-" + System.nanoTime());
+    return IntStream.range(0, options.number("topics", 1))
+        .mapToObj(t -> new TopicSpec(name + "-" + t, options.number("partitions", 1), 1, Map.of()))
+        .toList();
+  }
+
+  static Driver driver(String name, Map<String, String> connection) throws Exception {
+    if (name.equals("inline")) {
+      return new InlineDriver(connection);
+    }
     for (DriverFactory factory : ServiceLoader.load(DriverFactory.class)) {
       if (factory.name().equals(name)) {
         return factory.open(connection);
@@ -96,8 +103,9 @@ public final class EngineBench {
     double rate = w.ackedWithin() / seconds;
     double cpuPerMillion = w.workerCpuNs() / 1e9 / (w.ackedWithin() / 1e6);
     System.out.printf(
-        "bytes %s producers %s: %,.0f msg/s, %.3f CPU-s per million, %.2f CPUs, RSS %.0f MB%n",
+        "bytes %s topics %s producers %s: %,.0f msg/s, %.3f CPU-s per million, %.2f CPUs, RSS %.0f MB%n",
         options.text("bytes", "1024"),
+        options.text("topics", "1"),
         options.text("producers", "1"),
         rate,
         cpuPerMillion,

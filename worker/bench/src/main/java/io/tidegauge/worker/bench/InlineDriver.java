@@ -1,0 +1,131 @@
+package io.tidegauge.worker.bench;
+
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageConsumer;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A system that is nothing but a copy of each message: it delivers on the producer's own thread, so
+ * that a trial on it costs what the engine costs, without handing memory from CPU to CPU. One
+ * producer and one consumer a topic.
+ *
+ * <p>Copies are delivered sixteen together, as a poll does, with one reading of the clock. They are
+ * acknowledged one by one, each with its own reading, or with {@code ack_batch=16} together.
+ */
+final class InlineDriver implements Driver {
+  private static final int DELIVERED_TOGETHER = 16;
+
+  private final boolean ackTogether;
+  private final Map<String, Consumer> consumers = new HashMap<>();
+
+  InlineDriver(Map<String, String> connection) {
+    this.ackTogether = connection.getOrDefault("ack_batch", "1").equals("16");
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> topics) {}
+
+  @Override
+  public void deleteTopics(List<String> names) {}
+
+  @Override
+  public List<EffectiveSetting> describe(List<String> topics) {
+    return List.of();
+  }
+
+  @Override
+  public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink) {
+    Consumer consumer = new Consumer(spec.topicIndex(), sink);
+    consumers.put(spec.topic(), consumer);
+    return consumer;
+  }
+
+  @Override
+  public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
+    Consumer consumer = consumers.remove(spec.topic());
+    if (consumer == null) {
+      throw new DriverException("inline driver: a topic takes one producer and one consumer");
+    }
+    return new Producer(consumer, spec.options().messageBytes(), ackTogether);
+  }
+
+  @Override
+  public List<EffectiveSetting> clientSettings() {
+    return List.of();
+  }
+
+  @Override
+  public boolean retainsValue() {
+    return false;
+  }
+
+  @Override
+  public void close() {}
+
+  /** Only the engine's end of a consumer: it has no thread. */
+  private record Consumer(int topic, MessageSink sink) implements MessageConsumer {
+    @Override
+    public void pause() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void resume() {}
+
+    @Override
+    public void close() {}
+  }
+
+  private static final class Producer implements MessageProducer {
+    private final Consumer consumer;
+    private final boolean ackTogether;
+    private final InFlight[] waiting = new InFlight[DELIVERED_TOGETHER];
+    private final byte[] copies;
+    private final int messageBytes;
+    private int count;
+
+    Producer(Consumer consumer, int messageBytes, boolean ackTogether) {
+      this.consumer = consumer;
+      this.messageBytes = messageBytes;
+      this.ackTogether = ackTogether;
+      this.copies = new byte[DELIVERED_TOGETHER * messageBytes];
+    }
+
+    @Override
+    public void send(InFlight message) {
+      System.arraycopy(message.value(), 0, copies, count * messageBytes, messageBytes);
+      waiting[count++] = message;
+      if (!ackTogether) {
+        message.acked();
+      }
+      if (count == DELIVERED_TOGETHER) {
+        flush();
+      }
+    }
+
+    @Override
+    public void flush() {
+      long now = System.nanoTime();
+      for (int i = 0; i < count; i++) {
+        if (ackTogether) {
+          waiting[i].acked(now);
+        }
+        consumer.sink.received(consumer.topic, 0, copies, i * messageBytes, messageBytes, now);
+      }
+      count = 0;
+    }
+
+    @Override
+    public void close() {}
+  }
+}
