@@ -60,7 +60,7 @@ final class SecondReader {
         sinceLast("sent", sent),
         sinceLast("acked", acked),
         sinceLast("failed", failed),
-        sinceLast("bytes", setup.acks.sum(AckRecorder.ACKED_BYTES)),
+        sinceLast("bytes", acked * setup.pool.messageBytes()),
         Math.max(0, sent - acked - failed),
         sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)),
         ownLagNsMax,

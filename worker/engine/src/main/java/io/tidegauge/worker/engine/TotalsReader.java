@@ -69,13 +69,14 @@ final class TotalsReader {
       r.ownLag().addInside(epoch, ownLag);
     }
     WindowUse.Reading used = use.used();
+    long acked = setup.acks.sum(AckRecorder.WINDOW_ACKED, epoch);
     return new WindowFigures(
         window.isSet() ? window.fromNs() : 0,
         window.isSet() && window.untilNs() != Long.MAX_VALUE ? window.untilNs() : 0,
         threads.sum(LoadRecorder.WINDOW_INTENDED, epoch),
-        setup.acks.sum(AckRecorder.WINDOW_ACKED, epoch),
+        acked,
         setup.acks.sum(AckRecorder.WINDOW_FAILED, epoch),
-        setup.acks.sum(AckRecorder.WINDOW_ACKED_BYTES, epoch),
+        acked * setup.pool.messageBytes(),
         encoder.encode(response),
         encoder.encode(service),
         encoder.encode(delay),

@@ -9,13 +9,11 @@ import io.tidegauge.worker.engine.os.TaskClock;
 /** What one thread that tells outcomes has recorded. */
 public final class AckRecorder extends Recorder {
   public static final int ACKED = 0;
-  public static final int ACKED_BYTES = 1;
-  public static final int FAILED = 2;
-  public static final int WINDOW_ACKED = 3;
-  public static final int WINDOW_ACKED_BYTES = 4;
-  public static final int WINDOW_FAILED = 5;
-  public static final int WINDOW_ACKED_WITHIN = 6;
-  private static final int SIZE = 7;
+  public static final int FAILED = 1;
+  public static final int WINDOW_ACKED = 2;
+  public static final int WINDOW_FAILED = 3;
+  public static final int WINDOW_ACKED_WITHIN = 4;
+  private static final int SIZE = 5;
 
   final Thread thread = Thread.currentThread();
   final TaskClock clock = TaskClock.ofCurrentThread();
@@ -23,14 +21,12 @@ public final class AckRecorder extends Recorder {
   private final WindowedHistogram response = new WindowedHistogram();
   private final WindowedHistogram service = new WindowedHistogram();
 
-  void acked(Window latest, long intendedNs, long sentNs, long nowNs, int bytes) {
+  void acked(Window latest, long intendedNs, long sentNs, long nowNs) {
     Window window = adopt(latest);
     counters.add(ACKED, 1);
-    counters.add(ACKED_BYTES, bytes);
     boolean measured = window.contains(intendedNs);
     if (measured) {
       counters.add(WINDOW_ACKED, 1);
-      counters.add(WINDOW_ACKED_BYTES, bytes);
     }
     if (window.contains(nowNs)) {
       counters.add(WINDOW_ACKED_WITHIN, 1);
@@ -50,7 +46,6 @@ public final class AckRecorder extends Recorder {
   @Override
   protected void beginWindow(int newEpoch) {
     counters.set(WINDOW_ACKED, 0);
-    counters.set(WINDOW_ACKED_BYTES, 0);
     counters.set(WINDOW_FAILED, 0);
     counters.set(WINDOW_ACKED_WITHIN, 0);
     response.begin(newEpoch);

@@ -34,6 +34,7 @@ public final class LoadThread implements Runnable {
   private final Heartbeat heartbeat;
   private volatile boolean ended;
   private Producer lastSender;
+  private boolean justSent;
   private long lastSendNs;
 
   /**
@@ -113,11 +114,11 @@ public final class LoadThread implements Runnable {
   /** Sends one message or waits a little. Returns false once nothing is left to do. */
   private boolean turn() {
     long now = System.nanoTime();
-    if (lastSender != null) {
+    if (justSent) {
+      justSent = false;
       if (now - lastSendNs > LONG_SEND_NS) {
         longSend(now);
       }
-      lastSender = null;
     }
     RateProfile profile = live.profile;
     Producer first = null;
@@ -171,7 +172,10 @@ public final class LoadThread implements Runnable {
     MessageHeader.writeMessage(value, sequence, intended, crc);
     slot.fill(value, p.keys.next(), sequence, intended, now);
     p.sent(sequence, now);
-    lastSender = p;
+    if (lastSender != p) {
+      lastSender = p;
+    }
+    justSent = true;
     lastSendNs = now;
     try {
       p.client.send(slot);

@@ -42,7 +42,6 @@ public final class Producer {
   private final MpscArrayQueue<Slot> free;
   private final Slot[] freeHere;
   private final int wakeAt;
-  private final int messageBytes;
   private final SequenceSet failed = new SequenceSet(false);
   private final SequenceSet.Cursor failing = failed.cursor();
   private int freeHereCount;
@@ -68,7 +67,6 @@ public final class Producer {
     this.client = client;
     this.keys = keys;
     this.context = context;
-    this.messageBytes = context.pool().messageBytes();
     this.slots = new Slot[slotCount];
     this.free = new MpscArrayQueue<>(Math.max(2, slotCount));
     this.freeHere = new Slot[slotCount];
@@ -112,7 +110,12 @@ public final class Producer {
 
   private void release(Slot slot) {
     if (Thread.currentThread() == loadThread) {
-      freeHere[freeHereCount++] = slot;
+      int n = freeHereCount;
+      if (freeHere[n] != slot) {
+        // Mostly it is still there, and storing a reference costs more than looking.
+        freeHere[n] = slot;
+      }
+      freeHereCount = n + 1;
       return;
     }
     free.relaxedOffer(slot);
@@ -171,7 +174,7 @@ public final class Producer {
   }
 
   void acked(Slot slot, long nowNs) {
-    recorder().acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs, messageBytes);
+    recorder().acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs);
     release(slot);
   }
 

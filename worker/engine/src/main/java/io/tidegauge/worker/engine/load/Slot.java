@@ -40,8 +40,12 @@ final class Slot extends InFlight {
   }
 
   void fill(byte[] newValue, byte[] newKey, long newSequence, long intended, long sent) {
-    value = newValue;
-    key = newKey;
+    if (value != newValue) {
+      value = newValue;
+    }
+    if (key != newKey) {
+      key = newKey;
+    }
     sequence = newSequence;
     intendedNs = intended;
     sentNs = sent;

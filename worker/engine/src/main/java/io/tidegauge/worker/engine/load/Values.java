@@ -28,7 +28,9 @@ final class Values {
   byte[] next(int producer) {
     byte[] value = values[next];
     next = next + 1 == values.length ? 0 : next + 1;
-    MessageHeader.writeProducer(value, producer);
+    if (MessageHeader.producer(value, 0) != producer) {
+      MessageHeader.writeProducer(value, producer);
+    }
     return value;
   }
 
