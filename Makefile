@@ -14,8 +14,12 @@ quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ si
 	@.venv/bin/tidegauge quick
 
 test: .tools/worker-built test-java ## Set up, then run all tests (real servers; root-only ones where you are root)
+	@# Two files of tests at a time, since most of them wait for servers; those that judge times then run alone.
 	@# Real servers on a shared machine: what failed is tried once more, alone. A defect fails twice.
-	$(PYTHON) -m pytest || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && $(PYTHON) -m pytest --last-failed; }
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m "not alone" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
+		$(PYTHON) -m pytest -m "not alone" --last-failed --last-failed-no-failures none; }
+	$(PYTHON) -m pytest -m alone || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
+		$(PYTHON) -m pytest -m alone --last-failed --last-failed-no-failures none; }
 
 test-fast: .tools/worker-built ## Unit and simulated tests only
 	$(PYTHON) -m pytest tests/unit tests/simulated

@@ -22,7 +22,7 @@ from tidegauge.statistics.histograms import Histogram, decode
 from tidegauge.worker.api import TotalFigures
 from tidegauge.workload.model import ClientSettings, Payload, Workload
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 RATE = 500.0
 WINDOW_S = 12

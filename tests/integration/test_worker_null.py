@@ -22,6 +22,7 @@ from tidegauge.workload.model import Arrival, ClientSettings, Keys
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.alone,
     pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
 ]
 
