@@ -11,7 +11,6 @@ from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.parse import campaign_keys, parse_campaign
 from tidegauge.config.units import Rate
 from tidegauge.errors import UserError
-from tidegauge.experiments.registry import experiments
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.registry import experiments
 from tidegauge.systems.api import LevelChoice
@@ -29,7 +28,7 @@ experiments:
   - peak
 """
 
-KNOWN = ", ".join(experiments())
+EXPERIMENTS = ", ".join(experiments())
 
 
 def parse(directory: Path, text: str, **overrides: Any) -> Campaign:
@@ -211,7 +210,7 @@ def test_a_wrong_workload_key_is_shown_on_its_line(tmp_path: Path, wrong: str, s
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ("peek", f"experiments[0].name: unknown experiment 'peek' (did you mean 'peak'?); known: {KNOWN}"),
+        ("peek", f"experiments[0].name: unknown experiment 'peek' (did you mean 'peak'?); known: {EXPERIMENTS}"),
         ("latency", "experiments[0].rate: this key is missing"),
         ("{name: peak, mesure: 30s}", "unknown key 'mesure' (did you mean 'measure'?)"),
         ("{name: peak, rate: 20k}", "experiments[0].rate: unknown key 'rate'"),
@@ -221,8 +220,8 @@ def test_a_wrong_workload_key_is_shown_on_its_line(tmp_path: Path, wrong: str, s
         ("{name: peak, measure: 500ms}", "experiments[0].measure: '500ms': must be from 1s to 24h"),
         ("{name: peak, warm-up-min: 2h}", "must be from 1s to 1h"),
         ("{name: peak, drain-max: 1s}", "must be from 6s to 1h"),
-        ("{measure: 30s}", f"must be an experiment ({KNOWN}), or a mapping with its 'name'"),
-        ("[peak]", f"must be an experiment ({KNOWN})"),
+        ("{measure: 30s}", f"must be an experiment ({EXPERIMENTS}), or a mapping with its 'name'"),
+        ("[peak]", f"must be an experiment ({EXPERIMENTS})"),
     ],
 )
 def test_a_wrong_experiment_is_shown_on_its_line(tmp_path: Path, wrong: str, says: str) -> None:
