@@ -179,6 +179,16 @@ def test_who_is_not_let_in_makes_no_topic(scene: AttachedScene, monkeypatch: pyt
     assert state_files() == []
 
 
+def test_a_topic_that_was_refused_does_not_remain(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "ATTACHED_READY_S_MAX", 0.3)
+    monkeypatch.setattr(scene.worker, "probe", refuse("Kafka could not create topic bench.probe: not authorized"))
+    monkeypatch.setattr(scene.worker, "delete_topics", refuse("not authorized either"))
+    with pytest.raises(StartFailedError, match="could not create topic"):
+        scene.run_attached()
+    assert scene.notes() == ""
+    assert state_files() == []
+
+
 def test_a_known_level_that_is_not_the_one_asked_for_stops_the_run(scene: AttachedScene) -> None:
     scene.system.finding = LevelFinding(4, ("flush.messages is the default",), ("level 3 was asked for, level 4",))
     with pytest.raises(LevelMismatchError, match="level 3 was asked for, level 4"):
@@ -209,11 +219,11 @@ class TestAfterACrash:
         ledger.add("bench.abc-0", "bench.abc-1")
         return ledger
 
-    def clean(self, scene: AttachedScene, run: Path | None = None) -> leftover_topics.Cleaned:
+    def clean(self, scene: AttachedScene, run: Path | None = None, forget: bool = False) -> leftover_topics.Cleaned:
         scene.system.attach_rules = "some"
         host: Any = scene.host
         tools = Tools({"kafka": scene.system}, lambda: nullcontext(host), scene.start_worker)  # type: ignore[dict-item]
-        return delete_leftover_topics(tools, run)
+        return delete_leftover_topics(tools, run, forget)
 
     def test_topics_are_deleted_with_the_secrets_read_again(self, scene: AttachedScene, left: TopicLedger) -> None:
         left.close()
@@ -254,6 +264,16 @@ class TestAfterACrash:
         assert "No Kafka broker reachable" in text
         assert recorded_topics()
 
+    def test_what_can_not_be_deleted_can_be_forgotten(
+        self, scene: AttachedScene, left: TopicLedger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        left.close()
+        monkeypatch.setattr(scene.worker, "delete_topics", refuse("No Kafka broker reachable at far:9092"))
+        (text,) = self.clean(scene, forget=True).remaining
+        assert "bench.abc-0, bench.abc-1" in text
+        assert "They are forgotten now" in text
+        assert state_files() == []
+
     def test_a_worker_that_still_sends_is_waited_for(self, scene: AttachedScene, left: TopicLedger) -> None:
         left.used_by(os.getpid())
         left.close()
@@ -265,3 +285,5 @@ class TestAfterACrash:
         left.path.write_text("{")
         (text,) = self.clean(scene).remaining
         assert left.path.stem in text
+        assert self.clean(scene, forget=True).remaining
+        assert state_files() == []

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.campaign.secrets import read_secrets
-from tidegauge.campaign.topic_ledger import TopicLedger, TopicRecord, left_records, worker_lives
-from tidegauge.campaign.topics import remaining
+from tidegauge.campaign.topic_ledger import TopicLedger, TopicRecord, forget_record, left_records, worker_lives
+from tidegauge.campaign.topics import FORGOTTEN, TRIED_AGAIN, remaining
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import System
@@ -36,10 +36,11 @@ class Cleaned:
     remaining: tuple[str, ...] = ()
 
 
-def delete_leftover_topics(tools: Tools, run: Path | None = None) -> Cleaned:
+def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool = False) -> Cleaned:
     """Delete the topics that trials recorded and did not delete. Living trials are never touched. Never raises.
 
     The secrets are read again from where the campaign said they are. `run`: only what this run left.
+    `forget`: what can't be deleted is told for the last time.
     """
     try:
         records = left_records()
@@ -52,6 +53,8 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None) -> Cleaned:
             ledger = TopicLedger.reopen(record_id)
         except (OSError, ValueError) as error:
             remain.append(f"The record {record_id} of topics on an attached cluster can't be read: {error}.")
+            if forget:
+                forget_record(record_id)
             continue
         if ledger is None:
             continue
@@ -60,10 +63,11 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None) -> Cleaned:
                 continue
             failure = _delete(ledger.record, tools)
             if failure:
-                remain.append(remaining(ledger, failure))
-                continue
-            deleted.append(_deleted(ledger.record))
-            ledger.forget()
+                remain.append(remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
+            else:
+                deleted.append(_deleted(ledger.record))
+            if forget or not failure:
+                ledger.forget()
     return Cleaned(tuple(deleted), tuple(remain))
 
 

@@ -33,6 +33,8 @@ ATTACHED_READY_S_MAX = 15.0
 """A cluster that others run is up already: what it refuses now it will refuse later."""
 COMPLETE_S_MAX = 60.0
 _PROBE_S = 5.0
+_NOT_CREATED = "could not create"
+"""What every driver says when a system refuses a topic."""
 
 
 @dataclass(frozen=True)
@@ -204,16 +206,12 @@ def _await_ready(session: Session) -> None:
     Raises `StartFailedError` with the cause if that never happens.
     """
     deadline_s = time.monotonic() + session.ready_s_max
-    driver, connection = session.subject.system.driver, session.deployment.connection
     while True:
         session.check()
         error: RunFailedError | None = None
         missing = ""
         try:
-            if session.spec.attached:
-                # Whoever is not let in makes no topic, so none need be recorded.
-                _settings(session, ())
-            session.worker.probe(driver, connection, _PROBE_S, session.topics.probe())
+            _probe(session)
             several = session.spec.nodes > 1 and not session.spec.attached
             _, missing = _read_back(session, ()) if several else ([], "")
             if not missing:
@@ -227,6 +225,20 @@ def _await_ready(session: Session) -> None:
             cause = missing or session.deployment.last_words() or str(error)
             raise _not_ready(session, f"was not ready within {session.ready_s_max:.0f} s: {cause}") from error
         time.sleep(0.1)
+
+
+def _probe(session: Session) -> None:
+    """One message there and back. Raises `RunFailedError`."""
+    if session.spec.attached:
+        # Whoever is not let in makes no topic, so none need be recorded.
+        _settings(session, ())
+    topic = session.topics.probe()
+    try:
+        session.worker.probe(session.subject.system.driver, session.deployment.connection, _PROBE_S, topic)
+    except RunFailedError as error:
+        if _NOT_CREATED in error.message:
+            session.topics.never_made(topic)
+        raise
 
 
 def _with_nodes_told(session: Session) -> Session:

@@ -110,6 +110,10 @@ class TopicLedger:
         """Record topics that are about to be made. Raises `StartFailedError`: then they must not be."""
         self._write(replace(self.record, topics=(*self.record.topics, *topics)))
 
+    def drop(self, topic: str) -> None:
+        """A topic that was recorded was not made. Raises `StartFailedError`."""
+        self._write(replace(self.record, topics=tuple(name for name in self.record.topics if name != topic)))
+
     def forget(self) -> None:
         """All topics are deleted. Does nothing the second time."""
         if self._lock < 0:
@@ -147,6 +151,13 @@ class TopicLedger:
 def left_records() -> list[str]:
     """Identifiers of all records, of living trials too. Raises `OSError`."""
     return [path.stem for path in sorted(_directory().glob("*.json"))]
+
+
+def forget_record(record_id: str) -> None:
+    """Remove a record that can't be read. Never raises."""
+    with contextlib.suppress(OSError):
+        _path(record_id).unlink(missing_ok=True)
+        _lock_path(record_id).unlink(missing_ok=True)
 
 
 def worker_lives(record: TopicRecord) -> bool:

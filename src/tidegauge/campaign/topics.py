@@ -24,6 +24,10 @@ from tidegauge.worker.api import LoadWorker
 OWN_PREFIX = "tidegauge-"
 _SECRET_CHARS_MIN = 4
 _TOPICS_SHOWN_MAX = 10
+TRIED_AGAIN = (
+    "`tidegauge clean` tries again, and so does the next start; `tidegauge clean --forget` gives them up to you."
+)
+FORGOTTEN = "They are forgotten now: delete them yourself."
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ class OwnTopics:
         """A topic for a single message, another each time: a message in it would be taken for ours."""
         return f"{self._prefix}probe-{time.time_ns()}"
 
+    def never_made(self, topic: str) -> None:
+        """The topic of a probe was refused by the system."""
+
     def used_by(self, worker: LoadWorker) -> None:
         """The load generator whose clients use them."""
 
@@ -101,6 +108,10 @@ class BorrowedTopics(OwnTopics):
         name = super().probe()
         self._ledger.add(name)
         return name
+
+    def never_made(self, topic: str) -> None:
+        """See `OwnTopics.never_made`."""
+        self._ledger.drop(topic)
 
     def used_by(self, worker: LoadWorker) -> None:
         """See `OwnTopics.used_by`."""
@@ -134,13 +145,13 @@ def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -
     return BorrowedTopics(attachment, ledger)
 
 
-def remaining(ledger: TopicLedger, why: str) -> str:
-    """Which topics were not deleted, where they are, why, and what to do. One sentence or two."""
+def remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:
+    """Which topics were not deleted, where they are, why, and what to do."""
     record = ledger.record
     listed = ", ".join(record.topics[:_TOPICS_SHOWN_MAX])
     more = len(record.topics) - _TOPICS_SHOWN_MAX
     names = f"{listed} and {more} more, named in {ledger.path}," if more > 0 else listed
     return (
         f"Topics may remain on {record.label} ({shown(record.choice)}): {names} of the run {Path(record.run).name}. "
-        f"They were not deleted: {why.rstrip('.')}. `tidegauge clean` tries again, and so does the next start."
+        f"They were not deleted: {why.rstrip('.')}. {next_step}"
     )

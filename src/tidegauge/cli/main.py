@@ -151,17 +151,23 @@ def show(
 
 
 @app.command(epilog="Example: tidegauge clean")
-def clean(as_json: Json = False) -> int:
+def clean(
+    *,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget topics on attached clusters that can't be deleted.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
     """End processes, remove server data, delete topics on attached clusters that killed runs left. Results stay."""
     from tidegauge.cli.leftovers import leftover_topics
     from tidegauge.fleet.reap import clean_leftovers
 
     notes = clean_leftovers()
-    topics = leftover_topics()
+    topics = leftover_topics(forget=forget)
     notes += topics.deleted
     text = "\n".join((*notes, *topics.remaining)) or "Nothing was left behind."
     Output(as_json).show(text, {"schema": CLEAN_SCHEMA, "notes": notes, "remaining": topics.remaining})
-    return EXIT_FAILED if topics.remaining else EXIT_GOOD
+    return EXIT_FAILED if topics.remaining and not forget else EXIT_GOOD
 
 
 class _Manner(NamedTuple):

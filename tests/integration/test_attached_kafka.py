@@ -1,0 +1,186 @@
+"""A Kafka that somebody else started: measured by campaign, and its topics are gone afterwards, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from command import Place, measuring, wait_for
+from deployments import Ready, ready
+
+from tidegauge.distribution.java import find_java
+from tidegauge.systems.api import LevelChoice
+
+pytestmark = pytest.mark.integration
+
+SECONDS_MAX = 90
+USERS_TOPIC = "bench.orders"
+SECRET = "hunter2-hunter2"
+CAMPAIGN = """
+name: borrowed
+systems:
+  - name: kafka
+    attach: {{bootstrap-servers: "{servers}", topic-prefix: bench.}}
+durability: {level}
+workload: {{message-size: 200B, partitions: 2}}
+experiments:
+  - {{name: latency, rate: 500, warm-up-min: 1s, warm-up-max: 2s, measure: {measure}, drain-max: 8s}}
+"""
+
+
+@dataclass
+class Cluster:
+    """Somebody's Kafka, with a topic of theirs that begins like those of a run."""
+
+    kafka: Ready
+    jars: Path
+
+    @property
+    def servers(self) -> str:
+        return self.kafka.deployment.connection["bootstrap.servers"]
+
+    def names(self, *create: str) -> list[tuple[str, str]]:
+        """Every ("topic", name) and ("group", name) that the broker has, after creating some topics."""
+        program = Path(__file__).with_name("KafkaNames.java")
+        command = [str(java_with_compiler()), "-cp", f"{self.jars}/*", str(program), self.servers, *create]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        lines = [line.partition(" ") for line in done.stdout.splitlines()]
+        return [(kind, name) for kind, _, name in lines if not name.startswith("__")]
+
+    def topics(self) -> set[str]:
+        return {name for kind, name in self.names() if kind == "topic"}
+
+    def campaign(self, place: Place, level: int = 3, measure: str = "3s") -> str:
+        return str(place.write(CAMPAIGN.format(servers=self.servers, level=level, measure=measure)))
+
+    def untouched(self) -> bool:
+        """Whether only the user's own topic is there, and no group of a run."""
+        mine = [(kind, name) for kind, name in self.names() if name.startswith("bench.")]
+        return mine == [("topic", USERS_TOPIC)]
+
+
+def java_with_compiler() -> Path:
+    """A Java that runs programs from source."""
+    javac = shutil.which("javac")
+    return Path(javac).resolve().with_name("java") if javac else find_java("A test", 17).executable
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with ready("kafka", LevelChoice(3), tmp_path_factory.mktemp("kafka")) as kafka:
+        distribution = kafka.system.provision(kafka.system.default_version, lambda _: None)
+        found = Cluster(kafka, distribution.directory)
+        found.names(USERS_TOPIC)
+        yield found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    for line in place.strays():
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+
+
+def records(place: Place) -> list[Path]:
+    return list((place.state / "attached").glob("*.json"))
+
+
+def test_a_campaign_measures_it_and_leaves_nothing_there(cluster: Cluster, place: Place) -> None:
+    done = place.run("run", cluster.campaign(place))
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    assert "kafka@attached" in done.stdout
+    assert "The servers' CPU is not known where others run them: kafka@attached." in done.stdout
+    assert "level 3 for kafka@attached, as asked, read back from the running servers" in " ".join(done.stdout.split())
+    (result,) = (json.loads(path.read_text())["result"] for path in place.only_run().glob("trials/*/result.json"))
+    assert result["server_cpu_s"] is None
+    assert result["spec"]["nodes"] == 1
+    (settings,) = (json.loads(path.read_text()) for path in place.only_run().glob("trials/*/settings.json"))
+    (topic,) = {one["scope"] for one in settings["server"] if one["scope"].startswith("topic ")}
+    assert topic.startswith("topic bench.")
+    assert cluster.untouched()
+    assert records(place) == []
+    assert place.left_behind() == []
+
+
+def test_a_level_that_it_does_not_give_stops_the_run(cluster: Cluster, place: Place) -> None:
+    done = place.run("run", cluster.campaign(place, level=1))
+    assert done.returncode == 1
+    assert "kafka@attached is not at durability level 1" in done.stderr
+    assert "one node: there is no second copy" in done.stderr
+    assert cluster.untouched()
+
+
+def test_an_interrupted_run_deletes_its_topics(cluster: Cluster, place: Place) -> None:
+    process = place.start("run", cluster.campaign(place, measure="60s"))
+    wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+    assert not cluster.untouched()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 130
+    assert cluster.untouched()
+    assert records(place) == []
+
+
+def test_a_killed_worker_is_replaced_to_delete_its_topics(cluster: Cluster, place: Place) -> None:
+    process = place.start("run", cluster.campaign(place, measure="60s"))
+    wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+    os.kill(place.held()["worker"], signal.SIGKILL)
+    out, err = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 1, out + err
+    assert "Deleted 2 topics of the run" in " ".join((out + err).split())
+    assert cluster.untouched()
+
+
+def test_after_kill_9_clean_deletes_the_topics(cluster: Cluster, place: Place) -> None:
+    process = place.start("run", cluster.campaign(place, measure="60s"))
+    wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+    process.kill()
+    process.communicate()
+    (record,) = records(place)
+    left = set(json.loads(record.read_text())["topics"]) & cluster.topics()
+    assert left
+    wait_for(lambda: not place.strays(), 60, "the end of the worker")
+    cleaned = place.run("clean")
+    assert cleaned.returncode == 0, cleaned.stdout
+    assert f"on kafka@attached ({cluster.servers})" in " ".join(cleaned.stdout.split())
+    assert cluster.untouched()
+    assert records(place) == []
+    assert "Nothing was left behind" in place.run("clean").stdout
+
+
+def test_a_cluster_that_does_not_answer_is_told_and_makes_no_topic(place: Place) -> None:
+    campaign = place.write(CAMPAIGN.format(servers="127.0.0.1:1", level=3, measure="3s"))
+    done = place.run("run", str(campaign))
+    assert done.returncode == 1
+    assert "No Kafka broker reachable at 127.0.0.1:1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert records(place) == []
+
+
+def test_a_secret_is_nowhere(cluster: Cluster, place: Place) -> None:
+    """The broker asks for no password, so the run fails; whatever it wrote or said must not hold the secret."""
+    (place.root / "password").write_text(f"{SECRET}\n")
+    auth = "auth: {method: plain, user: bench, password: {file: password}}"
+    text = CAMPAIGN.format(servers=cluster.servers, level=3, measure="3s").replace(
+        "topic-prefix", f"{auth}, topic-prefix"
+    )
+    done = place.run("run", str(place.write(text)), "--json")
+    assert done.returncode == 1
+    written = [path for path in place.root.rglob("*") if path.is_file() and path.name != "password"]
+    assert len(written) > 5
+    assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
+    assert SECRET not in done.stdout + done.stderr
+    (place.root / "password").unlink()
+    missing = place.run("run", str(place.root / "campaign.yaml"))
+    assert missing.returncode == 2
+    assert "kafka@attached: attach.auth.password: the file" in missing.stderr
+    assert place.only_run()
