@@ -22,7 +22,7 @@ from simulated_systems import (
 )
 
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions, first_sustainable
 from tidegauge.statistics.classify import RATE_SHORTFALL
 from tidegauge.workload.model import Arrival
@@ -274,21 +274,38 @@ def test_each_step_is_told_with_what_is_left() -> None:
     assert max(left) <= TRIALS_MAX
 
 
-def test_a_system_that_fails_leaves_a_finding_and_the_error() -> None:
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RunFailedError("kafka-1 was killed by signal 9."), "kafka@1 failed: kafka-1 was killed by signal 9."),
+        (KeyboardInterrupt(), "NOT DECIDED: interrupted"),
+    ],
+)
+def test_what_ends_a_search_leaves_what_is_known(error: BaseException, told: str) -> None:
     system = System(100_000.0, random.Random(2))
 
     def dies(spec: TrialSpec) -> TrialResult:
         if len(system.seen) == 3:
-            raise RunFailedError("kafka-1 was killed by signal 9.")
+            raise error
         return system(spec)
 
     parsed = MaxThroughputOptions()
     planned = EXPERIMENT.plan(parsed, replace(spec_of("max-throughput", SYSTEM), trial_id="0001-max-throughput-kafka"))
     lab = FakeLab(dies)
-    with pytest.raises(RunFailedError, match="signal 9"):
+    with pytest.raises(type(error)):
         EXPERIMENT.run(parsed, planned, lab)
     assert not lab.findings[0].decided
-    assert "kafka-1 was killed by signal 9" in lab.findings[0].summary[0]
+    assert told in lab.findings[0].summary[0]
+    assert "no rate was confirmed, the search was at [" in lab.findings[0].summary[0]
+
+
+def test_a_doubt_of_the_confirmation_is_told() -> None:
+    system = System(100_000.0, random.Random(2))
+
+    def doubtful(spec: TrialSpec) -> TrialResult:
+        return replace(system(spec), validity=Validity.DOUBTFUL, reasons=("own lag is a third of it",))
+
+    assert "the confirmation is DOUBTFUL: own lag is a third of it" in search(doubtful).summary
 
 
 def test_the_lowest_sustainable_rate_is_the_first_goals() -> None:

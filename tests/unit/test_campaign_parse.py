@@ -222,6 +222,11 @@ def test_a_wrong_workload_key_is_shown_on_its_line(tmp_path: Path, wrong: str, s
         ("{name: peak, drain-max: 1s}", "must be from 6s to 1h"),
         ("{measure: 30s}", f"must be an experiment ({EXPERIMENTS}), or a mapping with its 'name'"),
         ("[peak]", f"must be an experiment ({EXPERIMENTS})"),
+        ("{name: max-throughput, width: 5}", "experiments[0].width: '5': must be a share such as 5%"),
+        ("{name: max-throughput, min-rate: 5k, max-rate: 1k}", "min-rate must be below max-rate"),
+        ("{name: max-throughput, goals: [{name: a, response-p99: 1s}]}", "unknown key 'response-p99'"),
+        ("{name: max-throughput, goals: [{response-p99-max: 1s}]}", "goals[0].name: this key is missing"),
+        ("{name: curve}", "needs a max-throughput experiment listed before this one"),
     ],
 )
 def test_a_wrong_experiment_is_shown_on_its_line(tmp_path: Path, wrong: str, says: str) -> None:

@@ -40,7 +40,7 @@ class CurveOptions(TrialOptions):
 
 
 def _plan(options: CurveOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    of = "the sustainable rate" if options.full_rate is None else f"{options.full_rate:g} msg/s"
+    of = "sustainable" if options.full_rate is None else f"{options.full_rate:g} msg/s"
     step = replace(options.timed(base), servers=options.servers, exploratory=True)
     return tuple(
         replace(

@@ -6,6 +6,7 @@ or with a short closed-loop trial of its own. Its trials may share servers; the 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.finding import Cell, Finding
 from tidegauge.experiments.peak import first_peaks
@@ -97,11 +98,11 @@ class MaxThroughputOptions(TrialOptions):
 
 
 def _plan(options: MaxThroughputOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    step = replace(options.timed(base), rate_rule="found by the search", exploratory=True)
+    step = replace(options.timed(base), rate_rule="searched", exploratory=True)
     searched = min(options.trials_max, _EXPECTED + 4 * (len(options.goals) - 1))
     trials = [_named(replace(step, servers=options.servers), base.trial_id, number + 1) for number in range(searched)]
     for number in range(len(options.goals)):
-        confirmation = replace(step, measure_s=options.confirm, rate_rule="the confirmation of the rate found")
+        confirmation = replace(step, measure_s=options.confirm, rate_rule="confirmation")
         trials.append(_named(confirmation, base.trial_id, searched + number + 1, "-confirm"))
     return tuple(trials)
 
@@ -134,9 +135,9 @@ class _Trials:
 
     def tell(self, text: str, searches: int, confirmations: int) -> None:
         """Tell a decision, with the trials expected yet."""
-        left = [self._search] * searches + [self._confirm] * confirmations
-        named = [_named(spec, self.step_id, self.number + 1 + place) for place, spec in enumerate(left)]
-        self._lab.decided(text, named)
+        left = [(self._search, "")] * searches + [(self._confirm, "-confirm")] * confirmations
+        numbered = enumerate(left, self.number + 1)
+        self._lab.decided(text, [_named(spec, self.step_id, number, what) for number, (spec, what) in numbered])
 
     def _measure(self, spec: TrialSpec, rate: float | None, what: str = "") -> TrialResult:
         self.number += 1
@@ -146,17 +147,21 @@ class _Trials:
 def _run(options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
     trials = _Trials(options, planned, lab)
     goals = [one.goal() for one in options.goals]
+    search: SustainedSearch | None = None
     try:
         space, problem = _space(options, planned[0].system, trials, lab)
         if space is None:
             lab.found(_finding(trials, planned[0], [_nothing(goal, trials.number, problem) for goal in goals]))
             return
         trials_max = options.trials_max * len(goals) - trials.number
-        means = Means(trials.search, trials.confirm, trials.tell)
-        outcomes = SustainedSearch(goals, space, trials_max, means).run()
-    except RunFailedError as error:
-        problem = f"{planned[0].system} failed: {error.message}"
-        lab.found(_finding(trials, planned[0], [_nothing(goal, trials.number, problem) for goal in goals]))
+        search = SustainedSearch(goals, space, trials_max, Means(trials.search, trials.confirm, trials.tell))
+        outcomes = search.run()
+    except BaseException as error:
+        # What is known stays known, whatever ended the search.
+        problem = f"{planned[0].system} failed: {error.message}" if isinstance(error, TidegaugeError) else "interrupted"
+        known = search.unfinished(problem) if search else [_nothing(goal, trials.number, problem) for goal in goals]
+        with contextlib.suppress(TidegaugeError):
+            lab.found(_finding(trials, planned[0], known))
         raise
     lab.found(_finding(trials, planned[0], outcomes))
 

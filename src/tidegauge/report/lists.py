@@ -42,7 +42,7 @@ def plan_list(
         trial = alike[0]
         name, load = trial.trial_id, offered(trial)
         if len(alike) > 1:
-            name, load = name.rsplit("-s", 1)[0], f"{load}: about {plural(len(alike), 'trial')}"
+            name, load = name.rsplit("-s", 1)[0], f"{load}, about {len(alike)} trials"
         warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
         table.add_row(name, trial.system, levels.level_name(trial.choice), load, warmup, duration(trial.measure_s))
     parts: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]

@@ -64,7 +64,8 @@ def sentence(outcome: GoalOutcome) -> str:
 def _answer(outcome: GoalOutcome) -> str:
     confirmed = outcome.confirmation
     if confirmed is None:
-        return "no rate was confirmed"
+        known = f", the search was at {bracket(outcome.lower, outcome.upper)} msg/s" if outcome.lower else ""
+        return f"no rate was confirmed{known}"
     least = "" if outcome.decided else "at least "
     found = f"sustains {least}{_rate(outcome.sustainable_msgs_per_s)} msg/s ({confirmed.mb_per_s:,.3g} MB/s)"
     known = f" {bracket(outcome.lower, outcome.upper)}" if outcome.decided else ""

@@ -64,6 +64,16 @@ class SustainedSearch:
             outcomes.append(self._outcome(number, goal, found[number], len(self._goals) - number))
         return tuple(outcomes)
 
+    def unfinished(self, problem: str) -> tuple[GoalOutcome, ...]:
+        """What is known of each goal when something ended the search; nothing of it is confirmed."""
+        found = self._search.bounds()
+        return tuple(
+            GoalOutcome(
+                goal, False, one.lower, one.upper, self._verdict_at(number, one.upper), None, 0, self.trials, problem
+            )
+            for number, (goal, one) in enumerate(zip(self._goals, found, strict=True))
+        )
+
     @property
     def trials(self) -> int:
         """Trials made so far, confirmations included."""
@@ -152,7 +162,7 @@ class SustainedSearch:
         for steps_down in range(1 + STEPS_DOWN_MAX):
             result, verdict = self._confirm(goal, rate)
             if verdict.outcome is Outcome.PASS:
-                remark = self._remark(rate, upper) if not problem else ""
+                remark = _doubt(result) or (self._remark(rate, upper) if not problem else "")
                 decided = not problem
                 return GoalOutcome(goal, decided, rate, upper, above, result, steps_down, self.trials, problem, remark)
             if verdict.outcome is Outcome.UNDECIDED:
@@ -188,6 +198,12 @@ class SustainedSearch:
         if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:
             return ""
         return f"the bracket is {1 - lower / upper:.0%} wide, since {self._trials_max} trials were allowed"
+
+
+def _doubt(result: TrialResult) -> str:
+    if result.validity is not Validity.DOUBTFUL:
+        return ""
+    return f"the confirmation is DOUBTFUL: {result.reasons[0]}"
 
 
 def _plain(verdict: Verdict) -> str:
