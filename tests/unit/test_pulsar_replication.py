@@ -108,6 +108,13 @@ class TestLevel:
         assert finding.level == 3
         assert f"{TOPIC}: ackQuorumSize=1 of its open ledger" in finding.problems[0]
 
+    def test_without_policies_of_topics_namespace_or_brokers_decide_for_the_next_ledger(self) -> None:
+        only_ledgers = [s for s in topic() if s.name.startswith("ledger.")]
+        assert found([*BROKERS, *BOOKIES, *only_ledgers]).problems == ()
+        assert NAMESPACE in found([*BROKERS, *BOOKIES, *only_ledgers, namespace(1)]).problems[0]
+        weak_brokers = [*broker(1, "1"), *broker(2, "1"), *broker(3, "1")]
+        assert found([*weak_brokers, *BOOKIES, *only_ledgers]).level == 3
+
     def test_one_weak_broker_of_three_is_named(self) -> None:
         finding = found([*broker(1), *broker(2, "1"), *broker(3), *BOOKIES])
         assert finding.level == 3

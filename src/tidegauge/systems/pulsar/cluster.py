@@ -35,8 +35,8 @@ from tidegauge.systems.servers import ended_error, tail_of
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
 ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)
-# How long each step may take on a slow machine.
-ZOOKEEPER_S_MAX, SETUP_S_MAX, BOOKIES_S_MAX, BROKERS_S_MAX = 60.0, 120.0, 120.0, 180.0
+# How long each step may take on a machine that is busy with other things.
+ZOOKEEPER_S_MAX, SETUP_S_MAX, BOOKIES_S_MAX, BROKERS_S_MAX = 60.0, 240.0, 180.0, 240.0
 MEMORY_FLAGS = ("-Xms", "-Xmx", "-XX:MaxDirectMemorySize")
 MAIN_DIED = 'Exception in thread "main"'
 _POLL_S = 0.05

@@ -113,6 +113,9 @@ def broker_conf(broker: Broker, zookeeper_port: int, choice: LevelChoice, nodes:
         "configurationMetadataStoreUrl": metadata_url(zookeeper_port),
         # All bookies are on one machine: racks say nothing.
         "bookkeeperClientRackawarePolicyEnabled": "false",
+        # Nothing here sets a policy of a single topic. With them, each broker's first topic waits for a system topic to
+        # be made and read, which takes a minute on a busy machine.
+        "topicLevelPoliciesEnabled": "false",
         # Partitions are spread when topics are created. Moving one while it is measured would be measured too.
         "loadBalancerEnabled": "true",
         "loadBalancerSheddingEnabled": "false",
@@ -134,6 +137,9 @@ def setup_arguments(zookeeper_port: int, brokers: Sequence[Broker]) -> tuple[str
         metadata_url(zookeeper_port),
         "--default-namespace-bundle-number",
         str(BUNDLES),
+        # Functions keep their state there; nothing here has any.
+        "--initial-num-stream-storage-containers",
+        "0",
         "--web-service-url",
         f"http://{_addresses(broker.admin_port for broker in brokers)}/",
         "--broker-service-url",

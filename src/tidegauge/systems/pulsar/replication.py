@@ -48,12 +48,13 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     """What these effective settings give. The weakest topic decides."""
     brokers = list(_broker_defaults(settings))
     policies = list(_namespace_policies(settings))
-    topics = [*_topic_policies(settings), *_ledgers(settings)]
+    ledgers = list(_ledgers(settings))
     if nodes < MAJORITY_OF_3:
         told = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not told"
         reason = f"one bookie, managedLedgerDefaultAckQuorum={told}: there is no second copy"
         return Replication(False, reason, (reason,), ())
-    deciding = topics or policies or brokers
+    # For the ledgers to come: the policy in force, where a topic tells it, else where it comes from.
+    deciding = [*(list(_topic_policies(settings)) or policies or brokers), *ledgers]
     sync = bool(deciding) and all(quorum.sync for quorum in deciding)
     # The place where it was set says more than the topic where it shows.
     causes = [quorum for quorum in (policies or brokers) if quorum.sync == sync] or [
