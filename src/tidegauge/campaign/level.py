@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tidegauge.durability.witness import disagreement
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
@@ -21,6 +23,8 @@ def checked_level(spec: TrialSpec, system: System, settings: list[Setting], depl
     finding = system.derive_level(settings, spec.choice, spec.nodes)
     if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
         return with_rights_given(finding, deployment.unread(settings))
+    if spec.choice.as_found:
+        return replace(finding, problems=())
     if finding.level == spec.choice.level and not finding.problems:
         return finding
     found = f"level {finding.level}" if finding.level else "no level that is known"

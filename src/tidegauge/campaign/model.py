@@ -25,6 +25,7 @@ class SystemChoice:
         durability: instead of the campaign's; None = the campaign's. Other levels make a comparison unequal.
         optional: leave it out, with the reason, where its files can't be had or the memory does not suffice for it.
         attach: the cluster to attach to instead of starting servers; None = start them.
+        copies: of each topic, where neither the level nor the nodes decide it; 0 = they do.
     """
 
     name: str
@@ -38,6 +39,7 @@ class SystemChoice:
     durability: LevelChoice | None = None
     optional: bool = False
     attach: AttachChoice | None = None
+    copies: int = 0
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def load_order(
         driver=system.driver,
         system=system.name,
         topic_names=tuple(topic_names),
-        replication_factor=min(3, spec.nodes),
+        replication_factor=spec.copies or min(3, spec.nodes),
         topic_settings={**system.topic_settings(spec.choice), **_beside(deployment)},
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=spec.workload,

@@ -104,6 +104,7 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
                     system=labels[place],
                     choice=choices[place],
                     attached=system.attach is not None,
+                    copies=system.copies,
                 )
                 steps.append(_step(chosen, system, base))
     return Plan(tuple(steps))
@@ -180,10 +181,10 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
         )
     if not wanted.form:
-        return ways[0]
+        return replace(ways[0], as_found=wanted.as_found)
     for choice in ways:
         if choice.form == wanted.form:
-            return choice
+            return replace(choice, as_found=wanted.as_found)
     forms = [choice.form for choice in ways if choice.form]
     if forms:
         raise UserError(

@@ -20,7 +20,22 @@ def read_secrets(choice: AttachChoice, system: str) -> dict[str, str]:
     return {name: _read(ref, f"{system}: attach.auth.{name}") for name, ref in secret_references(choice).items()}
 
 
+_IN_MEMORY: dict[str, str] = {}
+
+
+def keep_in_memory(name: str, secret: str) -> SecretReference:
+    """A reference to a secret that is known already: it lives as long as this process, and is written nowhere."""
+    _IN_MEMORY[name] = secret
+    return SecretReference("memory", name)
+
+
 def _read(reference: SecretReference, what: str) -> str:
+    if reference.kind == "memory":
+        if reference.place not in _IN_MEMORY:
+            raise UserError(
+                f"{what}: it was kept in the memory of a process that has ended.", "Run from the same files once more."
+            )
+        return _IN_MEMORY[reference.place]
     return _variable(reference.place, what) if reference.kind == "env" else _content(Path(reference.place), what)
 
 

@@ -121,6 +121,33 @@ def run(
     return _run(campaign_path(campaign), overrides, runs_dir, _Manner(dry_run, allow_unequal, as_json))
 
 
+@app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
+def omb(
+    workloads: Annotated[list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.")],
+    *,
+    driver: Annotated[
+        list[Path] | None, typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.")
+    ] = None,
+    managed: Annotated[
+        bool, typer.Option("--managed", help="Start servers here instead of attaching to those that the files name.")
+    ] = False,
+    time_scale: Annotated[
+        float, typer.Option("--time-scale", help="Multiplies the files' minutes: 0.1 for a first look.")
+    ] = 1.0,
+    output_directory: Annotated[
+        Path | None, typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.")
+    ] = None,
+    dry_run: DryRun = False,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON."""
+    from tidegauge.cli.omb import OmbRequest, run_omb
+
+    request = OmbRequest(workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run)
+    return run_omb(request, Output(as_json))
+
+
 @app.command(epilog="Example: tidegauge runs --json")
 def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
     """List the runs there are, the newest last."""

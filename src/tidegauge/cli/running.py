@@ -17,7 +17,7 @@ from tidegauge.campaign.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import plan_warnings
+from tidegauge.campaign.plan import Plan, plan_warnings
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
@@ -27,7 +27,7 @@ from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
 from tidegauge.errors import TidegaugeError, UserError
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.fairness.tilt import Terms
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
@@ -55,26 +55,16 @@ class RunRequest:
 def run_campaign(request: RunRequest, out: Output) -> int:
     """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
-    plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
-    needs = memory_needs(campaign, registry.get)
-    memory = MemoryPlan(needs, memory_available())
-    campaign, too_large = fitting(campaign, needs, memory.available)
-    for system in campaign.systems:
-        if system.attach is not None and not request.dry_run:
-            read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
-    left_out = [left_out_note(system, reason) for system, reason in too_large.items()]
-    plan = plan_campaign(campaign)
-    terms = Terms.of(wanted_tilts(plan, registry.get), request.allow_unequal)
+    ready = prepare(campaign, request.dry_run, request.allow_unequal)
     if request.dry_run:
-        warnings = (*plan_warnings(plan.trials), *(note.text for note in left_out))
-        told = (plan.trials, plan.seconds_expected, warnings, memory, terms)
+        told = ready.told()
         out.show(plan_list(*told), plan_summary(*told))
-        return UnequalError.exit_code if terms.refused else EXIT_GOOD
-    if terms.refused:
-        raise UnequalError(terms.unequal)
-    run = _create(request, campaign)
+        return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
+    if ready.terms.refused:
+        raise UnequalError(ready.terms.unequal)
+    run = create(request.runs_directory, ready.campaign, _text_of(request.campaign_path), request.campaign_path)
     run.unequal_allowed = request.allow_unequal
-    failure = _carry_out(campaign, run, out, left_out)
+    failure = carry_out(ready.campaign, run, out, ready.left_out)
     stored = store.load_run(run.path)
     if isinstance(failure, TidegaugeError) and not stored.results:
         out.say(f"Run directory: {run.path}")
@@ -84,6 +74,36 @@ def run_campaign(request: RunRequest, out: Output) -> int:
         out.error(failure, with_json=False)
         return failure.exit_code
     return EXIT_INTERRUPTED if failure is not None else exit_code(stored)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A campaign that can be run here. `left_out` says which of its systems can't, and why."""
+
+    campaign: Campaign
+    plan: Plan
+    memory: MemoryPlan
+    left_out: tuple[Note, ...]
+    terms: Terms
+
+    def told(self) -> tuple[tuple[TrialSpec, ...], float, tuple[str, ...], MemoryPlan, Terms]:
+        """What a plan shows."""
+        warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
+        return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
+
+
+def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
+    """Check everything that can be checked before anything is started. Raises `UserError`."""
+    plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
+    needs = memory_needs(campaign, registry.get)
+    memory = MemoryPlan(needs, memory_available())
+    campaign, too_large = fitting(campaign, needs, memory.available)
+    for system in campaign.systems:
+        if system.attach is not None and not dry_run:
+            read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
+    left_out = tuple(left_out_note(system, reason) for system, reason in too_large.items())
+    plan = plan_campaign(campaign)
+    return Ready(campaign, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
 
 
 def exit_code(run: store.StoredRun) -> int:
@@ -103,16 +123,20 @@ def _broken(result: TrialResult) -> bool:
     return any(one.lost or one.corrupt for one in result.subscriptions)
 
 
-def _create(request: RunRequest, campaign: Campaign) -> store.DirectoryRun:
+def _text_of(path: Path) -> bytes:
     try:
-        text = request.campaign_path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise UserError(f"{request.campaign_path} can't be read: {error.strerror}.") from error
+        raise UserError(f"{path} can't be read: {error.strerror}.") from error
+
+
+def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) -> store.DirectoryRun:
+    """The directory of a run of a campaign with this text, from this file. Raises `UserError`, `RunFailedError`."""
     return store.create_run(
-        request.runs_directory,
+        runs_directory,
         campaign.name,
         text,
-        str(request.campaign_path),
+        str(path),
         _disk(campaign.data_directory) if campaign.data_directory else None,
         disks=[_disk(directory) for directory in campaign.data_directories],
         journal_disks=[_disk(directory) for directory in campaign.journal_directories],
@@ -130,7 +154,7 @@ def _disk(directory: str) -> Path:
     return path
 
 
-def _carry_out(
+def carry_out(
     campaign: Campaign, run: store.DirectoryRun, out: Output, notes: Sequence[Note]
 ) -> TidegaugeError | KeyboardInterrupt | None:
     """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen.

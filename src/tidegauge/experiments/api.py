@@ -30,6 +30,7 @@ class TrialSpec:
         exploratory: a step towards a finding. Its figures are told by the finding and not in tables of their own, and
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it told; in a plan, what the campaign says.
+        copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
     """
 
     trial_id: str
@@ -49,6 +50,7 @@ class TrialSpec:
     servers: Servers = Servers.FRESH
     exploratory: bool = False
     attached: bool = False
+    copies: int = 0
 
 
 @dataclass(frozen=True)

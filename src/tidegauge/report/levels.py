@@ -19,7 +19,8 @@ def meaning(level: int | None) -> str:
 
 def level_name(choice: LevelChoice) -> str:
     """ "level 4" or "level 4 (bypass)"."""
-    return f"level {choice.level}" + (f" ({choice.form})" if choice.form else "")
+    form = f" ({choice.form})" if choice.form else ""
+    return f"level {choice.level}{form}" + (", as found" if choice.as_found else "")
 
 
 def findings(results: Sequence[TrialResult]) -> dict[str, tuple[LevelChoice, LevelFinding]]:
@@ -34,7 +35,7 @@ def findings(results: Sequence[TrialResult]) -> dict[str, tuple[LevelChoice, Lev
 
 def as_asked(choice: LevelChoice, finding: LevelFinding) -> bool:
     """Whether the settings in force give the level that was asked for."""
-    return finding.level == choice.level and not finding.problems
+    return (choice.as_found or finding.level == choice.level) and not finding.problems
 
 
 def equal(results: Sequence[TrialResult]) -> bool:
@@ -56,7 +57,8 @@ def headline(results: Sequence[TrialResult]) -> str:
     level = next(iter(found.values()))[1].level
     whom = "for every system" if len(found) > 1 else f"for {next(iter(found))}"
     kept = all(as_asked(*one) for one in found.values())
-    asked = "as asked" if kept else "NOT AS ASKED, see below"
+    decided_there = any(choice.as_found for choice, _ in found.values())
+    asked = ("as found" if decided_there else "as asked") if kept else "NOT AS ASKED, see below"
     seen = all(_agrees(finding) for _, finding in found.values())
     witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
     return f"Durability: level {level} {whom}, {asked}, {witnesses}: {meaning(level)}."
@@ -67,7 +69,7 @@ def details(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in findings(results).items():
         given = _given(finding) + (f" ({choice.form})" if choice.form else "")
-        asked = "" if finding.level == choice.level else f", asked for level {choice.level}"
+        asked = "" if finding.level == choice.level else f", {_wanted(choice)} level {choice.level}"
         lines.append(f"{system}: {given}{asked}{_witnesses(finding)}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]
     return lines
@@ -84,6 +86,10 @@ def _witnesses(finding: LevelFinding) -> str:
         return f": {reasoning}"
     agrees = ", as the settings say" if finding.syncs.agreement is Agreement.AGREES else ""
     return f"; settings read back: {reasoning}; system calls: {finding.syncs.words}{agrees}"
+
+
+def _wanted(choice: LevelChoice) -> str:
+    return "where the cluster decides and one would expect" if choice.as_found else "asked for"
 
 
 def _given(finding: LevelFinding) -> str:

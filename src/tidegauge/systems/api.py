@@ -44,10 +44,14 @@ class Distribution:
 
 @dataclass(frozen=True)
 class LevelChoice:
-    """A durability level and, where a system has several ways to give it, which ("journal", "bypass")."""
+    """A durability level and, where a system has several ways to give it, which ("journal", "bypass").
+
+    `as_found`: it is only expected, because a cluster of others decides; what is found is told and nothing refused.
+    """
 
     level: int
     form: str = ""
+    as_found: bool = False
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,12 @@ DEFAULT_LABEL = "attached"
 
 @dataclass(frozen=True)
 class SecretReference:
-    """Where a secret is: the environment variable `place`, or the file `place` (an absolute path)."""
+    """Where a secret is: the environment variable `place`, or the file `place` (an absolute path).
 
-    kind: Literal["env", "file"]
+    "memory": under the name `place` in this process, which took it from a file that must not be copied.
+    """
+
+    kind: Literal["env", "file", "memory"]
     place: str
 
 

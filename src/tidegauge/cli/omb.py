@@ -1,0 +1,173 @@
+"""Running files of the OpenMessaging Benchmark from the command line: one run for each workload on each driver."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegauge import store
+from tidegauge.campaign.events import Note
+from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
+from tidegauge.cli.output import Output, error_content
+from tidegauge.cli.running import Ready, carry_out, create, exit_code, prepare
+from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.omb.driver import without_secrets
+from tidegauge.omb.translate import Translation, translate_all
+from tidegauge.report.layout import Paragraph
+from tidegauge.report.lists import plan_list
+from tidegauge.report.summary import plan_summary, run_summary
+from tidegauge.report.terminal import heading, run_report
+
+OMB_SCHEMA = "tidegauge.omb/1"
+TIME_SCALE_MIN = 0.001
+_WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID)
+
+
+@dataclass(frozen=True)
+class OmbRequest:
+    """What the user asked for. `output_directory` None = results stay in the runs' directories only."""
+
+    workloads: Sequence[Path]
+    drivers: Sequence[Path]
+    managed: bool
+    time_scale: float
+    runs_directory: Path
+    output_directory: Path | None
+    dry_run: bool
+
+
+@dataclass(frozen=True)
+class _Done:
+    exit_code: int
+    content: dict[str, Any]
+
+
+def run_omb(request: OmbRequest, out: Output) -> int:
+    """Run each workload on each driver. Returns the worst exit code. Raises `UserError` before anything was started."""
+    if not TIME_SCALE_MIN <= request.time_scale <= 1:
+        raise UserError(f"--time-scale {request.time_scale:g}: must be from {TIME_SCALE_MIN:g} to 1.")
+    if not request.drivers:
+        raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
+    _check_output(request.output_directory)
+    found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale)
+    # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
+    ready = [(one, prepare(one.campaign, request.dry_run, allow_unequal=True)) for one in found]
+    if request.dry_run:
+        _show_plans(ready, out)
+        return EXIT_GOOD
+    done: list[_Done] = []
+    for one, prepared in ready:
+        done.append(_run(one, prepared, request, out))
+        if done[-1].exit_code == EXIT_INTERRUPTED:
+            break
+    if out.as_json:
+        out.show("", {"schema": OMB_SCHEMA, "runs": [one.content for one in done]})
+    codes = {one.exit_code for one in done}
+    return next((code for code in _WORST_FIRST if code in codes), EXIT_GOOD)
+
+
+def _check_output(directory: Path | None) -> None:
+    if directory is None:
+        return
+    if not directory.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
+        raise UserError(
+            f"--output-directory {directory}: there is no such directory, or it can't be written.",
+            "Create it first, or leave the option out: results are in the runs' directories too.",
+        )
+
+
+def _title(one: Translation) -> str:
+    return f"Workload {one.workload.name} on driver {one.driver.name}"
+
+
+def _show_plans(ready: Sequence[tuple[Translation, Ready]], out: Output) -> None:
+    parts: list[RenderableType] = []
+    for one, prepared in ready:
+        parts += [heading(f"{_title(one)}:"), *(Paragraph(note, "", "  - ", "    ") for note in one.notes), Text("")]
+        parts += [plan_list(*prepared.told()), Text("")]
+    content = [
+        {**_names(one), "notes": list(one.notes), "plan": plan_summary(*prepared.told())} for one, prepared in ready
+    ]
+    out.show(Group(*parts), {"schema": OMB_SCHEMA, "runs": content})
+
+
+def _names(one: Translation) -> dict[str, Any]:
+    return {
+        "workload": one.workload.name,
+        "driver": one.driver.name,
+        "workload_file": str(one.workload.source.path),
+        "driver_file": str(one.driver.source.path),
+    }
+
+
+def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
+    """One workload on one driver. What fails is told, and the next one goes on, as in OMB."""
+    began = datetime.now()
+    texts = _texts(one)
+    both = "---\n".join(f"# {name}\n{text.rstrip()}\n" for name, text in texts.items())
+    run = create(request.runs_directory, ready.campaign, both.encode(), one.workload.source.path)
+    run.unequal_allowed = True
+    store.keep_omb_files(run.path, texts)
+    out.say(f"{_title(one)}:")
+    failure = carry_out(ready.campaign, run, out, [*map(Note, one.notes), *ready.left_out])
+    stored = store.load_run(run.path)
+    written, why = _write_results(one, stored, began, request.output_directory)
+    if not out.as_json:
+        out.show(run_report(stored), {})
+    out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
+    content = {**_names(one), "omb_results": [str(path) for path in written], "report": run_summary(stored)}
+    if isinstance(failure, TidegaugeError):
+        out.error(failure, with_json=False)
+        return _Done(failure.exit_code, {**content, "error": error_content(failure)})
+    return _Done(EXIT_INTERRUPTED if failure is not None else exit_code(stored), content)
+
+
+def _texts(one: Translation) -> dict[str, str]:
+    """The files' texts by the names under which a run keeps them; a driver's without secrets."""
+    workload, driver = one.workload.source.path, one.driver.source.path
+    return {
+        f"workload-{workload.name}": workload.read_text(encoding="utf-8"),
+        f"driver-{driver.name}": without_secrets(driver.read_text(encoding="utf-8")),
+    }
+
+
+def _write_results(
+    one: Translation, run: store.StoredRun, began: datetime, output: Path | None
+) -> tuple[list[Path], str]:
+    """Where OMB's JSON was written, in the run's directory and where the user wants it; else why there is none."""
+    trial = _figures_of(run)
+    if trial is None:
+        reasons = [left.reason for left in run.trials if left.reason] or [run.reason or "no rate was confirmed"]
+        return [], reasons[0].rstrip(".")
+    workload = one.campaign.workload
+    names = store.OmbNames(
+        workload=one.workload.name,
+        driver=one.driver.name,
+        message_bytes=workload.payload.message_bytes,
+        topics=workload.topics,
+        partitions=workload.partitions,
+        producers_per_topic=workload.producers,
+        consumers_per_topic=workload.consumers,
+    )
+    driver = one.driver.name.replace("/", "-")
+    name = f"{one.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}.json"
+    paths = [run.path / name, *([output / name] if output else [])]
+    for path in paths:
+        store.write_omb_result(trial, names, path)
+    return paths, ""
+
+
+def _figures_of(run: store.StoredRun) -> store.StoredTrial | None:
+    """The trial whose figures stand for the run: the confirmation of a search, else the only one; None without one."""
+    confirmed = [goal.get("confirmation_trial_id") for found in run.findings for goal in found.details.get("goals", ())]
+    for trial in run.trials:
+        if trial.result is not None and (trial.trial_id in confirmed or not trial.result.spec.exploratory):
+            return trial
+    return None

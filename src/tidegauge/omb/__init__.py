@@ -1,0 +1,1 @@
+"""Running files of the OpenMessaging Benchmark (OMB): its workloads and drivers as campaigns of Tidegauge."""

@@ -1,0 +1,199 @@
+"""A workload file on a driver file as a campaign of one system and one experiment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
+from tidegauge.config.source import Source, raise_problems
+from tidegauge.durability.levels import level_named
+from tidegauge.experiments.registry import experiments
+from tidegauge.omb.driver import ReadDriver, read_driver
+from tidegauge.omb.workload import UNREACHABLE_MSGS_PER_S, ReadWorkload, notes, read_workload, translate
+from tidegauge.workload.model import ClientSettings, Workload
+
+WORKER = WorkerChoice(heap_mb=512, direct_memory_mb=256)
+"""More than campaigns have by default: OMB's batches and queues are large."""
+
+_MINUTE_S = 60.0
+_WARM_UP_S = (1.0, 3600.0)
+_MEASURE_S = (1.0, 86_400.0)
+_SEARCH_WARM_UP_S = (7.0, 20.0)
+_SEARCH_TRIAL_S = (8.0, 20.0)
+_DRAIN_MAX = "60s"
+
+MEANINGS = (
+    "publishLatency in OMB's JSON is from the actual send, as OMB has it, and publishDelayLatency the wait before; "
+    "the report's response time is from the intended time and holds both. endToEndLatency is from the intended time, "
+    "on one clock, and no value is left out. docs/omb.md tells the rest.",
+)
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A campaign, the files that it is made of, and what a user should know of the difference to OMB."""
+
+    campaign: Campaign
+    workload: ReadWorkload
+    driver: ReadDriver
+    notes: tuple[str, ...]
+
+
+def translate_all(
+    workloads: Sequence[Path], drivers: Sequence[Path], managed: bool, time_scale: float
+) -> list[Translation]:
+    """Every workload on every driver, in OMB's order: workloads by name, drivers as given.
+
+    Args:
+        managed: start servers here instead of attaching to the clusters that the driver files name.
+        time_scale: the files' durations are multiplied by this.
+
+    Raises:
+        UserError: with every problem of every file.
+    """
+    drivers_read = [read_driver(path, managed) for path in drivers]
+    workloads_read = [read_workload(path) for path in sorted(workloads, key=lambda path: path.stem)]
+    found: list[tuple[ReadWorkload, Workload]] = []
+    for read, _ in workloads_read:
+        workload = _checked(read, time_scale) if read else None
+        if read and workload:
+            found.append((read, workload))
+    sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
+    raise_problems(sources, "files")
+    return [
+        _translation(read, replace(workload, client=driver.terms.client), driver, managed, time_scale)
+        for read, workload in found
+        for driver, _ in drivers_read
+        if driver
+    ]
+
+
+def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
+    """The workload, without any driver's client settings yet."""
+    source, fields = read.source, read.fields
+    times = {
+        "warmupDurationMinutes": (fields.warmup_duration_minutes, _WARM_UP_S),
+        "testDurationMinutes": (fields.test_duration_minutes, _MEASURE_S),
+    }
+    for key, (minutes, (_, most_s)) in times.items():
+        if minutes * _MINUTE_S * time_scale > most_s:
+            source.complain((key,), f"'{minutes}': must be at most {most_s / _MINUTE_S:g} (times --time-scale)")
+    return translate(read, ClientSettings())
+
+
+def _translation(
+    read: ReadWorkload, workload: Workload, driver: ReadDriver, managed: bool, time_scale: float
+) -> Translation:
+    terms = driver.terms
+    system = SystemChoice(
+        name=driver.system.name,
+        producer=terms.producer,
+        consumer=terms.consumer,
+        settings=terms.settings,
+        durability=None,
+        attach=driver.attach,
+        copies=terms.copies,
+    )
+    experiment, told = _experiment(read, time_scale)
+    campaign = Campaign(
+        name=_slug(f"omb-{read.label}-{driver.name}"),
+        description=f"OMB workload {read.name} on driver {driver.name}",
+        systems=(system,),
+        durability=terms.level,
+        nodes=terms.nodes,
+        workload=workload,
+        experiments=(experiment,),
+        repeat=1,
+        seed=1,
+        data_directory="",
+        source_path=read.source.path,
+        worker=WORKER,
+    )
+    every = [
+        *told,
+        *notes(read),
+        *terms.notes,
+        *_servers(driver, managed),
+        _durability(driver),
+        f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
+        *MEANINGS,
+    ]
+    return Translation(campaign, read, driver, tuple(every))
+
+
+def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:
+    """The experiment that the rate asks for, and what to tell of it."""
+    rate = read.fields.producer_rate
+    warmup_s = _within(read.fields.warmup_duration_minutes * _MINUTE_S * time_scale, _WARM_UP_S)
+    measure_s = _within(read.fields.test_duration_minutes * _MINUTE_S * time_scale, _MEASURE_S)
+    times = {
+        "warm-up-min": _time(warmup_s),
+        "warm-up-max": _time(warmup_s),
+        "measure": _time(measure_s),
+        "drain-max": _DRAIN_MAX,
+    }
+    told = []
+    if time_scale != 1:
+        told.append(f"Durations of the files are multiplied by {time_scale:g} (--time-scale).")
+    if read.fields.warmup_duration_minutes == 0:
+        told.append(f"warmupDurationMinutes: 0 becomes {_WARM_UP_S[0]:g} s, the shortest there is.")
+    if rate >= UNREACHABLE_MSGS_PER_S:
+        told.append(
+            f"producerRate: {rate} is no rate that anything reaches but OMB's way to say 'as fast as it goes': "
+            "measured as `peak`, a closed loop. Its rate may be above what is sustainable; producerRate: 0 finds that."
+        )
+        return _choice("peak", times), told
+    if rate:
+        return _choice("latency", {**times, "rate": rate}), told
+    search_s = _within(measure_s, _SEARCH_TRIAL_S)
+    told.append(
+        "producerRate: 0 becomes `max-throughput`: a search in trials of its own, and then a confirmation of the "
+        "rate found on fresh figures, which alone is in OMB's JSON. OMB searches while it measures."
+    )
+    search = {
+        "warm-up-min": _time(min(_SEARCH_WARM_UP_S[0], warmup_s)),
+        "warm-up-max": _time(min(_SEARCH_WARM_UP_S[1], warmup_s)),
+        "measure": _time(search_s),
+        "confirm": _time(max(measure_s, search_s)),
+    }
+    return _choice("max-throughput", search), told
+
+
+def _choice(name: str, options: Mapping[str, object]) -> ExperimentChoice:
+    return ExperimentChoice(name, experiments()[name].options.model_validate(options, by_alias=True, by_name=False))
+
+
+def _durability(driver: ReadDriver) -> str:
+    level = driver.terms.level
+    expected = "are expected to mean" if level.as_found else "mean"
+    checked = "what is in force is read back and reported" if level.as_found else "checked by reading back"
+    return (
+        f"Durability: OMB asks for none; the settings of {driver.source.path.name} {expected} level {level.level}, "
+        f"{level_named(level.level).name}; {checked}."
+    )
+
+
+def _servers(driver: ReadDriver, managed: bool) -> list[str]:
+    if not managed:
+        return []
+    count = driver.terms.nodes
+    return [
+        f"--managed: {driver.system.title} is started here on {count} node{'s' if count > 1 else ''}, as the file's "
+        "replication asks for; its addresses have no effect."
+    ]
+
+
+def _within(value: float, bounds: tuple[float, float]) -> float:
+    return min(bounds[1], max(bounds[0], value))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}s"
+
+
+def _slug(text: str) -> str:
+    """A name fit for a campaign, and so for directories."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")

@@ -1,0 +1,202 @@
+"""OMB's workload files: its keys, and what they are in Tidegauge's words.
+
+A file is read strictly (unknown keys, wrong types); what can't be run is refused when it is translated, by the key's
+name and with the reason. Source of the meanings: OMB's framework, classes Workload and WorkloadGenerator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from tidegauge.config.fields import member_of
+from tidegauge.config.source import Source, read_source
+from tidegauge.config.validate import validate
+from tidegauge.systems.omb import OmbFields
+from tidegauge.workload.model import HEADER_BYTES, MESSAGE_BYTES_MAX, ClientSettings, Keys, Payload, Workload
+
+COUNT_MAX = 10_000
+SUBSCRIPTIONS_MAX = 100
+POOL_BODIES_MAX = 65_536
+DISTINCT_KEYS = 10_000  # As many as OMB has.
+UNREACHABLE_MSGS_PER_S = 10_000_000
+"""From here on a rate is OMB's way to say "as fast as it goes": 61 of its own files have just this one."""
+
+Number = Annotated[int, Field(ge=0)]
+
+
+class KeyDistributor(StrEnum):
+    """OMB's names for how message keys are chosen."""
+
+    NO_KEY = "NO_KEY"
+    KEY_ROUND_ROBIN = "KEY_ROUND_ROBIN"
+    RANDOM_NANO = "RANDOM_NANO"
+
+
+_KEYS = {
+    KeyDistributor.NO_KEY: Keys.NONE,
+    KeyDistributor.KEY_ROUND_ROBIN: Keys.ROUND_ROBIN,
+    KeyDistributor.RANDOM_NANO: Keys.RANDOM,
+}
+
+
+class WorkloadFile(OmbFields):
+    """The keys of a workload file, with OMB's own defaults. Producers are for each topic, as OMB has it."""
+
+    name: str = ""
+    topics: Number = 0
+    partitions_per_topic: Number = 0
+    key_distributor: Annotated[KeyDistributor, BeforeValidator(member_of(KeyDistributor))] = KeyDistributor.NO_KEY
+    message_size: Number = 0
+    use_randomized_payloads: bool = False
+    random_bytes_ratio: Annotated[float, Field(ge=0, le=1)] = 0.0
+    randomized_payload_pool_size: Number = 0
+    payload_file: str | None = None
+    subscriptions_per_topic: Number = 0
+    producers_per_topic: Number = 0
+    consumer_per_subscription: Number = 0
+    producer_rate: Number = 0
+    consumer_backlog_size_gb: Number = Field(default=0, alias="consumerBacklogSizeGB")
+    backlog_drain_ratio: Annotated[float, Field(ge=0, le=1)] = 1.0
+    test_duration_minutes: Number = 0
+    warmup_duration_minutes: Number = 1
+
+
+@dataclass(frozen=True)
+class ReadWorkload:
+    """A workload file that was read. `label` is what results are named after: the file's name without its ending."""
+
+    source: Source
+    fields: WorkloadFile
+    label: str
+
+    @property
+    def name(self) -> str:
+        """What OMB's results call it."""
+        return self.fields.name or self.label
+
+
+def read_workload(path: Path) -> tuple[ReadWorkload | None, Source]:
+    """A workload file; None if its source has problems. Raises `UserError` only if it can't be read as YAML."""
+    source = read_source(path, "workload")
+    fields = validate(WorkloadFile, source.data, source, ())
+    return (ReadWorkload(source, fields, path.stem) if fields and not source.problems else None), source
+
+
+def translate(read: ReadWorkload, client: ClientSettings) -> Workload | None:
+    """The workload, or None after noting in the source each key that can't be carried out, with the reason."""
+    fields, source = read.fields, read.source
+    before = len(source.problems)
+    _check_counts(fields, source)
+    _check_times(fields, source)
+    payload = _payload(fields, source)
+    if payload is None or len(source.problems) > before:
+        return None
+    return Workload(
+        topics=fields.topics,
+        partitions=fields.partitions_per_topic,
+        producers=fields.producers_per_topic,
+        subscriptions=fields.subscriptions_per_topic,
+        consumers=fields.consumer_per_subscription,
+        payload=payload,
+        keys=_KEYS[fields.key_distributor],
+        distinct_keys=DISTINCT_KEYS,
+        client=client,
+    )
+
+
+def notes(read: ReadWorkload) -> list[str]:
+    """What of a workload has no effect, or another one than in OMB: a sentence each."""
+    fields, data = read.fields, read.source.data
+    told = []
+    if fields.use_randomized_payloads and fields.payload_file:
+        told.append("payloadFile has no effect beside useRandomizedPayloads, in OMB neither.")
+    idle = [key for key in ("randomBytesRatio", "randomizedPayloadPoolSize") if key in data]
+    if idle and not fields.use_randomized_payloads:
+        told.append(f"{', '.join(idle)}: no effect without useRandomizedPayloads, in OMB neither.")
+    if "backlogDrainRatio" in data and not fields.consumer_backlog_size_gb:
+        told.append("backlogDrainRatio has no effect without consumerBacklogSizeGB, in OMB neither.")
+    return told
+
+
+def _check_counts(fields: WorkloadFile, source: Source) -> None:
+    limits = {
+        "topics": (fields.topics, COUNT_MAX),
+        "partitionsPerTopic": (fields.partitions_per_topic, COUNT_MAX),
+        "subscriptionsPerTopic": (fields.subscriptions_per_topic, SUBSCRIPTIONS_MAX),
+        "producersPerTopic": (fields.producers_per_topic, COUNT_MAX),
+        "consumerPerSubscription": (fields.consumer_per_subscription, COUNT_MAX),
+    }
+    for key, (value, most) in limits.items():
+        if value < 1:
+            source.complain((key,), f"'{value}': must be at least 1: without it nothing is sent, or nothing checked")
+        elif value > most:
+            source.complain((key,), f"'{value}': the load generator of one machine takes {most:,} at most")
+    partitions = fields.topics * fields.partitions_per_topic
+    clients = fields.topics * max(
+        fields.producers_per_topic, fields.subscriptions_per_topic * fields.consumer_per_subscription
+    )
+    if partitions > COUNT_MAX and max(fields.topics, fields.partitions_per_topic) <= COUNT_MAX:
+        source.complain(("topics",), f"{partitions:,} partitions in all: one machine takes {COUNT_MAX:,} at most")
+    elif clients > COUNT_MAX and fields.topics <= COUNT_MAX:
+        source.complain(("topics",), f"{clients:,} clients of a kind in all: one machine takes {COUNT_MAX:,} at most")
+
+
+def _check_times(fields: WorkloadFile, source: Source) -> None:
+    if fields.test_duration_minutes < 1:
+        source.complain(("testDurationMinutes",), "'0': OMB then never ends; give the minutes to measure")
+    if fields.consumer_backlog_size_gb:
+        source.complain(
+            ("consumerBacklogSizeGB",),
+            f"'{fields.consumer_backlog_size_gb}': building and draining a backlog is not translated: describe it in a "
+            "campaign, or write 0",
+        )
+
+
+def _payload(fields: WorkloadFile, source: Source) -> Payload | None:
+    size = fields.message_size
+    if not HEADER_BYTES <= size <= MESSAGE_BYTES_MAX:
+        source.complain(
+            ("messageSize",),
+            f"'{size}': must be from {HEADER_BYTES} (a message carries what it is checked by) to {MESSAGE_BYTES_MAX}",
+        )
+        return None
+    if fields.use_randomized_payloads:
+        bodies = fields.randomized_payload_pool_size
+        if not 1 <= bodies <= POOL_BODIES_MAX:
+            source.complain(("randomizedPayloadPoolSize",), f"'{bodies}': must be from 1 to {POOL_BODIES_MAX}")
+            return None
+        return Payload(size, fields.random_bytes_ratio, "", bodies)
+    path = _payload_file(fields, source)
+    return Payload(size, 1.0, str(path)) if path else None
+
+
+def _payload_file(fields: WorkloadFile, source: Source) -> Path | None:
+    """The file with the one body of all messages; None after a complaint."""
+    if not fields.payload_file:
+        source.complain(("payloadFile",), "must name a file, unless useRandomizedPayloads is true")
+        return None
+    path = _find(fields.payload_file, source.path)
+    if path is None:
+        source.complain(
+            ("payloadFile",),
+            f"'{fields.payload_file}': there is no such file beside the workload, in the directory above it, or here",
+        )
+    elif path.stat().st_size != fields.message_size:
+        source.complain(
+            ("payloadFile",), f"{path} has {path.stat().st_size} bytes, but messageSize is {fields.message_size}"
+        )
+        return None
+    return path
+
+
+def _find(name: str, workload: Path) -> Path | None:
+    """OMB looks from where it is started, which is the directory above its workloads."""
+    for place in (Path.cwd(), workload.parent, workload.parent.parent):
+        if (place / name).is_file():
+            return (place / name).resolve()
+    return None

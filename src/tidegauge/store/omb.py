@@ -1,0 +1,204 @@
+"""A trial's result in the JSON of the OpenMessaging Benchmark (OMB), with all its fields and no others.
+
+Periods of ten seconds, as OMB's. Publish latency is from the actual send (our service time), publish delay the time
+before it, both as OMB defines them; end-to-end latency is ours, from the intended time. Units as OMB's: milliseconds,
+and microseconds for the delay. Source: OMB's classes TestResult, WorkloadGenerator and WorkerStats.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
+from tidegauge.store.files import write_bytes
+from tidegauge.store.read import StoredTrial
+from tidegauge.store.seconds import read_seconds
+
+PERIOD_S = 10.0
+_PERCENTILES = {"50pct": 50.0, "75pct": 75.0, "95pct": 95.0, "99pct": 99.0, "999pct": 99.9, "9999pct": 99.99}
+_TICKS_PER_HALF_DISTANCE = 100
+_SERIES = {"publishLatency": "service", "publishDelayLatency": "delay", "endToEndLatency": "end-to-end"}
+_NS_PER_MS, _NS_PER_US = 1e6, 1e3
+
+
+@dataclass(frozen=True)
+class OmbNames:
+    """What OMB's result says of a workload and a driver beside the figures."""
+
+    workload: str
+    driver: str
+    message_bytes: int
+    topics: int
+    partitions: int
+    producers_per_topic: int
+    consumers_per_topic: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One line of a .hlog: seconds after the log's first interval, the series' tag, and the samples."""
+
+    start_s: float
+    tag: str
+    histogram: Histogram
+
+
+def write_omb_result(trial: StoredTrial, names: OmbNames, path: Path) -> None:
+    """Write a finished trial's result. Raises `RunFailedError` if it can't be written."""
+    text = json.dumps(omb_result(trial.directory, names), indent=2, allow_nan=False) + "\n"
+    write_bytes(path, text.encode())
+
+
+def keep_omb_files(run: Path, texts: Mapping[str, str]) -> None:
+    """Keep the files that a run was made of, by name, in its directory `omb`. Raises `RunFailedError`."""
+    (run / "omb").mkdir(exist_ok=True)
+    for name, text in texts.items():
+        write_bytes(run / "omb" / name, text.encode())
+
+
+def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
+    """The fields of OMB's result from a finished trial's directory."""
+    content: dict[str, Any] = {
+        "workload": names.workload,
+        "driver": names.driver,
+        "messageSize": names.message_bytes,
+        "topics": names.topics,
+        "partitions": names.partitions,
+        "producersPerTopic": names.producers_per_topic,
+        "consumersPerTopic": names.consumers_per_topic,
+    }
+    totals = json.loads((directory / "result.json").read_bytes())["totals"]["window"]
+    from_ns, until_ns = int(totals["from_mono_ns"]), int(totals["until_mono_ns"])
+    rows = read_seconds(directory)
+    measured = [row for row in rows if from_ns <= _middle_ns(row) < until_ns]
+    periods = periods_of(measured, from_ns)
+    content |= _rates(periods)
+    window = read_intervals(directory / "window.hlog")
+    for field, series in _SERIES.items():
+        unit_ns = _NS_PER_US if series == "delay" else _NS_PER_MS
+        whole = series == "delay"
+        by_second = _by_second(directory / f"{series}.hlog", series, rows)
+        merged = [_merged(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
+        content |= _listed(field, merged, unit_ns, whole)
+        overall = _merged(one.histogram for one in window if one.tag.partition("/")[0] == series)
+        content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns, whole)
+    return content
+
+
+def periods_of(rows: Sequence[Mapping[str, Any]], from_ns: int) -> list[list[Mapping[str, Any]]]:
+    """Seconds by periods of ten; a rest shorter than half a period joins the one before."""
+    periods: list[list[Mapping[str, Any]]] = []
+    for row in rows:
+        number = int((_middle_ns(row) - from_ns) / 1e9 / PERIOD_S)
+        while len(periods) <= number:
+            periods.append([])
+        periods[number].append(row)
+    periods = [period for period in periods if period]
+    if len(periods) > 1 and len(periods[-1]) < PERIOD_S / 2:
+        last = periods.pop()
+        periods[-1] = [*periods[-1], *last]
+    return periods
+
+
+def read_intervals(path: Path) -> list[Interval]:
+    """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded."""
+    found = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if line.startswith(("#", '"')):
+            continue
+        fields = line.split(",")
+        tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
+        found.append(Interval(float(fields[0]), tag, decode(base64.b64decode(fields[3]))))
+    return found
+
+
+def quantiles(histogram: Histogram, unit_ns: float, whole: bool) -> dict[str, float | int]:
+    """Values by the share of samples at or below them, in percent, at steps that halve with the distance to 100."""
+    found: dict[str, float | int] = {}
+    level = 0.0
+    while histogram.count and level < 100:
+        value_ns = histogram.percentile_ns(level)
+        share = 100.0 * (1 - histogram.share_above(value_ns))
+        found[repr(share)] = _value(value_ns, unit_ns, whole)
+        if share >= 100:
+            break
+        halvings = math.floor(math.log2(100 / (100 - level))) + 1
+        level += 100 / (_TICKS_PER_HALF_DISTANCE * 2**halvings)
+    if histogram.count:
+        found["100.0"] = _value(histogram.max_ns(), unit_ns, whole)
+    return found
+
+
+def _rates(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[float] | list[int]]:
+    def rates(column: str) -> list[float]:
+        return [sum(row[column] for row in period) / _length_s(period) for period in periods]
+
+    return {
+        "publishRate": rates("acked_msgs"),
+        "publishErrorRate": rates("failed_msgs"),
+        "consumeRate": rates("received_msgs"),
+        "backlog": [sum(max(0, one["backlog_msgs"]) for one in period[-1]["subscriptions"]) for period in periods],
+    }
+
+
+def _listed(field: str, histograms: Sequence[Histogram], unit_ns: float, whole: bool) -> dict[str, list[float | int]]:
+    """The lists with one value for each period."""
+    return {f"{field}{name}": [figure(one) for one in histograms] for name, figure in _figures(unit_ns, whole).items()}
+
+
+def _aggregated(field: str, histogram: Histogram, unit_ns: float, whole: bool) -> dict[str, Any]:
+    values: dict[str, Any] = {f"{field}{name}": figure(histogram) for name, figure in _figures(unit_ns, whole).items()}
+    return {**values, f"{field}Quantiles": quantiles(histogram, unit_ns, whole)}
+
+
+def _figures(unit_ns: float, whole: bool) -> dict[str, Callable[[Histogram], float | int]]:
+    """By the end of a field's name. The mean is never a whole number, as in OMB."""
+
+    def at(percentile: float) -> Callable[[Histogram], float | int]:
+        return lambda one: _value(one.percentile_ns(percentile), unit_ns, whole)
+
+    return {
+        "Avg": lambda one: one.mean_ns() / unit_ns,
+        **{name: at(percentile) for name, percentile in _PERCENTILES.items()},
+        "Max": lambda one: _value(one.max_ns(), unit_ns, whole),
+    }
+
+
+def _value(value_ns: int, unit_ns: float, whole: bool) -> float | int:
+    return int(value_ns // unit_ns) if whole else value_ns / unit_ns
+
+
+def _merged(histograms: Iterable[Histogram]) -> Histogram:
+    merged = EMPTY
+    for one in histograms:
+        merged = add(merged, one)
+    return merged
+
+
+def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> dict[int, Histogram]:
+    """Samples of all tags by the first instant (monotonic ns) of their second.
+
+    A log counts from its own first interval, which is the first second in which anything of the series was recorded.
+    """
+    column = f"{series.replace('-', '_')}_max_ms"
+    starts = [row["from_mono_ns"] for row in rows if row[column] is not None]
+    found: dict[int, Histogram] = {}
+    for one in read_intervals(path) if starts else []:
+        at_ns = starts[0] + round(one.start_s * 1e9)
+        nearest = min(starts, key=lambda start: abs(start - at_ns))
+        found[nearest] = add(found.get(nearest, EMPTY), one.histogram)
+    return found
+
+
+def _middle_ns(row: Mapping[str, Any]) -> float:
+    return float(row["from_mono_ns"] + row["until_mono_ns"]) / 2
+
+
+def _length_s(period: Sequence[Mapping[str, Any]]) -> float:
+    return float(sum(row["until_mono_ns"] - row["from_mono_ns"] for row in period)) / 1e9

@@ -1,0 +1,82 @@
+"""What a system makes of its driver file of the OpenMessaging Benchmark (OMB). Pure.
+
+A system's folder with a module `omb` that has `OMB: OmbDriver` is found by the registry; nothing else names systems.
+Every key of a file is carried out, told in a note where it has no effect here, or refused by its name with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ConfigDict
+from pydantic.alias_generators import to_camel
+
+from tidegauge.config.fields import Fields
+from tidegauge.config.source import Source
+from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.attach import TlsChoice
+from tidegauge.workload.model import ClientSettings
+
+IN_FLIGHT_MESSAGES_MAX = 20_000
+"""OMB bounds messages in flight by the clients' memory only; here each producer has a window, the same for all."""
+
+AUTH_ADVICE = "name the cluster in a campaign instead, whose 'attach.auth' takes secrets from a variable or a file"
+
+
+class OmbFields(Fields):
+    """Base of models of OMB's files, whose keys are in camelCase."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class DriverFields(OmbFields):
+    """What every driver file has: a name for its results, and the Java class that stands for the system."""
+
+    name: str
+    driver_class: str
+
+
+@dataclass(frozen=True)
+class DriverTerms:
+    """A driver file in Tidegauge's words.
+
+    Attributes:
+        level: what the file's settings make an acknowledgement mean. `as_found` where the cluster decides.
+        nodes: how many servers of our own it takes.
+        copies: of each message; 0 = what the level needs.
+        addresses: of the cluster, by the system's keys of `attach`; unused with servers of our own.
+        password: kept in memory only.
+        token_file: absolute path of a file with a token; "" = none.
+        producer, consumer, settings: of the system's clients and servers, which win over Tidegauge's.
+        notes: what is carried out differently, or has no effect here, and why: a sentence each.
+    """
+
+    level: LevelChoice
+    nodes: int
+    addresses: Mapping[str, str]
+    client: ClientSettings
+    copies: int = 0
+    tls: TlsChoice | None = None
+    user: str = ""
+    password: str = field(default="", repr=False)
+    token_file: str = ""
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OmbDriver:
+    """How a system reads its driver files.
+
+    Attributes:
+        driver_class: the value of `driverClass` in them.
+        system: the system's name.
+        read: the terms, or None after noting each problem in the source; True = for servers of our own.
+    """
+
+    driver_class: str
+    system: str
+    read: Callable[[Source, bool], DriverTerms | None]

@@ -1,0 +1,207 @@
+"""OMB's driver file for Pulsar: addresses, a namespace's persistence, both clients' queues and batches. Pure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from tidegauge.config.source import Source
+from tidegauge.config.validate import validate
+from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.attach import TlsChoice
+from tidegauge.systems.omb import (
+    AUTH_ADVICE,
+    IN_FLIGHT_MESSAGES_MAX,
+    DriverFields,
+    DriverTerms,
+    OmbDriver,
+    OmbFields,
+)
+from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3
+from tidegauge.workload.model import ClientSettings
+
+_TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
+_SUBSCRIPTION_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
+
+
+def _one_of(*allowed: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+class _Persistence(OmbFields):
+    ensemble_size: Annotated[int, Field(ge=1)] = 3
+    write_quorum: Annotated[int, Field(ge=1)] = 3
+    ack_quorum: Annotated[int, Field(ge=1)] = 2
+    deduplication_enabled: bool = False
+
+
+class _Authentication(OmbFields):
+    plugin: str | None = None
+    data: str | None = None
+
+
+class _Client(OmbFields):
+    service_url: str = ""
+    http_url: str = ""
+    client_memory_limit_mb: int | None = Field(default=None, alias="clientMemoryLimitMB")
+    io_threads: int | None = None
+    connections_per_broker: Annotated[int, Field(ge=1, le=64)] = 8
+    max_concurrent_lookup_requests: int | None = None
+    namespace_prefix: str = ""
+    cluster_name: str = ""
+    topic_type: Annotated[str, _one_of("persistent", "non-persistent", "non_persistent")] = "persistent"
+    persistence: _Persistence = Field(default_factory=_Persistence)
+    tls_allow_insecure_connection: bool = False
+    tls_enable_hostname_verification: bool = False
+    tls_trust_certs_file_path: str | None = None
+    authentication: _Authentication = Field(default_factory=_Authentication)
+
+
+class _Producer(OmbFields):
+    batching_enabled: bool = True
+    batching_max_publish_delay_ms: Annotated[int, Field(ge=0)] = 1
+    batching_max_bytes: Annotated[int, Field(ge=1)] = 1024 * 1024
+    block_if_queue_full: bool = True
+    pending_queue_size: Annotated[int, Field(ge=0)] = 0
+
+
+class _Consumer(OmbFields):
+    receiver_queue_size: Annotated[int, Field(ge=0)] = 10_000
+    subscription_type: Annotated[
+        Literal["Exclusive", "Failover", "Shared", "Key_Shared"], _one_of(*_SUBSCRIPTION_TYPES)
+    ] = "Failover"
+
+
+class _File(DriverFields):
+    client: _Client = Field(default_factory=_Client)
+    producer: _Producer = Field(default_factory=_Producer)
+    consumer: _Consumer = Field(default_factory=_Consumer)
+
+
+def _read(source: Source, managed: bool) -> DriverTerms | None:
+    file = validate(_File, source.data, source, ())
+    if file is None:
+        return None
+    client = file.client
+    level = _level(client.persistence, source, managed)
+    token_file = _token_file(client.authentication, source)
+    if client.topic_type != "persistent":
+        source.complain(("client", "topicType"), "topics that are kept nowhere have no durability level to compare at")
+    if client.tls_allow_insecure_connection:
+        source.complain(
+            ("client", "tlsAllowInsecureConnection"), "no connection is made to whoever answers: give the authority"
+        )
+    if not managed:
+        for key, value in (("serviceUrl", client.service_url), ("httpUrl", client.http_url)):
+            if not value:
+                source.complain(("client",), f"{key} is missing: which cluster is to be measured?")
+    if source.problems or level is None:
+        return None
+    deduplicated = client.persistence.deduplication_enabled
+    return DriverTerms(
+        level=level,
+        nodes=client.persistence.ensemble_size,
+        addresses={"service-url": client.service_url, "admin-url": client.http_url},
+        client=ClientSettings(
+            batch_bytes_max=file.producer.batching_max_bytes if file.producer.batching_enabled else 1,
+            batch_delay_ms_max=float(file.producer.batching_max_publish_delay_ms),
+            in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX,
+            connections_per_broker=client.connections_per_broker,
+        ),
+        tls=_tls(client, source),
+        token_file=token_file,
+        producer={
+            "blockIfQueueFull": str(file.producer.block_if_queue_full).lower(),
+            "maxPendingMessages": str(file.producer.pending_queue_size),
+        },
+        consumer={
+            "receiverQueueSize": str(file.consumer.receiver_queue_size),
+            "subscriptionType": file.consumer.subscription_type,
+        },
+        settings={"brokerDeduplicationEnabled": "true"} if deduplicated else {},
+        notes=tuple(_notes(client, managed)),
+    )
+
+
+def _level(persistence: _Persistence, source: Source, managed: bool) -> LevelChoice | None:
+    """What an acknowledgement waits for. Whether bookies sync is theirs to say; the file says nothing of it."""
+    at = ("client", "persistence")
+    copies, awaited = persistence.write_quorum, persistence.ack_quorum
+    if persistence.ensemble_size != copies:
+        source.complain(
+            (*at, "ensembleSize"), "must equal writeQuorum: entries are not spread over further bookies here"
+        )
+    if copies not in (1, COPIES_MAX):
+        source.complain(
+            (*at, "writeQuorum"), f"'{copies}': must be 1 or {COPIES_MAX}, the copies of a durability level"
+        )
+    elif awaited not in {1, min(MAJORITY_OF_3, copies)}:
+        source.complain((*at, "ackQuorum"), f"'{awaited}': must be 1, or 2 of 3, which is a majority")
+    if persistence.deduplication_enabled and not managed:
+        source.complain(
+            (*at, "deduplicationEnabled"),
+            "is a policy of a namespace, and no policy of an attached cluster is changed: enable it there and write "
+            "false here, or run with --managed",
+        )
+    if source.problems:
+        return None
+    return LevelChoice(2 if awaited >= MAJORITY_OF_3 else 4, as_found=not managed)
+
+
+def _token_file(authentication: _Authentication, source: Source) -> str:
+    """The file that holds the token. What stands in `data` may be a secret, so it is never repeated."""
+    if not authentication.plugin:
+        return ""
+    data = authentication.data or ""
+    if authentication.plugin == _TOKEN_PLUGIN and data.startswith("file://"):
+        return str(Path(data.removeprefix("file://")).absolute())
+    source.complain(
+        ("client", "authentication"),
+        "only the token plugin with data 'file:///PATH' is taken over, since the driver file is copied into the run; "
+        f"for all else {AUTH_ADVICE}",
+    )
+    return ""
+
+
+def _tls(client: _Client, source: Source) -> TlsChoice | None:
+    if not client.service_url.startswith("pulsar+ssl://"):
+        return None
+    ca = client.tls_trust_certs_file_path
+    return TlsChoice(
+        ca=str((source.path.parent / Path(ca).expanduser()).resolve()) if ca else "",
+        verify_host=client.tls_enable_hostname_verification,
+    )
+
+
+def _notes(client: _Client, managed: bool) -> list[str]:
+    """What has no effect here, or another one."""
+    notes = []
+    if client.io_threads is not None:
+        notes.append("client.ioThreads has no effect here: the client has its own default, as for every run.")
+    if client.max_concurrent_lookup_requests is not None:
+        notes.append("client.maxConcurrentLookupRequests has no effect here: topics are opened before the load.")
+    if client.client_memory_limit_mb is not None:
+        notes.append("client.clientMemoryLimitMB has no effect here: the window of messages in flight bounds memory.")
+    if client.namespace_prefix or client.cluster_name:
+        notes.append(
+            "client.namespacePrefix and client.clusterName have no effect here: no tenant and no namespace is made, "
+            "topics are in public/default, whose backlog quota holds."
+        )
+    if not managed:
+        notes.append(
+            "client.persistence is not imposed on an attached cluster: what its topics have in force is read back and "
+            "reported."
+        )
+    if not client.service_url.startswith("pulsar+ssl://") and client.tls_trust_certs_file_path:
+        notes.append("client.tlsTrustCertsFilePath has no effect: serviceUrl is not encrypted.")
+    return notes
+
+
+OMB = OmbDriver("io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver", "pulsar", _read)

@@ -1,0 +1,116 @@
+"""OMB's driver file for RabbitMQ: addresses, the type of queues, whether messages are persistent. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field
+
+from tidegauge.config.source import Source
+from tidegauge.config.validate import validate
+from tidegauge.durability.levels import NODES_FOR_REPLICATION
+from tidegauge.errors import nearest
+from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.omb import IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
+from tidegauge.workload.model import ClientSettings
+
+QUEUE_TYPES = ("CLASSIC", "QUORUM", "STREAM")
+_USER = "guest"  # RabbitMQ's own default, which OMB's client uses where an address names nobody.
+_PORTS = {"amqp": (5672, "http", 15672), "amqps": (5671, "https", 15671)}
+_CREATION = ("producerCreationDelay", "producerCreationBatchSize", "consumerCreationDelay", "consumerCreationBatchSize")
+
+
+class _File(DriverFields):
+    amqp_uris: Annotated[list[str], Field(min_length=1)]
+    message_persistence: bool = False
+    queue_type: Any = "CLASSIC"
+    producer_creation_delay: Annotated[int, Field(ge=0)] = 100
+    producer_creation_batch_size: Annotated[int, Field(ge=1)] = 5
+    consumer_creation_delay: Annotated[int, Field(ge=0)] = 100
+    consumer_creation_batch_size: Annotated[int, Field(ge=1)] = 5
+
+
+def _read(source: Source, managed: bool) -> DriverTerms | None:
+    file = validate(_File, source.data, source, ())
+    if file is None:
+        return None
+    if file.queue_type not in QUEUE_TYPES:
+        near = nearest(str(file.queue_type), list(QUEUE_TYPES))
+        source.complain(("queueType",), f"'{file.queue_type}': must be one of {', '.join(QUEUE_TYPES)}{near}")
+    addresses, management, user, password = _addresses(file.amqp_uris, source)
+    if file.queue_type == "STREAM" and not managed:
+        source.complain(
+            ("queueType",),
+            "streams are read over their own protocol, whose address the file does not name: use a campaign with "
+            "'attach.stream-uris', or --managed",
+        )
+    if source.problems:
+        return None
+    nodes = 1 if len(file.amqp_uris) < NODES_FOR_REPLICATION else len(file.amqp_uris)
+    level = _level(file, nodes, managed)
+    return DriverTerms(
+        level=level,
+        nodes=nodes,
+        addresses={"uris": ",".join(addresses), "management-url": ",".join(management)},
+        client=ClientSettings(in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX),
+        user=user,
+        password=password,
+        notes=tuple(_notes(file, source, management, managed)),
+    )
+
+
+def _level(file: _File, nodes: int, managed: bool) -> LevelChoice:
+    """The form of queue that the file asks for, at the level that it gives on so many nodes.
+
+    A quorum queue of an attached cluster has as many members as the cluster's nodes allow, up to three, as OMB's has.
+    """
+    several = nodes >= NODES_FOR_REPLICATION or not managed
+    if file.queue_type == "QUORUM":
+        return LevelChoice(1 if several else 3, "quorum", as_found=not managed)
+    if file.queue_type == "STREAM":
+        return LevelChoice(2 if several else 4, "stream", as_found=not managed)
+    # What a persistent message in a classic queue waits for depends on the version, which the cluster tells.
+    return LevelChoice(4, "classic" if file.message_persistence else "transient", as_found=True)
+
+
+def _addresses(uris: list[str], source: Source) -> tuple[list[str], list[str], str, str]:
+    """Addresses without user and password, those of the management plugin, user and password (of the first)."""
+    addresses, management, who = [], [], set()
+    for index, uri in enumerate(uris):
+        try:
+            parts = urlsplit(uri)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = None
+        if host is None or parts.scheme not in _PORTS:
+            # The address is not repeated: it may hold a password.
+            source.complain(("amqpUris", index), "must be an address such as amqp://host:5672")
+            continue
+        usual, scheme, management_port = _PORTS[parts.scheme]
+        shown = f"[{host}]" if ":" in host else host
+        addresses.append(f"{parts.scheme}://{shown}:{port or usual}{parts.path}")
+        management.append(f"{scheme}://{shown}:{management_port}")
+        who.add((unquote(parts.username or _USER), unquote(parts.password or _USER)))
+    if len(who) > 1:
+        source.complain(("amqpUris",), "must name the same user and password in every address")
+    user, password = next(iter(who), (_USER, _USER))
+    return addresses, management, user, password
+
+
+def _notes(file: _File, source: Source, management: list[str], managed: bool) -> list[str]:
+    notes = []
+    given = [key for key in _CREATION if key in source.data]
+    if given:
+        notes.append(f"{', '.join(given)}: no effect here, clients are made one after the other before the load.")
+    if not managed:
+        notes.append(
+            f"The management plugin is looked for at {', '.join(management)}, its usual port: without it nobody can "
+            "tell what a queue really is."
+        )
+    if file.queue_type == "QUORUM" and not file.message_persistence:
+        notes.append("messagePersistence: false has no effect: a quorum queue writes every message to disk.")
+    return notes
+
+
+OMB = OmbDriver("io.openmessaging.benchmark.driver.rabbitmq.RabbitMqBenchmarkDriver", "rabbitmq", _read)

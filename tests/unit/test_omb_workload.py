@@ -1,0 +1,114 @@
+"""OMB's workload files: read strictly, translated or refused by the key's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegauge.omb.workload import notes, read_workload, translate
+from tidegauge.workload.model import ClientSettings, Keys
+
+GOOD: dict[str, Any] = {
+    "name": "a workload",
+    "topics": 2,
+    "partitionsPerTopic": 3,
+    "keyDistributor": "KEY_ROUND_ROBIN",
+    "messageSize": 1024,
+    "useRandomizedPayloads": "true",
+    "randomBytesRatio": 0.5,
+    "randomizedPayloadPoolSize": 1000,
+    "subscriptionsPerTopic": 1,
+    "producersPerTopic": 4,
+    "consumerPerSubscription": 5,
+    "producerRate": 50000,
+    "consumerBacklogSizeGB": 0,
+    "testDurationMinutes": 15,
+}
+
+
+def write(tmp_path: Path, **changes: Any) -> Path:
+    path = tmp_path / "w.yaml"
+    kept = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    path.write_text("".join(f"{key}: {value}\n" for key, value in kept.items()))
+    return path
+
+
+def refused(tmp_path: Path, **changes: Any) -> list[str]:
+    """The problems of a file with these changes, read and translated."""
+    read, source = read_workload(write(tmp_path, **changes))
+    if read is not None:
+        assert translate(read, ClientSettings()) is None
+    return [str(problem).partition("w.yaml:")[2] for problem in source.problems]
+
+
+def test_every_key_has_its_counterpart(tmp_path: Path) -> None:
+    read, source = read_workload(write(tmp_path))
+    assert source.problems == []
+    assert read is not None
+    workload = translate(read, ClientSettings(batch_bytes_max=7))
+    assert workload is not None
+    assert (workload.topics, workload.partitions, workload.producers) == (2, 3, 4)
+    assert (workload.subscriptions, workload.consumers, workload.keys) == (1, 5, Keys.ROUND_ROBIN)
+    assert workload.distinct_keys == 10_000
+    assert (workload.payload.message_bytes, workload.payload.random_share) == (1024, 0.5)
+    assert workload.payload.pool_bodies == 1000
+    assert workload.client.batch_bytes_max == 7
+    assert read.fields.warmup_duration_minutes == 1
+
+
+def test_an_unknown_key_is_refused_with_its_line_and_the_nearest(tmp_path: Path) -> None:
+    (problem,) = refused(tmp_path, producerRate=None, producerrate=10)
+    assert problem.startswith("14: producerrate: unknown key")
+    assert "did you mean 'producerRate'?" in problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"topics": 1_000_000}, ["topics: '1000000'", "10,000"]),
+        ({"topics": 200, "partitionsPerTopic": 100}, ["topics: 20,000 partitions in all"]),
+        ({"topics": 5000, "partitionsPerTopic": 1, "producersPerTopic": 4}, ["topics:", "clients of a kind"]),
+        ({"consumerPerSubscription": 0}, ["consumerPerSubscription: '0'", "at least 1"]),
+        ({"consumerBacklogSizeGB": 100}, ["consumerBacklogSizeGB: '100'", "campaign"]),
+        ({"testDurationMinutes": 0}, ["testDurationMinutes: '0'", "never ends"]),
+        ({"messageSize": 10}, ["messageSize: '10'", "48"]),
+        ({"keyDistributor": "KEY_ROUNDROBIN"}, ["keyDistributor", "did you mean 'KEY_ROUND_ROBIN'?"]),
+        ({"useRandomizedPayloads": "false"}, ["payloadFile", "must name a file"]),
+        ({"useRandomizedPayloads": "false", "payloadFile": "none.data"}, ["'none.data': there is no such file"]),
+        ({"randomizedPayloadPoolSize": 0}, ["randomizedPayloadPoolSize: '0'"]),
+        ({"producerRate": -1}, ["producerRate: '-1'"]),
+        ({"producerRate": "fast"}, ["producerRate: 'fast'", "whole number"]),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], words: list[str]) -> None:
+    problems = refused(tmp_path, **changes)
+    assert len(problems) == 1, problems
+    for word in words:
+        assert word in problems[0]
+
+
+def test_a_payload_file_is_found_above_the_workload_and_must_have_the_size(tmp_path: Path) -> None:
+    (tmp_path / "payload").mkdir()
+    (tmp_path / "payload/p.data").write_bytes(b"x" * 1024)
+    (tmp_path / "workloads").mkdir()
+    changes = {"useRandomizedPayloads": "false", "payloadFile": "payload/p.data"}
+    read, _ = read_workload(write(tmp_path / "workloads", **changes))
+    assert read is not None
+    workload = translate(read, ClientSettings())
+    assert workload is not None
+    assert workload.payload.file == str(tmp_path / "payload/p.data")
+    (problem,) = refused(tmp_path / "workloads", **changes, messageSize=100)
+    assert "has 1024 bytes, but messageSize is 100" in problem
+
+
+def test_keys_without_effect_are_told(tmp_path: Path) -> None:
+    read, _ = read_workload(write(tmp_path, payloadFile="x", backlogDrainRatio=0.9))
+    assert read is not None
+    told = " ".join(notes(read))
+    assert "payloadFile has no effect" in told
+    assert "backlogDrainRatio has no effect" in told
+    plain, _ = read_workload(write(tmp_path))
+    assert plain is not None
+    assert notes(plain) == []
