@@ -167,3 +167,43 @@ def test_a_cluster_that_is_not_there_is_told_and_the_next_driver_goes_on(place: 
     assert first["omb_results"] == []
     assert "Kafka" in first["error"]["message"] or "kafka" in first["error"]["message"]
     assert second["omb_results"]
+
+
+PULSAR = """\
+name: Pulsar-one-bookie
+driverClass: io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver
+client:
+  serviceUrl: pulsar://nowhere.invalid:6650
+  httpUrl: http://nowhere.invalid:8080
+  persistence: {ensembleSize: 1, writeQuorum: 1, ackQuorum: 1, deduplicationEnabled: true}
+producer: {batchingEnabled: true, batchingMaxPublishDelayMs: 1, batchingMaxBytes: 131072, pendingQueueSize: 0}
+consumer: {receiverQueueSize: 1000, subscriptionType: Failover}
+"""
+RABBITMQ = """\
+name: RabbitMQ
+driverClass: io.openmessaging.benchmark.driver.rabbitmq.RabbitMqBenchmarkDriver
+amqpUris: ["amqp://admin:hunter2@nowhere.invalid"]
+messagePersistence: false
+queueType: QUORUM
+"""
+MANAGED = {
+    "kafka": (DRIVER.format(address="nowhere.invalid:9092"), 4),
+    "pulsar": (PULSAR, 4),
+    "rabbitmq": (RABBITMQ, 3),
+}
+
+
+@pytest.mark.parametrize("system", MANAGED)
+def test_servers_are_started_here_with_managed(place: Place, system: str) -> None:
+    text, level = MANAGED[system]
+    driver = place.write(text, f"managed-{system}.yaml")
+    workload = workload_file(place.root, f"managed-{system}", subscriptionsPerTopic=1)
+    done = place.run("omb", str(workload), "--driver", str(driver), "--managed", "--time-scale", "0.05", "--json")
+    assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
+    (run,) = json.loads(done.stdout)["runs"]
+    (result,) = run["report"]["experiments"][0]["results"]
+    assert result["level"]["level"] == level
+    assert result["subscriptions"][0]["received"] == result["acked"] > 0
+    assert json.loads(Path(run["omb_results"][0]).read_text())["publishRate"][0] > 0
+    kept = [path for path in Path(run["report"]["run"]["path"]).rglob("*") if path.is_file()]
+    assert [path for path in kept if b"hunter2" in path.read_bytes()] == []

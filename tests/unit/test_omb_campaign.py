@@ -1,0 +1,241 @@
+"""A workload on a driver as a campaign, and the command around it; nothing is started."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from run_samples import result, second, spec, totals
+
+from tidegauge import store
+from tidegauge.campaign.level import LevelMismatchError, checked_level
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.order import load_order
+from tidegauge.campaign.plan import make_plan
+from tidegauge.campaign.secrets import read_secrets
+from tidegauge.cli import omb as command
+from tidegauge.cli.main import run_command
+from tidegauge.errors import UserError
+from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.latency import LatencyOptions
+from tidegauge.experiments.max_throughput import MaxThroughputOptions
+from tidegauge.omb.translate import Translation, translate_all
+from tidegauge.report import levels
+from tidegauge.systems import registry
+from tidegauge.systems.api import Deployment, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
+
+WORKLOAD = """\
+name: a workload
+topics: 1
+partitionsPerTopic: 2
+messageSize: 100
+useRandomizedPayloads: true
+randomBytesRatio: 0.5
+randomizedPayloadPoolSize: 10
+subscriptionsPerTopic: 1
+producersPerTopic: 1
+consumerPerSubscription: 1
+producerRate: 1000
+consumerBacklogSizeGB: 0
+warmupDurationMinutes: 2
+testDurationMinutes: 4
+"""
+DRIVER = """\
+name: My Kafka
+driverClass: io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver
+replicationFactor: 1
+commonConfig: |
+  bootstrap.servers=localhost:9092
+producerConfig: |
+  acks=all
+"""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text(WORKLOAD)
+    (tmp_path / "d.yaml").write_text(DRIVER)
+
+
+def translated(tmp_path: Path, time_scale: float = 1.0, managed: bool = False, **changes: Any) -> Translation:
+    text = WORKLOAD
+    for key, value in changes.items():
+        text = "".join(f"{key}: {value}\n" if line.startswith(key) else f"{line}\n" for line in text.splitlines())
+    (tmp_path / "w.yaml").write_text(text)
+    (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], managed, time_scale)
+    return one
+
+
+def run(tmp_path: Path, *more: str) -> int:
+    return run_command(
+        [
+            "omb",
+            str(tmp_path / "w.yaml"),
+            "--driver",
+            str(tmp_path / "d.yaml"),
+            "--runs-dir",
+            str(tmp_path / "runs"),
+            *more,
+        ]
+    )
+
+
+class TestTheCampaign:
+    def test_a_rate_becomes_latency_with_the_files_minutes(self, tmp_path: Path) -> None:
+        campaign = translated(tmp_path).campaign
+        (experiment,) = campaign.experiments
+        options = cast(LatencyOptions, experiment.options)
+        assert (campaign.name, experiment.name) == ("omb-w-my-kafka", "latency")
+        assert options.rate.msgs_per_s == 1000
+        assert (options.warm_up_min, options.warm_up_max, options.measure) == (120, 120, 240)
+        assert campaign.systems[0].attach is not None
+        assert campaign.durability == LevelChoice(4)
+
+    def test_times_are_scaled_and_said_to_be(self, tmp_path: Path) -> None:
+        one = translated(tmp_path, time_scale=0.1)
+        options = cast(LatencyOptions, one.campaign.experiments[0].options)
+        assert (options.warm_up_min, options.measure) == (pytest.approx(12), pytest.approx(24))
+        assert any("multiplied by 0.1" in note for note in one.notes)
+
+    def test_rate_0_becomes_a_search(self, tmp_path: Path) -> None:
+        one = translated(tmp_path, producerRate=0)
+        (experiment,) = one.campaign.experiments
+        options = cast(MaxThroughputOptions, experiment.options)
+        assert (experiment.name, options.confirm, options.measure) == ("max-throughput", 240, 20)
+        assert any("producerRate: 0" in note for note in one.notes)
+
+    def test_a_rate_that_nothing_reaches_becomes_a_closed_loop(self, tmp_path: Path) -> None:
+        one = translated(tmp_path, producerRate=10_000_000)
+        assert one.campaign.experiments[0].name == "peak"
+        assert any("10000000" in note for note in one.notes)
+
+    def test_no_warm_up_is_told(self, tmp_path: Path) -> None:
+        one = translated(tmp_path, warmupDurationMinutes=0)
+        assert any("warmupDurationMinutes: 0" in note for note in one.notes)
+
+    def test_managed_servers_are_not_attached_to(self, tmp_path: Path) -> None:
+        one = translated(tmp_path, managed=True)
+        assert (one.campaign.systems[0].attach, one.campaign.nodes) == (None, 1)
+        assert any("--managed" in note for note in one.notes)
+
+    def test_copies_reach_the_topics(self, tmp_path: Path) -> None:
+        trial = make_plan(translated(tmp_path).campaign, registry.get).trials[0]
+        assert trial.copies == 1
+        deployment = cast(Deployment, type("Cluster", (), {"connection": {}})())
+        order = load_order(replace(trial, nodes=3), registry.get("kafka"), deployment, ["t"], tmp_path)
+        assert order.replication_factor == 1
+        assert load_order(spec(), registry.get("kafka"), deployment, ["t"], tmp_path).replication_factor == 1
+        three = replace(spec(), nodes=3)
+        assert load_order(three, registry.get("kafka"), deployment, ["t"], tmp_path).replication_factor == 3
+
+    def test_every_problem_of_every_file_is_told_at_once(self, tmp_path: Path) -> None:
+        (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=0"))
+        with pytest.raises(UserError) as caught:
+            translated(tmp_path, topics=0, testDurationMinutes=2000)
+        for words in ("w.yaml:2: topics", "w.yaml:14: testDurationMinutes: '2000'", "d.yaml:7: producerConfig.acks"):
+            assert words in str(caught.value)
+
+
+class TestALevelAsFound:
+    SETTINGS = (Setting("topic t", "flush.messages", "9223372036854775807"),)
+
+    def test_is_reported_and_nothing_is_refused(self) -> None:
+        deployment = cast(Deployment, object())
+        trial = replace(spec(), choice=LevelChoice(3, as_found=True))
+        finding = checked_level(trial, registry.get("kafka"), list(self.SETTINGS), deployment)
+        assert (finding.level, finding.problems) == (4, ())
+        with pytest.raises(LevelMismatchError):
+            checked_level(replace(trial, choice=LevelChoice(3)), registry.get("kafka"), list(self.SETTINGS), deployment)
+
+    def test_is_not_called_as_asked(self) -> None:
+        found = LevelFinding(4, ("reason",))
+        trial = result(replace(spec(), choice=LevelChoice(3, as_found=True)), level=found)
+        assert "as found" in levels.headline([trial])
+        assert "NOT AS ASKED" in levels.headline([result(level=found)])
+
+
+def test_a_secret_in_memory_ends_with_its_process() -> None:
+    choice = AttachChoice({}, auth=AuthChoice("password", "u", SecretReference("memory", "of another process")))
+    with pytest.raises(UserError, match="process that has ended"):
+        read_secrets(choice, "rabbitmq@attached")
+
+
+class TestTheCommand:
+    def test_dry_run_tells_what_becomes_of_the_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(tmp_path, "--dry-run", "--json") == 0
+        content = json.loads(capsys.readouterr().out)
+        (only,) = content["runs"]
+        assert (content["schema"], only["workload"], only["driver"]) == ("tidegauge.omb/1", "a workload", "My Kafka")
+        assert only["plan"]["trials"][0]["msgs_per_s"] == 1000
+        assert any("level 4" in note for note in only["notes"])
+        assert run(tmp_path, "--dry-run") == 0
+        text = capsys.readouterr().out
+        assert "Workload a workload on driver My Kafka" in text
+        assert "Nothing was started" in text
+        assert not (tmp_path / "runs").exists()
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            (["--time-scale", "2"], "--time-scale 2: must be from 0.001 to 1"),
+            (["--output-directory", "/nowhere"], "--output-directory /nowhere"),
+            (["--driver", "/nowhere.yaml"], "/nowhere.yaml: there is no such driver file"),
+        ],
+    )
+    def test_mistakes_are_told(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
+    ) -> None:
+        assert run(tmp_path, *more) == 2
+        assert words in capsys.readouterr().err
+
+    def test_a_driver_is_needed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run_command(["omb", str(tmp_path / "w.yaml")]) == 2
+        assert "--driver" in capsys.readouterr().err
+
+
+class TestTheResult:
+    """What runs a campaign is replaced; the files are real."""
+
+    def carried_out(self, monkeypatch: pytest.MonkeyPatch, confirmed: str) -> None:
+        """A search of two trials, of which `confirmed` is the confirmation."""
+
+        def carry_out(_campaign: Campaign, run: store.DirectoryRun, _out: object, notes: Any) -> None:
+            for note in notes:
+                run.note(note.text)
+            for number in (1, 2):
+                trial = run.trial(replace(spec(experiment="max-throughput", number=number), exploratory=True))
+                trial.second(second())
+                trial.finish(result(replace(trial.spec)), totals())
+            goals = [{"goal": "no limit", "confirmation_trial_id": confirmed}]
+            run.finding(Finding("0001-max-throughput", "max-throughput", "kafka", 0, True, (), (), {"goals": goals}))
+            run.finish("finished")
+
+        monkeypatch.setattr(command, "carry_out", carry_out)
+
+    def test_a_searchs_confirmation_is_the_result(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.carried_out(monkeypatch, "0002-max-throughput-kafka")
+        (tmp_path / "out").mkdir()
+        assert run(tmp_path, "--json", "--output-directory", str(tmp_path / "out")) == 0
+        (only,) = json.loads(capsys.readouterr().out)["runs"]
+        assert len(only["omb_results"]) == 2
+        (beside,) = (tmp_path / "out").iterdir()
+        assert beside.name.startswith("w-My Kafka-2")
+        assert json.loads(beside.read_text())["workload"] == "a workload"
+        assert any("OMB's JSON" in note for note in only["report"]["run"]["notes"])
+        kept = Path(only["report"]["run"]["path"])
+        assert (kept / "omb/workload-w.yaml").read_text() == WORKLOAD
+        assert WORKLOAD in (kept / "campaign.yaml").read_text()
+        assert DRIVER in (kept / "campaign.yaml").read_text()
+
+    def test_without_a_confirmed_rate_there_is_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.carried_out(monkeypatch, "")
+        run(tmp_path)
+        assert "No JSON for OMB was written: no rate was confirmed." in " ".join(capsys.readouterr().out.split())
