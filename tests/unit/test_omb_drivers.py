@@ -9,7 +9,7 @@ import pytest
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.omb.driver import ReadDriver, read_driver, without_secrets
 from tidegauge.systems.api import LevelChoice
-from tidegauge.systems.attach import SecretReference
+from tidegauge.systems.attach import SecretReference, TlsChoice
 
 CLASS = "io.openmessaging.benchmark.driver"
 KAFKA = f"""\
@@ -125,6 +125,18 @@ def test_pulsar(tmp_path: Path) -> None:
     managed = read(tmp_path, PULSAR.replace("deduplicationEnabled: false", "deduplicationEnabled: true"), managed=True)
     assert managed.terms.settings == {"brokerDeduplicationEnabled": "true"}
     assert (managed.terms.level, managed.attach) == (LevelChoice(2), None)
+
+
+def test_pulsars_encryption(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("x")
+    secure = PULSAR.replace("pulsar://h:6650", "pulsar+ssl://h:6651").replace("http://h:8080", "https://h:8443")
+    text = secure.replace("  ioThreads: 16", "  tlsTrustCertsFilePath: ca.pem\n  tlsEnableHostnameVerification: true")
+    driver = read(tmp_path, text)
+    assert driver.attach is not None
+    assert driver.attach.tls == TlsChoice(ca=str(tmp_path / "ca.pem"), verify_host=True)
+    assert "client.tlsTrustCertsFilePath: 'none.pem': there is no such file" in refused(
+        tmp_path, text.replace("ca.pem", "none.pem")
+    )
 
 
 def test_batching_that_is_off_is_off(tmp_path: Path) -> None:

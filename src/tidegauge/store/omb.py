@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
-from tidegauge.store.files import write_bytes
+from tidegauge.store.files import make_directory, write_bytes
 from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
 
@@ -57,7 +57,7 @@ def write_omb_result(trial: StoredTrial, names: OmbNames, path: Path) -> None:
 
 def keep_omb_files(run: Path, texts: Mapping[str, str]) -> None:
     """Keep the files that a run was made of, by name, in its directory `omb`. Raises `RunFailedError`."""
-    (run / "omb").mkdir(exist_ok=True)
+    make_directory(run / "omb")
     for name, text in texts.items():
         write_bytes(run / "omb" / name, text.encode())
 

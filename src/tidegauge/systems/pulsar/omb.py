@@ -174,10 +174,10 @@ def _tls(client: _Client, source: Source) -> TlsChoice | None:
     if not client.service_url.startswith("pulsar+ssl://"):
         return None
     ca = client.tls_trust_certs_file_path
-    return TlsChoice(
-        ca=str((source.path.parent / Path(ca).expanduser()).resolve()) if ca else "",
-        verify_host=client.tls_enable_hostname_verification,
-    )
+    path = (source.path.parent / Path(ca).expanduser()).resolve() if ca else None
+    if path is not None and not path.is_file():
+        source.complain(("client", "tlsTrustCertsFilePath"), f"'{ca}': there is no such file (looked for {path})")
+    return TlsChoice(ca=str(path or ""), verify_host=client.tls_enable_hostname_verification)
 
 
 def _notes(client: _Client, managed: bool) -> list[str]:
