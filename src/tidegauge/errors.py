@@ -47,6 +47,10 @@ class StartFailedError(RunFailedError):
     """A server or worker did not start or did not become ready. `message` holds the cause from its log."""
 
 
+class AccessRefusedError(RunFailedError):
+    """A system is there but does not let us in: TLS, credentials or rights. Trying again does not help."""
+
+
 class MeasurementInvalidError(TidegaugeError):
     """The measurement can't be trusted (the generator was the bottleneck, say)."""
 

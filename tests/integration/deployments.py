@@ -37,9 +37,9 @@ class Ready:
     worker: GrpcWorker
     pid: int
 
-    def load(self, topic: str, topic_settings: Mapping[str, str]) -> int:
-        """Send and receive for about a second on a topic of its own; returns how many messages came back, each once."""
-        order = LoadOrder(
+    def order(self, topic: str, topic_settings: Mapping[str, str]) -> LoadOrder:
+        """A small load on a topic of its own."""
+        return LoadOrder(
             connection=self.deployment.connection,
             driver=self.system.driver,
             system=self.system.name,
@@ -53,7 +53,10 @@ class Ready:
             seed=1,
             own_lag_tolerance_ms=1.0,
         )
-        self.worker.prepare(order)
+
+    def load(self, topic: str, topic_settings: Mapping[str, str]) -> int:
+        """Send and receive for about a second on a topic of its own; returns how many messages came back, each once."""
+        self.worker.prepare(self.order(topic, topic_settings))
         self.worker.start()
         time.sleep(LOAD_S)
         self.worker.stop_producers(10.0)

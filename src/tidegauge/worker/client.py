@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, ProcessStatus
 from tidegauge.printable import printable
 from tidegauge.systems.api import Setting
@@ -218,6 +218,8 @@ class GrpcWorker:
             return StartFailedError(
                 f"The worker does not fit this version of Tidegauge: {details}", "Run `make build`.", log
             )
+        if code == grpc.StatusCode.PERMISSION_DENIED:
+            return AccessRefusedError(details, "", log)
         if code == grpc.StatusCode.UNKNOWN:  # An error that the worker did not expect: only its log says which.
             return RunFailedError(f"The worker failed in {call}: {cause_from_log(log) or details}", "See its log.", log)
         return RunFailedError(details or f"The worker refused {call} ({code.name}).", "", log)

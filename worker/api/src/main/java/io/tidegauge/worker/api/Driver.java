@@ -26,6 +26,11 @@ public interface Driver extends AutoCloseable {
    */
   List<EffectiveSetting> describe(List<String> topics) throws DriverException;
 
+  /** What a failure of one of its clients means, in the words of this driver's other failures. */
+  default DriverException explain(String what, Throwable failure) {
+    return new DriverException("could not " + what + ": " + failure.getMessage(), failure);
+  }
+
   MessageProducer createProducer(ProducerSpec spec) throws DriverException;
 
   /** The consumer begins to deliver to the sink at once, unless {@code spec.startPaused()}. */

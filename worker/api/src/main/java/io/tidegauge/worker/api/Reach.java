@@ -6,14 +6,16 @@ import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
-import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManager;
 
 /**
  * Finds out in a moment why a server can't be reached: the clients would try for half a minute and
@@ -51,8 +53,6 @@ public final class Reach {
 
   private static final int CONNECT_MS_MAX = 2_000;
   private static final int ANSWER_MS_MAX = 2_000;
-  private static final int TLS_ALERT = 21;
-  private static final int TLS_HANDSHAKE = 22;
 
   private final String system;
   private final TlsContext tls;
@@ -194,29 +194,20 @@ public final class Reach {
 
   /** Whether a server answers the first message of a TLS handshake in kind. */
   public static boolean speaksTls(Address address) {
-    try (Socket socket = connected(address)) {
-      socket.getOutputStream().write(clientHello());
-      int answer = socket.getInputStream().read();
-      return answer == TLS_ALERT || answer == TLS_HANDSHAKE;
-    } catch (IOException e) {
-      return false;
+    TlsDetector detector = new TlsDetector();
+    try (Socket plain = connected(address)) {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, new TrustManager[] {detector}, null);
+      try (SSLSocket socket =
+          (SSLSocket)
+              context
+                  .getSocketFactory()
+                  .createSocket(plain, address.host(), address.port(), true)) {
+        socket.startHandshake();
+      }
+    } catch (IOException | GeneralSecurityException e) {
+      // The detector breaks the handshake off once it knows.
     }
-  }
-
-  /**
-   * The shortest ClientHello of TLS 1.2 that servers parse (RFC 5246, section 7.4.1.2): the
-   * record's and the message's header, version, 32 bytes of random, no session, two cipher suites,
-   * no compression.
-   */
-  private static byte[] clientHello() {
-    byte[] head = {TLS_HANDSHAKE, 3, 1, 0, 47, 1, 0, 0, 43, 3, 3};
-    byte[] random = new byte[32];
-    // ECDHE_RSA_AES_128_GCM_SHA256 and RSA_AES_128_CBC_SHA.
-    byte[] tail = {0, 0, 4, (byte) 0xC0, 0x2F, 0, 0x2F, 1, 0};
-    return ByteBuffer.allocate(head.length + random.length + tail.length)
-        .put(head)
-        .put(random)
-        .put(tail)
-        .array();
+    return detector.hasSeenCertificate();
   }
 }

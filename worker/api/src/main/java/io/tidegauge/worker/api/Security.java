@@ -9,7 +9,7 @@ import java.util.TreeMap;
  * How to secure a connection and who we are: the connection settings {@code tls.*} and {@code
  * auth.*}, the same for every driver.
  *
- * @param tls {@code tls.enabled}; null if it was not said
+ * @param tls {@code tls.enabled}; true if it was not said but files for it were given, else null
  * @param caPath {@code tls.ca.path}: PEM certificates that the server's must be signed by; empty
  *     for those that Java trusts
  * @param certificatePath {@code tls.certificate.path}: our own certificate, PEM; empty for none
@@ -66,11 +66,14 @@ public record Security(
   public static Security of(String system, Map<String, String> settings, Collection<String> methods)
       throws DriverException {
     String tls = settings.getOrDefault("tls.enabled", "").trim();
+    String ca = settings.getOrDefault("tls.ca.path", "").trim();
+    String certificate = settings.getOrDefault("tls.certificate.path", "").trim();
+    Boolean ifUnsaid = ca.isEmpty() && certificate.isEmpty() ? null : Boolean.TRUE;
     Security found =
         new Security(
-            tls.isEmpty() ? null : truth(system, "tls.enabled", tls),
-            settings.getOrDefault("tls.ca.path", "").trim(),
-            settings.getOrDefault("tls.certificate.path", "").trim(),
+            tls.isEmpty() ? ifUnsaid : Boolean.valueOf(truth(system, "tls.enabled", tls)),
+            ca,
+            certificate,
             settings.getOrDefault("tls.key.path", "").trim(),
             truth(system, "tls.verify.host", settings.getOrDefault("tls.verify.host", "true")),
             settings.getOrDefault("auth.method", "").trim(),
@@ -145,7 +148,7 @@ public record Security(
     throw new DriverException(
         "tls.enabled is "
             + tls
-            + ", but "
+            + " (as it is by default where files for TLS are given), but "
             + key
             + " begins with "
             + (securedByScheme ? secured : plain)
@@ -156,11 +159,6 @@ public record Security(
 
   public boolean hasOwnCertificate() {
     return !certificatePath.isEmpty();
-  }
-
-  /** Whether any file for TLS is named. */
-  public boolean namesFiles() {
-    return !caPath.isEmpty() || hasOwnCertificate();
   }
 
   /** Whether somebody is named or a secret given, by whatever method. */

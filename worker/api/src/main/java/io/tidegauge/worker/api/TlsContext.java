@@ -25,6 +25,8 @@ public final class TlsContext {
   private final List<X509Certificate> authorities;
   private final List<X509Certificate> chain;
   private final PrivateKey key;
+  private final X509ExtendedTrustManager trustManager;
+  private final KeyManager[] keyManagers;
   private final SSLContext context;
 
   private TlsContext(
@@ -36,10 +38,10 @@ public final class TlsContext {
     this.authorities = authorities;
     this.chain = chain;
     this.key = key;
+    this.trustManager = verifyHost ? trust() : new AnyHost(trust());
+    this.keyManagers = keys();
     this.context = SSLContext.getInstance("TLS");
-    X509ExtendedTrustManager trust = trust();
-    context.init(
-        keys(), new TrustManager[] {verifyHost ? trust : new AnyHost(trust)}, /* random= */ null);
+    context.init(keyManagers, new TrustManager[] {trustManager}, /* random= */ null);
   }
 
   /**
@@ -76,6 +78,16 @@ public final class TlsContext {
   /** For whatever opens sockets. It checks the server's certificate, and its host if asked to. */
   public SSLContext sslContext() {
     return context;
+  }
+
+  /** Whom to trust, for clients that make a context of their own. */
+  public TrustManager trustManager() {
+    return trustManager;
+  }
+
+  /** Our own certificate, for such clients; null for none. */
+  public KeyManager keyManager() {
+    return keyManagers.length == 0 ? null : keyManagers[0];
   }
 
   /** The authorities as PEM; empty for those that Java trusts. */

@@ -26,6 +26,7 @@ final class Probe implements MessageSink {
   private final byte[] value = new byte[BYTES];
   private final CountDownLatch arrived = new CountDownLatch(1);
   private volatile String trouble;
+  private volatile Throwable sendFailure;
 
   private Probe() {
     Arrays.fill(value, (byte) 'p');
@@ -39,10 +40,21 @@ final class Probe implements MessageSink {
     driver.createTopics(List.of(new TopicSpec(topic, 1, 1, Map.of())));
     try {
       probe.sendAndReceive(driver, topic, timeoutMs);
-    } finally {
-      driver.deleteTopics(List.of(topic));
+    } catch (DriverException | RuntimeException e) {
+      deleteAfter(e, driver, topic);
+      throw e;
     }
+    driver.deleteTopics(List.of(topic));
     return System.nanoTime() - began;
+  }
+
+  /** Whoever may not write may often not delete either: the first failure is the one to tell. */
+  private static void deleteAfter(Exception failure, Driver driver, String topic) {
+    try {
+      driver.deleteTopics(List.of(topic));
+    } catch (DriverException | RuntimeException e) {
+      failure.addSuppressed(e);
+    }
   }
 
   private void sendAndReceive(Driver driver, String topic, long timeoutMs)
@@ -58,6 +70,9 @@ final class Probe implements MessageSink {
         String why = trouble == null ? "" : ": " + trouble;
         throw new DriverException(
             "a message to topic " + topic + " did not come back within " + timeoutMs + " ms" + why);
+      }
+      if (sendFailure != null) {
+        throw driver.explain("send a message to topic " + topic, sendFailure);
       }
     }
   }
@@ -92,7 +107,8 @@ final class Probe implements MessageSink {
 
     @Override
     public void failed(Throwable cause) {
-      trouble = ErrorLog.describe(cause);
+      sendFailure = cause;
+      arrived.countDown();
     }
   }
 }

@@ -2,7 +2,9 @@ package io.tidegauge.worker.app;
 
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Secrets;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 
 /** Answers calls, and turns what went wrong into a status with a one-line message. */
@@ -23,6 +25,10 @@ final class Replies {
     A result;
     try {
       result = work.run();
+    } catch (AccessException e) {
+      // Its own status: whoever waits for a system to become ready need not wait for this one.
+      fail(to, Status.PERMISSION_DENIED, e.getMessage());
+      return;
     } catch (DriverException e) {
       fail(to, onDriverError, withCause(e));
       return;
@@ -46,7 +52,7 @@ final class Replies {
   }
 
   static void fail(StreamObserver<?> to, Status status, String message) {
-    String text = message == null ? "no reason known" : message;
+    String text = message == null ? "no reason known" : Secrets.hide(message);
     to.onError(status.withDescription(text.replaceAll("\\s*\\R\\s*", " ")).asRuntimeException());
   }
 

@@ -32,9 +32,7 @@ record Connection(Map<String, String> settings, int timeoutMs, Security security
     valid.addAll(Security.KEYS);
     Keys.check(SYSTEM, "connection setting", given.keySet(), valid);
     Security security = Security.of(SYSTEM, given, Access.METHODS);
-    // Kafka's addresses have no scheme that could ask for it.
-    boolean secured = security.tls() == null ? security.namesFiles() : security.tls();
-    TlsContext tls = secured ? TlsContext.of(security) : null;
+    TlsContext tls = Boolean.TRUE.equals(security.tls()) ? TlsContext.of(security) : null;
     Map<String, String> settings = Access.settings(security, tls);
     settings.putAll(Security.others(given));
     if (settings.getOrDefault(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "").isBlank()) {

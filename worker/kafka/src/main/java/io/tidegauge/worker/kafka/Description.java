@@ -104,6 +104,9 @@ final class Description {
       try {
         config = Failures.await(answers.get(resource), "describe " + scope, timeoutMs);
       } catch (AccessException e) {
+        if (!e.isMissingRight()) {
+          throw e;
+        }
         unknown(
             scope,
             "configuration",
@@ -139,6 +142,9 @@ final class Description {
       try {
         topic = Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
       } catch (AccessException e) {
+        if (!e.isMissingRight()) {
+          throw e;
+        }
         unknown("topic " + name, "replication.factor", "topic " + name + " (DESCRIBE on it)");
         continue;
       }

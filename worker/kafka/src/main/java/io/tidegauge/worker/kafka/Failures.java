@@ -44,7 +44,10 @@ final class Failures {
     Throwable cause = root(failure);
     String access = access(cause);
     if (access != null) {
-      return new AccessException("Kafka could not " + what + ": " + access, failure);
+      String told = "Kafka could not " + what + ": " + access;
+      return cause instanceof AuthorizationException
+          ? AccessException.noRight(told, failure)
+          : new AccessException(told, failure);
     }
     String message =
         cause.getMessage() == null ? "" : cause.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");

@@ -93,6 +93,11 @@ final class KafkaDriver implements Driver {
   }
 
   @Override
+  public DriverException explain(String what, Throwable failure) {
+    return Failures.describe(what, failure);
+  }
+
+  @Override
   public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
     Map<String, Object> settings = ClientSettings.producer(connection, spec);
     reach.check(connection.servers());

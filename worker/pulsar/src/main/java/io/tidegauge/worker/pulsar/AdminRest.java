@@ -1,6 +1,9 @@
 package io.tidegauge.worker.pulsar;
 
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.TlsFailure;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -23,33 +26,52 @@ final class AdminRest {
       return status / 100 == 2;
     }
 
+    /**
+     * Whether the user is known but may not do this. Pulsar answers that by 401 as well, but then
+     * with a reason; who is not known meets a filter before, which gives none.
+     */
+    boolean refusesRight() {
+      return status == FORBIDDEN || status == UNAUTHORISED && !said().isEmpty();
+    }
+
     /** Why the server refused, in its own words. */
     String reason() {
+      return said().isEmpty() ? "HTTP " + status : said() + " (HTTP " + status + ")";
+    }
+
+    private String said() {
       try {
         Object reason = Json.parseObject(body).get("reason");
-        return reason == null ? "HTTP " + status : reason + " (HTTP " + status + ")";
+        return reason == null ? "" : reason.toString().strip();
       } catch (DriverException e) {
-        return "HTTP " + status;
+        return "";
       }
     }
   }
 
+  private static final int UNAUTHORISED = 401;
+  private static final int FORBIDDEN = 403;
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
   /** Creating or deleting a topic of thousands of partitions is one request. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(2);
 
   private final Connection connection;
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .connectTimeout(CONNECT_TIMEOUT)
-          .version(HttpClient.Version.HTTP_1_1)
-          // A broker that does not own the namespace sends the request on.
-          .followRedirects(HttpClient.Redirect.ALWAYS)
-          .build();
+  private final HttpClient http;
+  private boolean isAlone;
 
   AdminRest(Connection connection) {
     this.connection = connection;
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .connectTimeout(CONNECT_TIMEOUT)
+            .version(HttpClient.Version.HTTP_1_1)
+            // A broker that does not own the namespace sends the request on.
+            .followRedirects(HttpClient.Redirect.ALWAYS);
+    if (connection.tls() != null) {
+      builder.sslContext(connection.tls().sslContext());
+    }
+    this.http = builder.build();
   }
 
   /**
@@ -59,7 +81,7 @@ final class AdminRest {
   String require(String what, String method, String path, String body) throws DriverException {
     Answer answer = call(method, path, body);
     if (!answer.good()) {
-      throw new DriverException("Pulsar could not " + what + ": " + answer.reason());
+      throw refusal(what, answer);
     }
     return answer.body();
   }
@@ -70,13 +92,30 @@ final class AdminRest {
     if (Json.parse(require("list its brokers", "GET", "brokers", null)) instanceof List<?> answer) {
       answer.forEach(broker -> brokers.add(String.valueOf(broker)));
     }
+    isAlone = brokers.size() == 1;
     return brokers;
   }
 
   /** A call to one of the active brokers. */
   Answer callBroker(String broker, String method, String path) throws DriverException {
     String url = connection.adminUrl();
-    return callAt(url.substring(0, url.indexOf("://") + 3) + broker, method, path, null);
+    // A broker lists one of its ports, which need not be the one with TLS.
+    String base = isAlone ? url : url.substring(0, url.indexOf("://") + 3) + broker;
+    return callAt(base, method, path, null);
+  }
+
+  /** The error for an answer that is not good. */
+  static DriverException refusal(String what, Answer answer) {
+    String told = "Pulsar could not " + what + ": ";
+    if (answer.refusesRight()) {
+      return AccessException.noRight(
+          told + "the user has no right to do that: " + answer.reason(), null);
+    }
+    if (answer.status() == UNAUTHORISED) {
+      return new AccessException(
+          told + "the credentials are missing, wrong or expired: " + answer.reason(), null);
+    }
+    return new DriverException(told + answer.reason());
   }
 
   Answer call(String method, String path, String body) throws DriverException {
@@ -100,12 +139,30 @@ final class AdminRest {
           http.send(request.build(), HttpResponse.BodyHandlers.ofString());
       return new Answer(response.statusCode(), response.body());
     } catch (IOException | IllegalArgumentException e) {
-      throw new DriverException(
-          "Pulsar's admin API at " + baseUrl + " does not answer: " + Failures.words(e), e);
+      throw unanswered(baseUrl, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DriverException("interrupted while calling Pulsar's admin API at " + baseUrl, e);
     }
+  }
+
+  private static DriverException unanswered(String baseUrl, Exception failure) {
+    String tls = TlsFailure.words(failure);
+    if (tls != null) {
+      return new AccessException(
+          "TLS with Pulsar's admin API at " + baseUrl + " failed: " + tls, failure);
+    }
+    if (baseUrl.startsWith("http://") && failure instanceof IOException) {
+      URI address = URI.create(baseUrl);
+      if (Reach.speaksTls(new Reach.Address(address.getHost(), address.getPort()))) {
+        return new AccessException(
+            "Pulsar's admin API at " + baseUrl + " wants TLS: adminUrl must begin with https://",
+            failure);
+      }
+    }
+    return new DriverException(
+        "Pulsar's admin API at " + baseUrl + " does not answer: " + Failures.words(failure),
+        failure);
   }
 
   private void authenticate(HttpRequest.Builder request) throws DriverException {

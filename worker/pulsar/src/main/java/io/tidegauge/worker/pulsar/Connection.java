@@ -2,16 +2,14 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Keys;
-import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.net.URI;
-import java.util.ArrayList;
+import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.Security;
+import io.tidegauge.worker.api.TlsContext;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
 
 /**
@@ -22,23 +20,29 @@ import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
  * @param namespace tenant/namespace of all topics
  * @param brokers how many brokers must be active before topics are created, whose partitions are
  *     then spread over them; 0 leaves that to the cluster
- * @param clientSettings the other settings given, all of them valid for the client
+ * @param clientSettings the other settings, all of them valid for the client: those that follow
+ *     from {@code security}, and the client's own as they were given, which win
+ * @param tls what {@code security} says about TLS; null if neither URL asks for it
  */
 record Connection(
     String serviceUrl,
     String adminUrl,
     String namespace,
     int brokers,
-    Map<String, String> clientSettings) {
+    Map<String, String> clientSettings,
+    Security security,
+    TlsContext tls) {
+  static final String SYSTEM = "Pulsar";
   static final int TIMEOUT_MS = 30_000;
-  private static final int CONNECT_TIMEOUT_MS = 2_000;
   private static final int SERVICE_PORT_DEFAULT = 6650;
+  private static final int SERVICE_TLS_PORT_DEFAULT = 6651;
   private static final List<String> OWN = List.of("serviceUrl", "adminUrl", "namespace", "brokers");
 
   static Connection of(Map<String, String> settings) throws DriverException {
     Set<String> valid = new HashSet<>(Json.settingsOf(new ClientConfigurationData()).keySet());
     valid.addAll(OWN);
-    Keys.check("Pulsar", "connection setting", settings.keySet(), valid);
+    valid.addAll(Security.KEYS);
+    Keys.check(SYSTEM, "connection setting", settings.keySet(), valid);
     String namespace = settings.getOrDefault("namespace", "public/default");
     if (!namespace.matches("[^/\\s]+/[^/\\s]+")) {
       throw new DriverException(
@@ -48,14 +52,26 @@ record Connection(
     if (!brokers.matches("[0-9]{1,4}")) {
       throw new DriverException("Pulsar's brokers must be a whole number, not \"" + brokers + "\"");
     }
-    Map<String, String> others = new TreeMap<>(settings);
+    String serviceUrl = required(settings, "serviceUrl", "pulsar://127.0.0.1:6650");
+    String adminUrl = required(settings, "adminUrl", "http://127.0.0.1:8080");
+    Security security = Security.of(SYSTEM, settings, Access.METHODS);
+    boolean secured = serviceUrl.startsWith(Access.SERVICE_TLS);
+    boolean adminSecured = adminUrl.startsWith(Access.ADMIN_TLS);
+    security.agreeWith("serviceUrl", secured, "pulsar://", Access.SERVICE_TLS);
+    security.agreeWith("adminUrl", adminSecured, "http://", Access.ADMIN_TLS);
+    TlsContext tls = secured || adminSecured ? TlsContext.of(security) : null;
+    Map<String, String> client = Access.settings(security, secured);
+    Map<String, String> others = Security.others(settings);
     others.keySet().removeAll(OWN);
+    client.putAll(others);
     return new Connection(
-        required(settings, "serviceUrl", "pulsar://127.0.0.1:6650"),
-        required(settings, "adminUrl", "http://127.0.0.1:8080").replaceFirst("/+$", ""),
+        serviceUrl,
+        adminUrl.replaceFirst("/+$", ""),
         namespace,
         Integer.parseInt(brokers),
-        others);
+        client,
+        security,
+        tls);
   }
 
   private static String required(Map<String, String> settings, String key, String example)
@@ -72,48 +88,25 @@ record Connection(
     return "persistent://" + namespace + "/" + topic;
   }
 
-  /**
-   * Fails at once if no broker accepts a TCP connection: the client itself would try for half a
-   * minute.
-   */
-  void checkReachable() throws DriverException {
-    String scheme = serviceUrl.substring(0, serviceUrl.indexOf("://") + 3);
-    List<String> failures = new ArrayList<>();
-    IOException first = null;
-    for (String server :
-        serviceUrl.substring(scheme.length()).replaceFirst("/.*$", "").split("[,;]")) {
-      try {
-        tryConnect(scheme + server);
-        return;
-      } catch (IOException e) {
-        failures.add(server + " (" + e.getMessage() + ")");
-        first = first == null ? e : first;
-      }
-    }
-    throw new DriverException(
-        "No Pulsar broker reachable at " + String.join(", ", failures), first);
+  /** The servers of the service URL, each of the form host:port. */
+  List<String> servers() {
+    boolean secured = serviceUrl.startsWith(Access.SERVICE_TLS);
+    int port = secured ? SERVICE_TLS_PORT_DEFAULT : SERVICE_PORT_DEFAULT;
+    String servers = serviceUrl.replaceFirst("^[^:]*://", "").replaceFirst("/.*$", "");
+    return Arrays.stream(servers.split("[,;]"))
+        .map(server -> server.matches(".*:\\d+") ? server : server + ":" + port)
+        .toList();
   }
 
-  private static void tryConnect(String url) throws IOException {
-    URI uri;
-    try {
-      uri = URI.create(url);
-    } catch (IllegalArgumentException e) {
-      throw new IOException("not of the form host:port", e);
-    }
-    if (uri.getHost() == null) {
-      throw new IOException("not of the form host:port");
-    }
-    InetSocketAddress address =
-        new InetSocketAddress(
-            uri.getHost(), uri.getPort() < 0 ? SERVICE_PORT_DEFAULT : uri.getPort());
-    if (address.isUnresolved()) {
-      throw new IOException("unknown host");
-    }
-    try (Socket socket = new Socket()) {
-      socket.connect(address, CONNECT_TIMEOUT_MS);
-    } catch (IOException e) {
-      throw new IOException(Failures.words(e), e);
-    }
+  /** Tells at once why the brokers can't be reached. */
+  Reach reach() {
+    boolean secured = serviceUrl.startsWith(Access.SERVICE_TLS);
+    return new Reach(SYSTEM, secured ? tls : null, security.verifyHost(), new Greeting());
+  }
+
+  /** Records print all their parts; this one holds secrets. */
+  @Override
+  public String toString() {
+    return "Pulsar at " + serviceUrl;
   }
 }

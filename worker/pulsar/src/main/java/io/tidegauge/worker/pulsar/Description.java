@@ -1,5 +1,7 @@
 package io.tidegauge.worker.pulsar;
 
+import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import java.util.ArrayList;
@@ -32,37 +34,73 @@ final class Description {
   }
 
   List<EffectiveSetting> read(List<String> topics) throws DriverException {
-    List<String> brokers = rest.brokers();
-    add("cluster", "brokers", brokers.size());
+    List<String> brokers = new ArrayList<>();
+    orUnknown("cluster", "brokers", "the list of brokers", () -> readBrokers(brokers));
     if (connection.brokers() > 0) {
       add("cluster", "brokers.started", connection.brokers());
     }
     for (String broker : brokers) {
-      readBroker(broker);
+      String scope = "broker " + broker;
+      orUnknown(
+          scope, "configuration", "the configuration of " + scope, () -> readBroker(broker, scope));
     }
-    readNamespace();
+    String namespace = "namespace " + connection.namespace();
+    orUnknown(namespace, "policies", "the policies of " + namespace, this::readNamespace);
     Map<String, Integer> partitions = new LinkedHashMap<>();
     for (String topic : topics) {
-      partitions.put(topic, readTopic(topic));
+      String scope = "topic " + topic;
+      orUnknown(scope, "partitions", scope, () -> partitions.put(topic, readTopic(topic)));
+      if (partitions.containsKey(topic)) {
+        int count = partitions.get(topic);
+        orUnknown(scope, "ledgers", "the ledgers of " + scope, () -> readLedgers(topic, count));
+      }
     }
     if (!topics.isEmpty()) {
-      Bundles bundles = Bundles.of(rest, connection);
-      Optional<Map<String, String>> owners = bundles.owners(brokers);
-      owners.ifPresent(known -> partitions.forEach((t, n) -> addOwners(t, n, bundles, known)));
+      orUnknown(
+          namespace,
+          "partition.owners",
+          "which broker serves which topic",
+          () -> readOwners(brokers, partitions));
     }
     return found;
   }
 
-  private void readBroker(String broker) throws DriverException {
-    String scope = "broker " + broker;
+  /** A part of what is read, for which a right may be missing. */
+  private interface Part {
+    void read() throws DriverException;
+  }
+
+  private void orUnknown(String scope, String name, String what, Part part) throws DriverException {
+    try {
+      part.read();
+    } catch (AccessException e) {
+      if (!e.isMissingRight()) {
+        throw e;
+      }
+      add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
+    }
+  }
+
+  private void readBrokers(List<String> brokers) throws DriverException {
+    brokers.addAll(rest.brokers());
+    add("cluster", "brokers", brokers.size());
+  }
+
+  private void readOwners(List<String> brokers, Map<String, Integer> partitions)
+      throws DriverException {
+    Bundles bundles = Bundles.of(rest, connection);
+    Optional<Map<String, String>> owners = bundles.owners(brokers);
+    owners.ifPresent(known -> partitions.forEach((t, n) -> addOwners(t, n, bundles, known)));
+  }
+
+  private void readBroker(String broker, String scope) throws DriverException {
     AdminRest.Answer version = rest.callBroker(broker, "GET", "brokers/version");
     if (version.good()) {
       add(scope, "version", version.body().replace("\"", "").strip());
     }
     AdminRest.Answer runtime = rest.callBroker(broker, "GET", "brokers/configuration/runtime");
     if (!runtime.good()) {
-      throw new DriverException(
-          "Pulsar could not tell the configuration of " + scope + ": " + runtime.reason());
+      throw AdminRest.refusal("tell the configuration of " + scope, runtime);
     }
     Json.parseObject(runtime.body()).forEach((name, value) -> add(scope, name, value));
   }
@@ -88,8 +126,16 @@ final class Description {
     if (policy.good()) {
       Json.parseObject(policy.body()).forEach((name, value) -> add(scope, name, value));
     }
-    // The truth of the newest ledger of one partition; policies only say what the next one will be.
-    String first = plain ? path : path + "-partition-0";
+    return plain ? 0 : Integer.parseInt(String.valueOf(partitions));
+  }
+
+  /**
+   * The truth of the newest ledger of one partition; policies only say what the next one will be.
+   */
+  private void readLedgers(String topic, int partitions) throws DriverException {
+    String scope = "topic " + topic;
+    String path = "persistent/" + connection.namespace() + "/" + topic;
+    String first = partitions == 0 ? path : path + "-partition-0";
     String ledgers =
         rest.require(
             "describe the ledgers of " + topic,
@@ -102,7 +148,6 @@ final class Description {
         add(scope, "ledger." + quorum.group(1), quorum.group(2));
       }
     }
-    return plain ? 0 : Integer.parseInt(String.valueOf(partitions));
   }
 
   /** How many of the topic's partitions each broker serves, and how many nobody does. */

@@ -1,6 +1,8 @@
 package io.tidegauge.worker.pulsar;
 
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.TlsFailure;
 import java.net.ConnectException;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
@@ -8,6 +10,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.apache.pulsar.client.api.PulsarClientException;
 
 /** Turns what the client throws into one line for the user. */
 final class Failures {
@@ -38,7 +41,20 @@ final class Failures {
         && (cause instanceof ExecutionException || cause instanceof CompletionException)) {
       cause = cause.getCause();
     }
-    return new DriverException("Pulsar could not " + what + ": " + firstLine(cause), failure);
+    String told = "Pulsar could not " + what + ": ";
+    String tls = TlsFailure.words(cause);
+    if (tls != null) {
+      return new AccessException(told + "TLS failed: " + tls, failure);
+    }
+    if (cause instanceof PulsarClientException.AuthenticationException) {
+      return new AccessException(
+          told + "the credentials are missing, wrong or expired: " + firstLine(cause), failure);
+    }
+    if (cause instanceof PulsarClientException.AuthorizationException) {
+      return AccessException.noRight(
+          told + "the user has no right to do that: " + firstLine(cause), failure);
+    }
+    return new DriverException(told + firstLine(cause), failure);
   }
 
   /** The client's messages carry whole JSON objects and stacks; the first line says what it is. */

@@ -9,6 +9,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Reach;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -36,12 +37,14 @@ final class PulsarDriver implements Driver {
 
   private final Connection connection;
   private final AdminRest rest;
+  private final Reach reach;
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
   private PulsarClientSharedResources threads;
 
   PulsarDriver(Connection connection) {
     this.connection = connection;
     this.rest = new AdminRest(connection);
+    this.reach = connection.reach();
   }
 
   @Override
@@ -62,6 +65,11 @@ final class PulsarDriver implements Driver {
   @Override
   public List<EffectiveSetting> describe(List<String> topics) throws DriverException {
     return new Description(rest, connection).read(topics);
+  }
+
+  @Override
+  public DriverException explain(String what, Throwable failure) {
+    return Failures.describe(what, failure);
   }
 
   @Override
@@ -150,7 +158,7 @@ final class PulsarDriver implements Driver {
   }
 
   private PulsarClient newClient(ClientOptions options) throws DriverException {
-    connection.checkReachable();
+    reach.check(connection.servers());
     try {
       if (threads == null) {
         threads = sharedThreads();

@@ -99,7 +99,7 @@ final class Topics {
       }
       AdminRest.Answer plain = rest.call("DELETE", path(name) + "?force=true", null);
       if (!plain.good() && plain.status() != NOT_FOUND) {
-        throw new DriverException("Pulsar could not delete topic " + name + ": " + plain.reason());
+        throw AdminRest.refusal("delete topic " + name, plain);
       }
     }
   }

@@ -2,6 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.Channel;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Reach;
 import java.io.IOException;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,10 +21,12 @@ final class AdminLink implements AutoCloseable {
   private static final int CLOSE_MS_MAX = 2_000;
 
   private final Connection settings;
+  private final Reach reach;
   private final Map<Integer, com.rabbitmq.client.Connection> byNode = new TreeMap<>();
 
   AdminLink(Connection settings) {
     this.settings = settings;
+    this.reach = settings.reach();
   }
 
   int nodes() {
@@ -54,12 +57,16 @@ final class AdminLink implements AutoCloseable {
     if (connection != null && connection.isOpen()) {
       return connection;
     }
+    if (settings.isSecured()) {
+      // Without TLS the client fails at once by itself.
+      reach.check(settings.servers());
+    }
     try {
       connection = settings.factory().newConnection(settings.addressesFrom(node), "tg-admin");
       byNode.put(node, connection);
       return connection;
     } catch (IOException | TimeoutException | RuntimeException e) {
-      throw Failures.describe("be reached at " + settings.shown(), e);
+      throw settings.unreachable(e);
     }
   }
 

@@ -68,7 +68,7 @@ final class AmqpLink implements AutoCloseable {
       connect();
     } catch (IOException | TimeoutException | RuntimeException e) {
       closeWithin(CLOSE_MS_MAX);
-      throw Failures.describe("be reached at " + settings.shown(), e);
+      throw settings.unreachable(e);
     }
   }
 
@@ -78,10 +78,7 @@ final class AmqpLink implements AutoCloseable {
     }
     ConnectionFactory factory = settings.factory();
     factory.setSocketConfigurator(
-        opened -> {
-          opened.setTcpNoDelay(true);
-          socket = opened;
-        });
+        factory.getSocketConfigurator().andThen(opened -> socket = opened));
     com.rabbitmq.client.Connection opened =
         factory.newConnection(deliveries, settings.addressesFrom(number), clientId);
     connection = opened;

@@ -2,8 +2,13 @@ package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.ConnectionFactory;
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Keys;
+import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.Secrets;
+import io.tidegauge.worker.api.Security;
+import io.tidegauge.worker.api.TlsContext;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.security.GeneralSecurityException;
@@ -27,7 +32,11 @@ import java.util.Map;
  *       quorum, stream, mirrored
  *   <li>{@code nodes}: how many nodes must be running before topics are created
  *   <li>{@code timeoutMs}: longest time an operation may take
+ *   <li>{@code tls.*} and {@code auth.*}: see {@link Security}; auth.user and auth.password win
+ *       over those in the addresses
  * </ul>
+ *
+ * @param tls what {@code security} says about TLS; null if no address asks for it
  */
 record Connection(
     List<URI> uris,
@@ -35,37 +44,49 @@ record Connection(
     List<URI> managementUrls,
     QueueType queueType,
     int nodes,
-    int timeoutMs) {
+    int timeoutMs,
+    Security security,
+    TlsContext tls) {
+  static final String SYSTEM = "RabbitMQ";
   private static final List<String> KEYS =
       List.of("uri", "streamUri", "managementUrl", "queueType", "nodes", "timeoutMs");
   private static final int TIMEOUT_MS_DEFAULT = 30_000;
   private static final int CONNECT_TIMEOUT_MS_MAX = 5_000;
 
   static Connection of(Map<String, String> settings) throws DriverException {
-    Keys.check("RabbitMQ", "connection setting", settings.keySet(), KEYS);
+    List<String> valid = new ArrayList<>(KEYS);
+    valid.addAll(Security.KEYS);
+    Keys.check(SYSTEM, "connection setting", settings.keySet(), valid);
+    Security security = Security.of(SYSTEM, settings, Access.METHODS);
     List<URI> uris = addresses("uri", settings.get("uri"), List.of("amqp", "amqps"));
     if (uris.isEmpty()) {
       throw new DriverException(
           "RabbitMQ needs the connection setting uri, for example amqp://guest:guest@127.0.0.1:5672");
     }
-    List<String> streamUris = new ArrayList<>();
-    for (URI uri :
+    List<URI> streamUris =
         addresses(
-            "streamUri",
-            settings.get("streamUri"),
-            List.of("rabbitmq-stream", "rabbitmq-stream+tls"))) {
-      streamUris.add(uri.toString());
-    }
+            "streamUri", settings.get("streamUri"), List.of("rabbitmq-stream", Access.STREAM_TLS));
+    List<URI> managementUrls =
+        addresses(
+            "managementUrl", settings.get("managementUrl"), List.of("http", Access.MANAGEMENT_TLS));
+    boolean anyTls =
+        Access.secured(security, "uri", uris, "amqp", Access.AMQP_TLS)
+            | Access.secured(
+                security, "streamUri", streamUris, "rabbitmq-stream", Access.STREAM_TLS)
+            | Access.secured(
+                security, "managementUrl", managementUrls, "http", Access.MANAGEMENT_TLS);
     int timeoutMs =
         Values.wholeNumber(
             "timeoutMs", settings.getOrDefault("timeoutMs", "" + TIMEOUT_MS_DEFAULT), 1);
     return new Connection(
         uris,
-        List.copyOf(streamUris),
-        addresses("managementUrl", settings.get("managementUrl"), List.of("http", "https")),
+        streamUris.stream().map(URI::toString).toList(),
+        managementUrls,
         QueueType.of(settings.getOrDefault("queueType", "classic")),
         Values.wholeNumber("nodes", settings.getOrDefault("nodes", "1"), 1),
-        timeoutMs);
+        timeoutMs,
+        security,
+        anyTls ? TlsContext.of(security) : null);
   }
 
   private static List<URI> addresses(String key, String text, List<String> schemes)
@@ -82,6 +103,7 @@ record Connection(
               "", "it must begin with " + String.join(":// or ", schemes) + "://");
         }
         found.add(uri);
+        Secrets.remember(userInfo(uri, 1));
       } catch (URISyntaxException e) {
         // The address itself is not repeated: it may hold a password.
         throw new DriverException("RabbitMQ's " + key + " is not usable: " + e.getReason(), null);
@@ -98,6 +120,7 @@ record Connection(
     } catch (GeneralSecurityException | RuntimeException e) {
       throw new DriverException("RabbitMQ's uri is not usable: " + e.getMessage(), null);
     }
+    Access.apply(this, factory);
     // The driver opens a new connection itself, so that confirms of the old and the new one are
     // never mixed up.
     factory.setAutomaticRecoveryEnabled(false);
@@ -120,18 +143,34 @@ record Connection(
     return all;
   }
 
+  /** The user: auth.user, or else that of the first address. */
   String user() {
-    return userInfo(0);
+    return security.user().isEmpty() ? userInfo(uris.get(0), 0) : security.user();
   }
 
   String password() {
-    return userInfo(1);
+    return security.user().isEmpty() ? userInfo(uris.get(0), 1) : security.password();
   }
 
-  private String userInfo(int part) {
-    String info = uris.get(0).getUserInfo();
+  private static String userInfo(URI uri, int part) {
+    String info = uri.getUserInfo();
     String[] parts = info == null ? new String[0] : info.split(":", 2);
     return parts.length > part ? parts[part] : "guest";
+  }
+
+  /** Whether AMQP connections use TLS. */
+  boolean isSecured() {
+    return uris.get(0).getScheme().equals(Access.AMQP_TLS);
+  }
+
+  /** The nodes' AMQP addresses, each of the form host:port. */
+  List<String> servers() {
+    return addressesFrom(0).stream().map(one -> one.getHost() + ":" + one.getPort()).toList();
+  }
+
+  /** Tells at once why the nodes can't be reached. */
+  Reach reach() {
+    return new Reach(SYSTEM, isSecured() ? tls : null, security.verifyHost(), new Greeting());
   }
 
   String virtualHost() {
@@ -143,6 +182,20 @@ record Connection(
   String shown() {
     return String.join(
         ", ", uris.stream().map(uri -> uri.getHost() + ":" + uri.getPort()).toList());
+  }
+
+  /** The error for a connection that could not be opened. */
+  DriverException unreachable(Exception failure) {
+    String what = "be reached at " + shown();
+    DriverException found = Failures.describe(what, failure);
+    if (found instanceof AccessException || isSecured()) {
+      return found;
+    }
+    Address first = addressesFrom(0).get(0);
+    return Reach.speaksTls(new Reach.Address(first.getHost(), first.getPort()))
+        ? new AccessException(
+            "RabbitMQ at " + first + " wants TLS: the address must begin with amqps://", failure)
+        : found;
   }
 
   /** Records print all their parts; this one holds a password. */

@@ -1,5 +1,7 @@
 package io.tidegauge.worker.rabbitmq;
 
+import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import java.util.ArrayList;
@@ -50,18 +52,40 @@ final class Description {
       add(CLUSTER, "queues", "unknown: no managementUrl was given");
       return found;
     }
-    readCluster();
+    orUnknown(CLUSTER, "version", "the overview", this::readOverview);
+    orUnknown(CLUSTER, "nodes", "the nodes (tag monitoring)", this::readNodes);
+    orUnknown(CLUSTER, "policies", "the policies (tag policymaker)", this::readPolicies);
     for (String topic : topics) {
-      readTopic(topic);
+      String scope = "topic " + topic;
+      orUnknown(scope, "queues", "the queues of " + scope, () -> readTopic(topic));
     }
     return found;
   }
 
-  private void readCluster() throws DriverException {
+  /** A part of what is read, for which a right may be missing. */
+  private interface Part {
+    void read() throws DriverException;
+  }
+
+  private void orUnknown(String scope, String name, String what, Part part) throws DriverException {
+    try {
+      part.read();
+    } catch (AccessException e) {
+      if (!e.isMissingRight()) {
+        throw e;
+      }
+      add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
+    }
+  }
+
+  private void readOverview() throws DriverException {
     Map<String, Object> overview = management.overview();
     add(CLUSTER, "version", overview.get("rabbitmq_version"));
     add(CLUSTER, "erlang_version", overview.get("erlang_version"));
     add(CLUSTER, "cluster_name", overview.get("cluster_name"));
+  }
+
+  private void readNodes() throws DriverException {
     List<Map<String, Object>> nodes = management.nodes();
     add(CLUSTER, "nodes", nodes.size());
     for (Map<String, Object> node : nodes) {
@@ -71,6 +95,9 @@ final class Description {
         }
       }
     }
+  }
+
+  private void readPolicies() throws DriverException {
     for (Map<String, Object> policy : management.policies()) {
       String scope = "policy " + policy.get("name");
       add(scope, "pattern", policy.get("pattern"));

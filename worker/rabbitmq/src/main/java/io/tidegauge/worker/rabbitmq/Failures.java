@@ -1,14 +1,23 @@
 package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.AuthenticationFailureException;
+import com.rabbitmq.client.PossibleAuthenticationFailureException;
 import com.rabbitmq.client.ShutdownSignalException;
+import com.rabbitmq.stream.Constants;
+import com.rabbitmq.stream.StreamException;
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.TlsFailure;
 import java.io.IOException;
+import java.net.UnknownHostException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
 /** Turns what the clients throw into one line for the user. */
 final class Failures {
+  private static final String NO_RIGHT = "the user has no right to do that";
+
   private Failures() {}
 
   /** {@code what} completes "RabbitMQ could not ...". */
@@ -16,7 +25,38 @@ final class Failures {
     if (failure instanceof InterruptedException) {
       Thread.currentThread().interrupt();
     }
-    return new DriverException("RabbitMQ could not " + what + ": " + reason(failure), failure);
+    String told = "RabbitMQ could not " + what + ": ";
+    String access = access(failure);
+    return access == null
+        ? new DriverException(told + reason(failure), failure)
+        : access.startsWith(NO_RIGHT)
+            ? AccessException.noRight(told + access, failure)
+            : new AccessException(told + access, failure);
+  }
+
+  /** What keeps us out, in words; null if it is something else. */
+  private static String access(Throwable failure) {
+    String tls = TlsFailure.words(failure);
+    if (tls != null) {
+      return "TLS failed: " + tls;
+    }
+    for (Throwable one = failure; one != null; one = one.getCause()) {
+      if (one instanceof AuthenticationFailureException
+          || one instanceof PossibleAuthenticationFailureException
+          || one instanceof com.rabbitmq.stream.AuthenticationFailureException) {
+        // The server does not say which of the two it was.
+        return "wrong password or unknown user (" + oneLine(String.valueOf(one.getMessage())) + ")";
+      }
+      if (one instanceof StreamException refused
+          && refused.getCode() == Constants.RESPONSE_CODE_ACCESS_REFUSED) {
+        return NO_RIGHT + " (" + oneLine(String.valueOf(one.getMessage())) + ")";
+      }
+    }
+    ShutdownSignalException shutdown = shutdownOf(failure);
+    String said = shutdown == null ? "" : shutdownReason(shutdown);
+    return said.startsWith("ACCESS_REFUSED") || said.contains("access to vhost")
+        ? NO_RIGHT + " (" + said + ")"
+        : null;
   }
 
   /** What happened, in one line: the server's own words where it gave any. */
@@ -28,6 +68,9 @@ final class Failures {
     Throwable cause = root(failure);
     String message = cause.getMessage() == null ? "" : oneLine(cause.getMessage());
     String kind = cause.getClass().getSimpleName().replaceFirst("Exception$", "");
+    if (cause instanceof UnknownHostException) {
+      return "unknown host " + message;
+    }
     if (cause instanceof TimeoutException && message.isEmpty()) {
       return "no answer in time";
     }

@@ -1,6 +1,9 @@
 package io.tidegauge.worker.rabbitmq;
 
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.TlsContext;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
@@ -10,20 +13,25 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import javax.net.ssl.HttpsURLConnection;
 
 /** RabbitMQ's management HTTP API, on the first node that answers. */
 final class Management {
   private static final int TIMEOUT_MS_MAX = 10_000;
   private static final int NOT_FOUND = 404;
   private static final int UNAUTHORISED = 401;
+  private static final int FORBIDDEN = 403;
 
   private final List<URI> bases;
   private final String authorisation;
   private final String virtualHost;
   private final int timeoutMs;
+  private final TlsContext tls;
+  private final boolean verifyHost;
 
   Management(Connection connection) {
     this.bases = connection.managementUrls();
@@ -31,6 +39,8 @@ final class Management {
     this.authorisation =
         "Basic " + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8));
     this.virtualHost = encode(connection.virtualHost());
+    this.tls = connection.tls();
+    this.verifyHost = connection.security().verifyHost();
     this.timeoutMs = Math.min(TIMEOUT_MS_MAX, connection.timeoutMs());
   }
 
@@ -98,13 +108,30 @@ final class Management {
         failure = failure == null ? e : failure;
       }
     }
-    throw Failures.describe("answer " + method + " " + path + " on its management API", failure);
+    DriverException told =
+        Failures.describe("answer " + method + " " + path + " on its management API", failure);
+    URI first = bases.get(0);
+    if (first.getScheme().equals("http")
+        && Reach.speaksTls(new Reach.Address(first.getHost(), first.getPort()))) {
+      throw new AccessException(
+          "RabbitMQ's management API at "
+              + first
+              + " wants TLS: managementUrl must begin with https://",
+          failure);
+    }
+    throw told;
   }
 
   private Object callOn(URI base, String method, String path, Map<String, Object> body)
       throws IOException, DriverException {
     String address = base.toString().replaceFirst("/+$", "") + path;
     HttpURLConnection http = (HttpURLConnection) URI.create(address).toURL().openConnection();
+    if (http instanceof HttpsURLConnection https) {
+      https.setSSLSocketFactory(tls.sslContext().getSocketFactory());
+      if (!verifyHost) {
+        https.setHostnameVerifier((host, session) -> true);
+      }
+    }
     http.setRequestMethod(method);
     http.setConnectTimeout(timeoutMs);
     http.setReadTimeout(timeoutMs);
@@ -121,9 +148,8 @@ final class Management {
       if (status == NOT_FOUND) {
         return null;
       }
-      if (status == UNAUTHORISED) {
-        throw new DriverException(
-            "RabbitMQ's management API refused the user or the password: " + reason(text));
+      if (status == UNAUTHORISED || status == FORBIDDEN) {
+        throw refusal(method + " " + path, reason(text));
       }
       if (status >= 400) {
         throw new DriverException(
@@ -138,6 +164,19 @@ final class Management {
       }
       return text.isBlank() ? null : Json.read(text);
     }
+  }
+
+  /** The API answers both by the same status; the words tell a failed login. */
+  private static AccessException refusal(String call, String reason) {
+    return reason.toLowerCase(Locale.ROOT).contains("login failed")
+        ? new AccessException(
+            "RabbitMQ's management API refused the login: wrong password or unknown user ("
+                + reason
+                + ")",
+            null)
+        : AccessException.noRight(
+            "RabbitMQ's management API: the user has no right to " + call + " (" + reason + ")",
+            null);
   }
 
   private static String reason(String text) throws IOException {

@@ -72,6 +72,11 @@ final class RabbitmqDriver implements Driver {
   }
 
   @Override
+  public DriverException explain(String what, Throwable failure) {
+    return Failures.describe(what, failure);
+  }
+
+  @Override
   public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
     Topic topic = topic(spec.topic(), spec.partitions());
     int number = clients++;

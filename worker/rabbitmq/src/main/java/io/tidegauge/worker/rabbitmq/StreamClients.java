@@ -6,6 +6,7 @@ import com.rabbitmq.stream.StreamException;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +43,7 @@ final class StreamClients implements AutoCloseable {
             .netty()
             .eventLoopGroup(eventLoops)
             .environmentBuilder();
+    Access.apply(connection, builder);
     try {
       return builder.build();
     } catch (RuntimeException e) {
@@ -59,8 +61,9 @@ final class StreamClients implements AutoCloseable {
       try {
         return maker.get();
       } catch (StreamException e) {
-        if (System.nanoTime() > untilNs) {
-          throw Failures.describe(what, e);
+        DriverException failure = Failures.describe(what, e);
+        if (System.nanoTime() > untilNs || failure instanceof AccessException) {
+          throw failure;
         }
       } catch (RuntimeException e) {
         throw Failures.describe(what, e);

@@ -3,6 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.BuiltinExchangeType;
 import com.rabbitmq.client.Channel;
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -205,25 +207,54 @@ final class Topology {
   /**
    * Deletes a topic's queues and its exchange. {@code known} are queues that were made here; others
    * are looked up.
+   *
+   * @throws DriverException if queues of other subscriptions are left, which only the management
+   *     API could have named
    */
   void delete(String topic, Collection<String> known) throws DriverException {
-    Set<String> bound = management.isKnown() ? management.queuesOf(topic) : Set.of();
+    Set<String> queues = new LinkedHashSet<>(known);
+    boolean all = findBound(topic, queues);
+    if (!all && known.isEmpty()) {
+      queues.addAll(new QueueSearch(admin).queuesOf(topic));
+    }
     admin.run(
         0,
         "delete topic " + topic,
         channel -> {
-          for (String queue : known) {
+          for (String queue : queues) {
             channel.queueDelete(queue);
           }
-          for (String queue : bound) {
-            if (!known.contains(queue)) {
-              channel.queueDelete(queue);
-            }
-          }
-          channel.exchangeDelete(topic);
         });
+    // Refused while queues are bound that we know nothing of.
+    admin.run(
+        0,
+        "delete exchange "
+            + topic
+            + " (queues may be bound to it that only managementUrl can name)",
+        channel -> channel.exchangeDelete(topic, /* ifUnused= */ !all));
+    deletePolicy(topic);
+  }
+
+  /** Adds the queues that are bound to the topic's exchange. False if we can't know them. */
+  private boolean findBound(String topic, Set<String> queues) throws DriverException {
+    if (!management.isKnown()) {
+      return false;
+    }
+    try {
+      queues.addAll(management.queuesOf(topic));
+      return true;
+    } catch (AccessException e) {
+      return false;
+    }
+  }
+
+  private void deletePolicy(String topic) throws DriverException {
     if (management.isKnown() && admin.serverVersion().startsWith("3.")) {
-      management.deletePolicy(POLICY_PREFIX + topic);
+      try {
+        management.deletePolicy(POLICY_PREFIX + topic);
+      } catch (AccessException e) {
+        // Whoever may not delete it could not have made it.
+      }
     }
   }
 }
