@@ -74,6 +74,8 @@ final class Description {
       if (!e.isMissingRight()) {
         throw e;
       }
+      // Not every version tells a wrong password from a right that is missing; AMQP does.
+      admin.serverProperties();
       add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
     }
   }

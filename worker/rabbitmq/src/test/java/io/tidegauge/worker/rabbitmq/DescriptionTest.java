@@ -113,7 +113,9 @@ class DescriptionTest {
   void aWrongPasswordIsTold() {
     answers.put("/api/overview", "{'error':'not_authorized','reason':'Login failed'}");
     assertThatThrownBy(this::read)
-        .hasMessage("RabbitMQ's management API refused the user or the password: Login failed");
+        .hasMessage(
+            "RabbitMQ's management API refused the login: wrong password or unknown user (Login"
+                + " failed)");
   }
 
   @Test
