@@ -47,8 +47,7 @@ public final class TlsFailure {
           + message
           + "); tls.verify.host: false accepts it";
     }
-    if (message.contains("Unsupported or unrecognized SSL message")
-        || message.contains("not an SSL/TLS record")) {
+    if (message.contains("nrecognized SSL message") || message.contains("not an SSL/TLS record")) {
       return "the server speaks no TLS at this port";
     }
     if (message.contains(ALERT)) {
