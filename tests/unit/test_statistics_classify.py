@@ -9,6 +9,7 @@ import pytest
 
 from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
 from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, Verdict, classify
+from tidegauge.statistics.rounding import short
 from tidegauge.statistics.steady import too_short_to_judge
 
 
@@ -214,3 +215,17 @@ def test_a_warm_up_that_was_too_short_to_judge_is_not_called_unsteady() -> None:
     assert judged(unsteady=seen, too_short=too_short_to_judge(7.0)).warnings == (
         f"the warm-up never became steady: {seen}",
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [
+        (99.6, 2, "100"),
+        (37.5, 2, "38"),
+        (1.234, 2, "1.2"),
+        (1234.5, 3, "1,234"),
+        (0.0123, 3, "0.0123"),
+    ],
+)
+def test_numbers_in_sentences_have_no_exponent(value: float, digits: int, shown: str) -> None:
+    assert short(value, digits) == shown

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec
 from tidegauge.hosts.fsync import Calm
 from tidegauge.statistics.classify import Evidence, classify
+from tidegauge.statistics.rounding import short
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
 from tidegauge.statistics.summary import summarise
@@ -134,6 +135,6 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
     if disk is None or disk.is_calm:
         return []
     return [
-        f"the disk was busy when the trial began: an fsync took {disk.latency.mean_ms:.2g} ms on average, usually "
-        f"{disk.usual_ms:.2g} ms; something else was writing to it"
+        f"the disk was busy when the trial began: an fsync took {short(disk.latency.mean_ms)} ms on average, usually "
+        f"{short(disk.usual_ms)} ms; something else was writing to it"
     ]

@@ -22,6 +22,7 @@ from enum import StrEnum
 
 from tidegauge.experiments.api import Latency, TrialResult, Validity
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
+from tidegauge.statistics.rounding import short
 
 BACKLOG_GROWTH_SHARE = 0.01
 """Consumers that fall behind by less than this share of the rate are within what the search resolves."""
@@ -136,7 +137,7 @@ def _limits(goal: Goal, result: TrialResult) -> Verdict:
             if value_ms is None:
                 missing = f"too few messages for a {limit.percentile} ({latency.count:,}); measure longer"
             elif value_ms > limit.limit_ms:
-                clause = f"{limit.series} {limit.percentile} {value_ms:.3g} ms > {limit.limit_ms:g} ms{where}"
+                clause = f"{limit.series} {limit.percentile} {short(value_ms)} ms > {limit.limit_ms:g} ms{where}"
                 clear = (latency.p50_ms or 0.0) > limit.limit_ms
                 return _Broken(f"{limit.series} {limit.percentile}", clause, clear).verdict
     return Verdict(Outcome.UNDECIDED, "samples", missing) if missing else Verdict(Outcome.PASS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult
 from tidegauge.search.goals import Goal, Verdict
+from tidegauge.statistics.rounding import short
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _answer(outcome: GoalOutcome) -> str:
         known = f", the search was at {bracket(outcome.lower, outcome.upper)} msg/s" if outcome.lower else ""
         return f"no rate was confirmed{known}"
     least = "" if outcome.decided else "at least "
-    found = f"sustains {least}{_rate(outcome.sustainable_msgs_per_s)} msg/s ({confirmed.mb_per_s:,.3g} MB/s)"
+    found = f"sustains {least}{_rate(outcome.sustainable_msgs_per_s)} msg/s ({short(confirmed.mb_per_s)} MB/s)"
     known = f" {bracket(outcome.lower, outcome.upper)}" if outcome.decided else ""
     return f"{found}{known}, confirmed over {confirmed.measured_s:g} s"
 

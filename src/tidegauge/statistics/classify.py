@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
+from tidegauge.statistics.rounding import short
 
 OK = "ok"
 FAILED_CHECK = "failed check"
@@ -135,10 +136,10 @@ def _at(latency: Latency, name: str) -> float | None:
 
 
 def _own_lag_text(evidence: Evidence, name: str) -> str:
-    lag_ms, response_ms = _at(evidence.own_lag, name), _at(evidence.response, name)
+    lag_ms, response_ms = _at(evidence.own_lag, name) or 0.0, _at(evidence.response, name) or 0.0
     return (
-        f"the generator was late for reasons of its own: its own lag at {name} is {lag_ms:.3g} ms of a response of "
-        f"{response_ms:.3g} ms (give it more CPU, or offer a lower rate)"
+        f"the generator was late for reasons of its own: its own lag at {name} is {short(lag_ms)} ms of a response of "
+        f"{short(response_ms)} ms (give it more CPU, or offer a lower rate)"
     )
 
 

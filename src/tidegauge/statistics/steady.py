@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
 
+from tidegauge.statistics.rounding import short
+
 SECONDS_MIN = 6
 SECONDS_MAX = 30
 WARM_UP_S_TO_JUDGE = SECONDS_MIN + 1
@@ -151,12 +153,8 @@ def drifts(points: Sequence[SecondPoint]) -> str:
         if moving:
             third = len(values) // 3
             first, last = median(values[:third]), median(values[-third:])
-            return f"the {name} was {moving}, from about {_short(first)} to {_short(last)} {unit}"
+            return f"the {name} was {moving}, from about {short(first, 2)} to {short(last, 2)} {unit}"
     return ""
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> str:
@@ -168,7 +166,7 @@ def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> s
     if abs(rate / offered_msgs_per_s - 1) <= tolerance:
         return ""
     doing = "the system is behind the schedule" if rate < offered_msgs_per_s else "the system is still catching up"
-    return f"{doing}: {_short(rate)} instead of {_short(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
+    return f"{doing}: {short(rate)} instead of {short(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
 
 
 def _moves(values: Sequence[float], change_tolerated: float) -> str:

@@ -1,0 +1,83 @@
+"""The ZooKeeper of Kafka versions that keep their metadata there.
+
+Kafka can do without since 2.8 (KIP-500), but as a preview that lacks the identifiers idempotent producers need, so
+versions before 3.0 get a ZooKeeper: one process beside however many brokers, since it is no part of what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.fleet.api import ProcessSpec
+from tidegauge.systems.api import DeployRequest
+from tidegauge.systems.files import make_directories, properties_text, write_text
+from tidegauge.systems.jvm import java_process
+from tidegauge.systems.kafka.config import LOOPBACK
+
+PROCESS = "kafka-zookeeper"
+HEAP_MB = 128
+_FLAGS = (f"-Xmx{HEAP_MB}m", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true")
+_KRAFT_SINCE = (3, 0)
+_OF_KRAFT = (
+    "process.roles",
+    "node.id",
+    "controller.quorum.voters",
+    "controller.listener.names",
+    "listener.security.protocol.map",
+)
+
+
+@dataclass(frozen=True)
+class Zookeeper:
+    """Where it listens, on loopback, and what it keeps."""
+
+    port: int
+    data_directory: Path
+
+
+def needs_zookeeper(version: str) -> bool:
+    """Whether this version keeps its metadata in ZooKeeper. Pure."""
+    parts = version.split(".")
+    return parts[0].isdecimal() and (int(parts[0]), int(parts[1]) if parts[1:] and parts[1].isdecimal() else 0) < (
+        _KRAFT_SINCE
+    )
+
+
+def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides: Mapping[str, str]) -> dict[str, str]:
+    """server.properties for ZooKeeper, from those for KRaft. `overrides` win. Pure."""
+    kept = {name: value for name, value in kraft.items() if name not in _OF_KRAFT}
+    return {
+        **kept,
+        "broker.id": kraft["node.id"],
+        "listeners": kraft["advertised.listeners"],
+        "zookeeper.connect": f"{LOOPBACK}:{zookeeper.port}",
+        # Both are started at the same time.
+        "zookeeper.connection.timeout.ms": "60000",
+        **overrides,
+    }
+
+
+def process(zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...], log_path: Path) -> ProcessSpec:
+    """Write its configuration; what to start."""
+    make_directories(zookeeper.data_directory)
+    settings = {
+        "dataDir": str(zookeeper.data_directory),
+        "clientPort": str(zookeeper.port),
+        "clientPortAddress": LOOPBACK,
+        "admin.enableServer": "false",
+        "maxClientCnxns": "0",
+    }
+    path = write_text(request.log_directory / f"{PROCESS}.properties", properties_text(settings))
+    class_path = f"{request.distribution.directory}/*"
+    arguments = (
+        *_FLAGS,
+        *logging,
+        "-cp",
+        class_path,
+        "org.apache.zookeeper.server.ZooKeeperServerMain",
+        str(path),
+    )
+    java_home = request.distribution.java_home
+    return java_process(PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path)

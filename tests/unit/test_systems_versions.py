@@ -1,0 +1,42 @@
+"""What old versions need besides: a ZooKeeper, in a process of its own or inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegauge.systems.kafka.config import Node, server_properties
+from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
+from tidegauge.systems.pulsar.config import Ports, has_zookeeper, standalone_arguments
+
+NODES = [Node(n, 9091 + n, 9191 + n, Path(f"/data/{n}")) for n in (1, 2, 3)]
+PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000, zookeeper=2181)
+
+
+@pytest.mark.parametrize(
+    ("version", "needed"), [("2.6.3", True), ("2.8.2", True), ("3.0.2", False), ("4.3.1", False), ("trunk", False)]
+)
+def test_kafka_needs_a_zookeeper_until_kraft_is_complete(version: str, needed: bool) -> None:
+    assert needs_zookeeper(version) is needed
+
+
+def test_a_broker_of_a_zookeeper_has_nothing_of_kraft() -> None:
+    kraft = server_properties(NODES[1], NODES, {"log.retention.ms": "5"})
+    settings = broker_properties(kraft, Zookeeper(2181, Path("/data/zk")), {"log.retention.ms": "5"})
+    assert not [name for name in settings if name.startswith(("process.", "controller.", "node."))]
+    assert settings["broker.id"] == "2"
+    assert settings["zookeeper.connect"] == "127.0.0.1:2181"
+    assert settings["listeners"] == settings["advertised.listeners"] == "PLAINTEXT://127.0.0.1:9093"
+    assert settings["log.retention.ms"] == "5"
+    assert settings["min.insync.replicas"] == kraft["min.insync.replicas"]
+
+
+@pytest.mark.parametrize(
+    ("version", "inside"), [("2.6.0", True), ("2.10.5", True), ("2.11.0", False), ("4.2.4", False)]
+)
+def test_a_standalone_pulsar_runs_a_zookeeper_until_2_10(version: str, inside: bool) -> None:
+    assert has_zookeeper(version) is inside
+    arguments = standalone_arguments(version, Path("/c"), Path("/b"), Path("/m"), PORTS)
+    assert ("--zookeeper-dir" in arguments) is inside
+    assert ("--metadata-dir" in arguments) is not inside
