@@ -1,4 +1,4 @@
-"""Starts Kafka nodes: format their directories, then run them."""
+"""Starts Kafka nodes: format their directories, then run them; old versions with a ZooKeeper instead."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.config import (
     LOG4J1_TEXT,
     LOOPBACK,
@@ -22,6 +23,7 @@ from tidegauge.systems.kafka.config import (
     logging_flags,
     server_properties,
 )
+from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.servers import Servers, ended_error, tail_of
@@ -33,6 +35,17 @@ FORMAT_FLAGS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 @dataclass(frozen=True)
 class KafkaDeployment(Servers):
     """A running Kafka."""
+
+    @property
+    def storage_processes(self) -> tuple[str, ...]:
+        """The brokers: a ZooKeeper keeps no messages."""
+        return tuple(name for name in self.processes if name != zookeeper.PROCESS)
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        """All brokers, then the ZooKeeper that they sign off from, if there is one."""
+        keepers = tuple(name for name in self.processes if name == zookeeper.PROCESS)
+        return (self.storage_processes, keepers) if keepers else (self.processes,)
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Broker and topic settings through the admin client: what the brokers say, defaults included."""
@@ -47,9 +60,12 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     )
     make_directories(request.data_directory / "tmp", request.log_directory)
     logging = _write_logging(request.log_directory)
-    files = {node.number: _write_properties(node, nodes, request) for node in nodes}
-    _format_all(request, host, nodes, files)
-    names = tuple(node.name for node in nodes)
+    keeper = _zookeeper(request, host)
+    files = {node.number: _write_properties(node, nodes, request, keeper) for node in nodes}
+    if keeper is None:
+        _format_all(request, host, nodes, files)
+    brokers = tuple(node.name for node in nodes)
+    names = (*brokers, zookeeper.PROCESS) if keeper else brokers
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
@@ -57,10 +73,15 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         processes=names,
         log_paths={name: request.log_directory / f"{name}.log" for name in names},
         jvm_flags=(*flags, *logging),
-        ports=tuple(port for node in nodes for port in (node.client_port, node.controller_port)),
+        ports=(
+            *(port for node in nodes for port in (node.client_port, node.controller_port)),
+            *([keeper.port] if keeper else []),
+        ),
     )
     try:
-        for name, node in zip(names, nodes, strict=True):
+        if keeper:
+            host.start(zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS]))
+        for name, node in zip(brokers, nodes, strict=True):
             arguments = (*deployment.jvm_flags, "-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
             host.start(_process(request, name, arguments, deployment.log_paths[name]))
     except BaseException:
@@ -78,9 +99,18 @@ def _nodes(request: DeployRequest, host: Host) -> list[Node]:
     ]
 
 
-def _write_properties(node: Node, nodes: Sequence[Node], request: DeployRequest) -> Path:
-    text = properties_text(server_properties(node, nodes, request.settings))
-    return write_text(request.log_directory / f"{node.name}.properties", text)
+def _zookeeper(request: DeployRequest, host: Host) -> Zookeeper | None:
+    """For a version that needs one."""
+    if not needs_zookeeper(request.distribution.version):
+        return None
+    return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS)
+
+
+def _write_properties(node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: Zookeeper | None) -> Path:
+    settings = server_properties(node, nodes, request.settings)
+    if keeper:
+        settings = broker_properties(settings, keeper, request.settings)
+    return write_text(request.log_directory / f"{node.name}.properties", properties_text(settings))
 
 
 def _write_logging(directory: Path) -> tuple[str, ...]:

@@ -19,12 +19,16 @@ CACHE_MB_MIN = 16
 
 @dataclass(frozen=True)
 class Ports:
-    """Ports on loopback: clients, admin REST, bookie, and the bookie's HTTP server (its settings and counters)."""
+    """Ports on loopback: clients, admin REST, bookie, the bookie's HTTP server (its settings and counters), ZooKeeper.
+
+    Only versions that keep their metadata in a ZooKeeper use the last one.
+    """
 
     client: int
     admin: int
     bookie: int
     bookie_http: int
+    zookeeper: int
 
 
 def standalone_conf(
@@ -127,8 +131,21 @@ def pulsar_flags(logging: Path) -> tuple[str, ...]:
     )
 
 
-def standalone_arguments(configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports) -> tuple[str, ...]:
-    """Main class and arguments: no functions worker, no stream storage, metadata in RocksDB in the same process."""
+def has_zookeeper(version: str) -> bool:
+    """Whether a standalone of this version runs a ZooKeeper inside; since 2.11 (PIP-117) RocksDB takes its place."""
+    parts = version.split(".")
+    return parts[0] == "2" and len(parts) > 1 and parts[1].isdecimal() and int(parts[1]) < 11
+
+
+def standalone_arguments(
+    version: str, configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports
+) -> tuple[str, ...]:
+    """Main class and arguments: no functions worker, no stream storage, metadata in the same process."""
+    where = (
+        ("--zookeeper-dir", str(metadata), "--zookeeper-port", str(ports.zookeeper))
+        if has_zookeeper(version)
+        else ("--metadata-dir", str(metadata))
+    )
     return (
         "org.apache.pulsar.PulsarStandaloneStarter",
         "--config",
@@ -137,8 +154,7 @@ def standalone_arguments(configuration: Path, bookkeeper: Path, metadata: Path, 
         "--no-stream-storage",
         "--bookkeeper-dir",
         str(bookkeeper),
-        "--metadata-dir",
-        str(metadata),
+        *where,
         "--bookkeeper-port",
         str(ports.bookie),
         "--advertised-address",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
@@ -67,8 +67,8 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
             "pulsar: on one node, journal and ledgers can't be on different disks: standalone keeps them together.",
             "Leave out 'journal-directories', or ask for several nodes.",
         )
-    bookkeeper = request.node_directory(1, "bookkeeper")
-    ports = Ports(*host.free_ports(4))
+    bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.data_directory / "metadata"
+    ports = Ports(*host.free_ports(5))
     make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
     logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
@@ -83,7 +83,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         *flags,
         "-cp",
         f"{request.distribution.directory}/*",
-        *standalone_arguments(configuration, bookkeeper, request.data_directory / "metadata", ports),
+        *standalone_arguments(request.distribution.version, configuration, bookkeeper, metadata, ports),
     )
     java_home = request.distribution.java_home
     host.start(
@@ -104,7 +104,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         bookie_http_ports=(bookie_http_port,),
         stages=((PROCESS,),),
         bookies=(PROCESS,),
-        ports=(ports.client, ports.admin, ports.bookie, ports.bookie_http),
+        ports=astuple(ports),
     )
 
 
