@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +12,8 @@ from pathlib import Path
 import pytest
 from command import Place, measuring, wait_for
 from deployments import Ready, ready
+from kafka_names import broker_names
 
-from tidegauge.distribution.java import find_java
 from tidegauge.systems.api import LevelChoice
 
 pytestmark = pytest.mark.integration
@@ -40,45 +38,28 @@ class Cluster:
     """Somebody's Kafka, with a topic of theirs that begins like those of a run."""
 
     kafka: Ready
-    jars: Path
 
     @property
     def servers(self) -> str:
         return self.kafka.deployment.connection["bootstrap.servers"]
 
-    def names(self, *create: str) -> list[tuple[str, str]]:
-        """Every ("topic", name) and ("group", name) that the broker has, after creating some topics."""
-        program = Path(__file__).with_name("KafkaNames.java")
-        command = [str(java_with_compiler()), "-cp", f"{self.jars}/*", str(program), self.servers, *create]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stderr
-        lines = [line.partition(" ") for line in done.stdout.splitlines()]
-        return [(kind, name) for kind, _, name in lines if not name.startswith("__")]
-
     def topics(self) -> set[str]:
-        return {name for kind, name in self.names() if kind == "topic"}
+        return {name for kind, name in broker_names(self.servers) if kind == "topic"}
 
     def campaign(self, place: Place, level: int = 3, measure: str = "3s") -> str:
         return str(place.write(CAMPAIGN.format(servers=self.servers, level=level, measure=measure)))
 
     def untouched(self) -> bool:
         """Whether only the user's own topic is there, and no group of a run."""
-        mine = [(kind, name) for kind, name in self.names() if name.startswith("bench.")]
+        mine = [(kind, name) for kind, name in broker_names(self.servers) if name.startswith("bench.")]
         return mine == [("topic", USERS_TOPIC)]
-
-
-def java_with_compiler() -> Path:
-    """A Java that runs programs from source."""
-    javac = shutil.which("javac")
-    return Path(javac).resolve().with_name("java") if javac else find_java("A test", 17).executable
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with ready("kafka", LevelChoice(3), tmp_path_factory.mktemp("kafka")) as kafka:
-        distribution = kafka.system.provision(kafka.system.default_version, lambda _: None)
-        found = Cluster(kafka, distribution.directory)
-        found.names(USERS_TOPIC)
+        found = Cluster(kafka)
+        broker_names(found.servers, USERS_TOPIC)
         yield found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.topic_ledger import TopicLedger
 from tidegauge.campaign.topics import Attachment
 from tidegauge.campaign.trial import run_trial
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.systems.api import LevelFinding, Setting
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
@@ -140,9 +141,9 @@ def test_no_secret_is_stored_or_shown(scene: AttachedScene, monkeypatch: pytest.
         assert SECRET not in text
 
 
-def refuse(why: str) -> Any:
+def refuse(why: str, kind: type[RunFailedError] = RunFailedError) -> Any:
     def raising(*_args: Any) -> None:
-        raise RunFailedError(why)
+        raise kind(why)
 
     return raising
 
@@ -176,6 +177,15 @@ def test_who_is_not_let_in_makes_no_topic(scene: AttachedScene, monkeypatch: pyt
     assert "Check address, TLS, authentication" in caught.value.hint
     assert scene.probed == []
     assert scene.notes() == ""
+    assert state_files() == []
+
+
+def test_who_is_refused_is_not_kept_waiting(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene.worker, "describe", refuse("wrong password or unknown user", AccessRefusedError))
+    began_s = time.monotonic()
+    with pytest.raises(StartFailedError, match="kafka@attached does not let us in: wrong password"):
+        scene.run_attached()
+    assert time.monotonic() - began_s < session.ATTACHED_READY_S_MAX / 2
     assert state_files() == []
 
 

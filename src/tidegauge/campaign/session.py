@@ -15,7 +15,7 @@ from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.stand import Running
 from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.fsync import Calm
@@ -217,6 +217,8 @@ def _await_ready(session: Session) -> None:
             if not missing:
                 return
         except RunFailedError as caught:
+            if session.spec.attached and isinstance(caught, AccessRefusedError):
+                raise _not_ready(session, f"does not let us in: {caught.message}") from caught
             session.check()
             if not session.bench.host.status(WORKER_NAME).running:
                 raise

@@ -1,0 +1,96 @@
+"""Campaigns against a Kafka with TLS, SASL and ACLs, through the command line: who gets in, and what is never told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from command import Place, measuring, wait_for
+from kafka_names import broker_names
+from test_secure_kafka import PASSWORD, Broker, broker
+
+pytestmark = pytest.mark.integration
+__all__ = ["broker"]
+
+SECONDS_MAX = 90
+CAMPAIGN = """
+name: borrowed
+systems:
+  - name: kafka
+    attach:
+      bootstrap-servers: 127.0.0.1:{port}
+      tls: {{ca: {ca}}}
+      auth: {{method: scram-sha-512, user: {user}, password: {{env: KAFKA_PASSWORD}}}}
+durability: 4
+workload: {{message-size: 200B}}
+experiments:
+  - {{name: latency, rate: 500, warm-up-min: 1s, warm-up-max: 2s, measure: 3s, drain-max: 8s}}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    place = Place(tmp_path)
+    yield place
+    for line in place.strays():
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+
+
+def campaign(broker: Broker, place: Place, user: str) -> str:
+    ca = broker.secured.authority.certificate_path
+    return str(place.write(CAMPAIGN.format(port=broker.ports["SECURE"], ca=ca, user=user)))
+
+
+def nothing_told(place: Place, *texts: str) -> None:
+    """The password is in no file of the run or the state, whatever its spelling, and in nothing that was said."""
+    for path in (path for path in place.root.rglob("*") if path.is_file()):
+        assert b"battery" not in path.read_bytes(), path
+    for text in texts:
+        assert "battery" not in text
+
+
+def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place: Place) -> None:
+    process = place.start("run", campaign(broker, place, "alice"))
+    wait_for(lambda: measuring(place) or process.poll() is not None, SECONDS_MAX, "measuring")
+    commands = [" ".join(one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"])]
+    out, err = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode in (0, 3), out + err
+    assert "level 4 for kafka@attached, as asked" in " ".join(out.split())
+    nothing_told(place, out, err, *commands)
+    (settings,) = (json.loads(path.read_text())["server"] for path in place.only_run().glob("trials/*/settings.json"))
+    unknown = [one["value"] for one in settings if one["value"].startswith("unknown: no right to read")]
+    assert any("the configuration of broker 1" in text for text in unknown)
+    assert list((place.state / "attached").glob("*")) == []
+    assert [name for _, name in broker_names(broker.on("PLAINTEXT")["bootstrap.servers"]) if "-borrowed-" in name] == []
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "says"),
+    [
+        ("alice", "not the one", "wrong password or unknown user"),
+        ("bob", PASSWORD, "could not create topic"),
+    ],
+)
+def test_who_is_kept_out_is_told_once(broker: Broker, place: Place, user: str, password: str, says: str) -> None:
+    os.environ["KAFKA_PASSWORD"] = password  # The fixture of `place` puts it back.
+    done = place.run("run", campaign(broker, place, user))
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "may remain" not in done.stdout + done.stderr
+    assert list((place.state / "attached").glob("*")) == []
+    nothing_told(place, done.stdout, done.stderr)
+
+
+def test_a_variable_that_is_not_set_is_named(broker: Broker, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KAFKA_PASSWORD")
+    done = place.run("run", campaign(broker, place, "alice"))
+    assert done.returncode == 2
+    assert "attach.auth.password: the environment variable KAFKA_PASSWORD is not set" in done.stderr
+    assert not place.runs.exists()
