@@ -46,7 +46,8 @@ def trial(spec: TrialSpec, achieved: float, growth: float = 0.0, **changes: Any)
 
 
 def invalid(spec: TrialSpec, achieved: float) -> TrialResult:
-    return trial(spec, achieved, validity=Validity.INVALID, reasons=("the generator was late for reasons of its own",))
+    reasons = ("the generator was late for reasons of its own",)
+    return trial(spec, achieved, validity=Validity.INVALID, reasons=reasons, own_lag=latency(500.0, 2_000.0))
 
 
 @dataclass

@@ -17,6 +17,7 @@ from simulated_systems import (
     System,
     WeakGenerator,
     invalid,
+    latency,
     search,
     trial,
 )
@@ -184,6 +185,21 @@ def test_a_passing_invalid_moment_is_made_again_and_harms_nothing() -> None:
     assert len(spoilt) == 2
     assert_right(answer, 100_000.0)
     assert any("INVALID" in text and "made again" in text for text, _ in answer.lab.told)
+
+
+def test_a_lag_of_some_milliseconds_leaves_the_rate_and_hides_the_latency() -> None:
+    system = System(100_000.0, random.Random(3))
+
+    def small_host(spec: TrialSpec) -> TrialResult:
+        lag = latency(0.1, 5.0)
+        return replace(system(spec), validity=Validity.INVALID, reasons=("own lag",), own_lag=lag)
+
+    plain, quick = [{"name": "no limit"}], [{"name": "quick", "response-p99-max": "10ms"}]
+    kept = search(small_host, goals=plain, min_rate="50k", max_rate="90k")
+    assert kept.goal["sustainable_msgs_per_s"] == 90_000
+    assert "the confirmation is no measure of latency: own lag" in kept.summary
+    assert kept.lab.findings[0].rows[0]["response p99, ms"] is None
+    assert search(small_host, goals=quick, min_rate="50k", max_rate="90k").goal["sustainable_msgs_per_s"] is None
 
 
 def test_low_loads_come_first() -> None:

@@ -44,11 +44,12 @@ def subscription(**changes: Any) -> TrialResult:
         (result(failed=900), Outcome.FAIL, "900 of 300,000 messages failed to be sent"),
         (result(failed=2), Outcome.PASS, ""),
         (
-            result(validity=Validity.INVALID, reasons=("too late", "more")),
+            result(validity=Validity.INVALID, reasons=("too late", "more"), own_lag=latency(5.0, 110.0)),
             Outcome.UNDECIDED,
             "INVALID: too late",
         ),
         (result(9_000.0, validity=Validity.INVALID, reasons=("late",)), Outcome.UNDECIDED, "INVALID: late"),
+        (result(growth=900.0, validity=Validity.INVALID, reasons=("late",)), Outcome.UNDECIDED, "INVALID: late"),
         (result(validity=Validity.DOUBTFUL, reasons=("a little late",)), Outcome.PASS, ""),
     ],
 )
@@ -76,6 +77,12 @@ def test_a_limit_without_samples_decides_nothing_but_a_broken_one_does() -> None
     assert verdict.clause == "too few messages for a p99.9 (200); measure longer"
     broken = replace(subscription(end_to_end=few), response=latency(1.0, 11.0))
     assert judge(QUICK, broken).outcome is Outcome.FAIL
+
+
+def test_a_small_lag_of_the_generator_spoils_latencies_and_not_a_load_that_was_done() -> None:
+    lagging = result(validity=Validity.INVALID, reasons=("late",), own_lag=latency(0.1, 8.0))
+    assert judge(ANY, lagging).outcome is Outcome.PASS
+    assert judge(QUICK, lagging).outcome is Outcome.UNDECIDED
 
 
 def test_few_messages_may_miss_the_rate_by_chance() -> None:

@@ -23,7 +23,6 @@ def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
             for sentence in one.summary:
                 yield bullet(f"{_who(one, own)}: {sentence}", "" if one.decided else "yellow")
         if any(one.rows for one in own):
-            yield Text("")
             yield _table(own)
         yield Text("")
 

@@ -7,7 +7,12 @@ A trial passes a goal when all of these hold, in this order of telling:
     rate. Both are needed: with little noise a meaningless slope is significant, with much noise none is zero;
   * consumers had everything when the time to drain ended, without which loss can't be judged;
   * the goal's own limits of latency hold.
-An INVALID trial, and a limit of a percentile that has too few samples, decide nothing.
+A limit of a percentile that has too few samples decides nothing.
+
+An INVALID trial decides nothing either, with one exception. INVALID says that latencies are the generator's and not the
+system's. A goal without limits of latency asks only for the load and what became of it, so for such a goal a trial
+counts as a pass where every clause holds and the load was offered as intended: the generator's own lag stayed below
+100 ms at p99. It never counts as a fail.
 
 A fail is clear, and not tried again, where no single stall can have caused it: loss, more than 10 % too little, or a
 median above a limit.
@@ -19,6 +24,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 
 from tidegauge.experiments.api import Latency, TrialResult, Validity
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
@@ -26,6 +32,10 @@ from tidegauge.statistics.rounding import short
 
 BACKLOG_GROWTH_SHARE = 0.01
 """Consumers that fall behind by less than this share of the rate are within what the search resolves."""
+INVALID = "invalid"
+"""The kind of a verdict that an INVALID trial gives."""
+OWN_LAG_MS_MAX = 100.0
+"""A load whose messages are hardly ever later than this was offered as intended."""
 CLEAR_SHARE = 0.10
 """Falling short by more than this of the rate, or a median above a limit, is not the work of one stall."""
 
@@ -89,11 +99,15 @@ class _Broken:
 
 def judge(goal: Goal, result: TrialResult) -> Verdict:
     """Apply all clauses to an open-loop trial."""
-    if result.validity is Validity.INVALID:
-        return Verdict(Outcome.UNDECIDED, "invalid", f"INVALID: {result.reasons[0]}")
-    for broken in (*_integrity(result), *_rate(result), *_backlog(result)):
-        return broken.verdict
-    return _limits(goal, result)
+    broken = next(chain(_integrity(result), _rate(result), _backlog(result)), None)
+    if result.validity is Validity.INVALID and (broken or goal.limits or not _offered(result)):
+        return Verdict(Outcome.UNDECIDED, INVALID, f"INVALID: {result.reasons[0]}")
+    return broken.verdict if broken else _limits(goal, result)
+
+
+def _offered(result: TrialResult) -> bool:
+    """Whether the generator offered the load as intended."""
+    return result.own_lag.p99_ms is not None and result.own_lag.p99_ms <= OWN_LAG_MS_MAX
 
 
 def _integrity(result: TrialResult) -> Iterator[_Broken]:

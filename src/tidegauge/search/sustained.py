@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.search.bounds import Bounds, EnoughError, Search, Space
-from tidegauge.search.goals import Goal, Outcome, Verdict, judge
+from tidegauge.search.goals import INVALID, Goal, Outcome, Verdict, judge
 from tidegauge.search.outcome import GoalOutcome, bracket
 
 INVALID_REPEATS_MAX = 1
@@ -88,9 +88,10 @@ class SustainedSearch:
             result = self._means.search(rate)
             verdicts = tuple(judge(goal, result) for goal in self._goals)
             self._steps.append(_Step(rate, verdicts))
-            if result.validity is not Validity.INVALID or attempt == INVALID_REPEATS_MAX:
+            spoilt = [verdict for verdict in verdicts if verdict.kind == INVALID]
+            if not spoilt or attempt == INVALID_REPEATS_MAX:
                 break
-            self._tell(f"{_msgs(rate)}: {verdicts[0].clause}; made again")
+            self._tell(f"{_msgs(rate)}: {spoilt[0].clause}; made again")
         self._tell(f"{_msgs(rate)}: {self._words(rate, verdicts)}")
         return tuple(verdict.outcome for verdict in verdicts)
 
@@ -201,9 +202,10 @@ class SustainedSearch:
 
 
 def _doubt(result: TrialResult) -> str:
-    if result.validity is not Validity.DOUBTFUL:
+    if result.validity is Validity.VALID:
         return ""
-    return f"the confirmation is DOUBTFUL: {result.reasons[0]}"
+    what = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
+    return f"the confirmation is {what}: {result.reasons[0]}"
 
 
 def _plain(verdict: Verdict) -> str:
