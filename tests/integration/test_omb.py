@@ -196,7 +196,7 @@ MANAGED = {
 @pytest.mark.parametrize("system", MANAGED)
 def test_servers_are_started_here_with_managed(place: Place, system: str) -> None:
     text, level = MANAGED[system]
-    driver = place.write(text, f"managed-{system}.yaml")
+    driver = place.write(text, f"driver-of-{system}.yaml")
     workload = workload_file(place.root, f"managed-{system}", subscriptionsPerTopic=1)
     done = place.run("omb", str(workload), "--driver", str(driver), "--managed", "--time-scale", "0.05", "--json")
     assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
