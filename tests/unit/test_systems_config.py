@@ -24,7 +24,7 @@ from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 from tidegauge.systems.pulsar.recipe import JAR_PATTERN as PULSAR_JAR
 from tidegauge.systems.pulsar.recipe import recipe as pulsar_recipe
 
-PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000, zookeeper=2181)
+PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
 NODES = [Node(n, 9091 + n, 9191 + n, Path(f"/data/{n}")) for n in (1, 2, 3)]
 
 

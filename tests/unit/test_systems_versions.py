@@ -1,17 +1,21 @@
-"""What old versions need besides: a ZooKeeper, in a process of its own or inside."""
+"""What old versions need besides, and those that are refused."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tidegauge.errors import UserError
+from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice
 from tidegauge.systems.kafka.config import Node, server_properties
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
-from tidegauge.systems.pulsar.config import Ports, has_zookeeper, standalone_arguments
+from tidegauge.systems.pulsar.config import standalone_is_mute
+from tidegauge.systems.pulsar.deployment import deploy_standalone
 
 NODES = [Node(n, 9091 + n, 9191 + n, Path(f"/data/{n}")) for n in (1, 2, 3)]
-PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000, zookeeper=2181)
+UNUSED: Any = None
 
 
 @pytest.mark.parametrize(
@@ -32,11 +36,11 @@ def test_a_broker_of_a_zookeeper_has_nothing_of_kraft() -> None:
     assert settings["min.insync.replicas"] == kraft["min.insync.replicas"]
 
 
-@pytest.mark.parametrize(
-    ("version", "inside"), [("2.6.0", True), ("2.10.5", True), ("2.11.0", False), ("4.2.4", False)]
-)
-def test_a_standalone_pulsar_runs_a_zookeeper_until_2_10(version: str, inside: bool) -> None:
-    assert has_zookeeper(version) is inside
-    arguments = standalone_arguments(version, Path("/c"), Path("/b"), Path("/m"), PORTS)
-    assert ("--zookeeper-dir" in arguments) is inside
-    assert ("--metadata-dir" in arguments) is not inside
+@pytest.mark.parametrize(("version", "mute"), [("2.6.0", True), ("2.10.5", True), ("2.11.0", False), ("4.2.4", False)])
+def test_a_standalone_pulsar_that_cannot_be_read_back_is_refused(tmp_path: Path, version: str, mute: bool) -> None:
+    assert standalone_is_mute(version) is mute
+    files = Distribution("pulsar", version, tmp_path, None, "17", "", "test")
+    request = DeployRequest(files, 1, LevelChoice(3), tmp_path, tmp_path, heap_mb=512, direct_memory_mb=512)
+    if mute:
+        with pytest.raises(UserError, match=rf"{version} on one node can't be measured"):
+            deploy_standalone(request, UNUSED)

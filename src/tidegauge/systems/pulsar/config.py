@@ -19,16 +19,12 @@ CACHE_MB_MIN = 16
 
 @dataclass(frozen=True)
 class Ports:
-    """Ports on loopback: clients, admin REST, bookie, the bookie's HTTP server (its settings and counters), ZooKeeper.
-
-    Only versions that keep their metadata in a ZooKeeper use the last one.
-    """
+    """Ports on loopback: clients, admin REST, bookie, and the bookie's HTTP server (its settings and counters)."""
 
     client: int
     admin: int
     bookie: int
     bookie_http: int
-    zookeeper: int
 
 
 def standalone_conf(
@@ -131,21 +127,17 @@ def pulsar_flags(logging: Path) -> tuple[str, ...]:
     )
 
 
-def has_zookeeper(version: str) -> bool:
-    """Whether a standalone of this version runs a ZooKeeper inside; since 2.11 (PIP-117) RocksDB takes its place."""
+def standalone_is_mute(version: str) -> bool:
+    """Whether the bookie inside a standalone of this version serves no HTTP, so that nobody can ask for its settings.
+
+    Seen with 2.6.0, 2.9.1 and 2.10.5; 2.11, which also moved the metadata from a ZooKeeper to RocksDB, answers.
+    """
     parts = version.split(".")
     return parts[0] == "2" and len(parts) > 1 and parts[1].isdecimal() and int(parts[1]) < 11
 
 
-def standalone_arguments(
-    version: str, configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports
-) -> tuple[str, ...]:
-    """Main class and arguments: no functions worker, no stream storage, metadata in the same process."""
-    where = (
-        ("--zookeeper-dir", str(metadata), "--zookeeper-port", str(ports.zookeeper))
-        if has_zookeeper(version)
-        else ("--metadata-dir", str(metadata))
-    )
+def standalone_arguments(configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports) -> tuple[str, ...]:
+    """Main class and arguments: no functions worker, no stream storage, metadata in RocksDB in the same process."""
     return (
         "org.apache.pulsar.PulsarStandaloneStarter",
         "--config",
@@ -154,7 +146,8 @@ def standalone_arguments(
         "--no-stream-storage",
         "--bookkeeper-dir",
         str(bookkeeper),
-        *where,
+        "--metadata-dir",
+        str(metadata),
         "--bookkeeper-port",
         str(ports.bookie),
         "--advertised-address",

@@ -19,6 +19,7 @@ from tidegauge.systems.pulsar.config import (
     pulsar_flags,
     standalone_arguments,
     standalone_conf,
+    standalone_is_mute,
 )
 from tidegauge.systems.servers import Servers
 
@@ -62,13 +63,20 @@ class PulsarDeployment(Servers):
 
 def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     """Write the configuration and start the one process. Raises `UserError` for a setting or disk that can't be."""
+    version = request.distribution.version
+    if standalone_is_mute(version):
+        raise UserError(
+            f"Pulsar {version} on one node can't be measured: the bookie inside a standalone before 2.11 does not tell "
+            "its settings, so nobody could know which durability level it gives.",
+            "Use 2.11 or newer.",
+        )
     if request.journal_disks:
         raise UserError(
             "pulsar: on one node, journal and ledgers can't be on different disks: standalone keeps them together.",
             "Leave out 'journal-directories', or ask for several nodes.",
         )
     bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.data_directory / "metadata"
-    ports = Ports(*host.free_ports(5))
+    ports = Ports(*host.free_ports(4))
     make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
     logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
@@ -83,7 +91,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         *flags,
         "-cp",
         f"{request.distribution.directory}/*",
-        *standalone_arguments(request.distribution.version, configuration, bookkeeper, metadata, ports),
+        *standalone_arguments(configuration, bookkeeper, metadata, ports),
     )
     java_home = request.distribution.java_home
     host.start(

@@ -56,6 +56,8 @@ final class AdminRest {
   /** Creating or deleting a topic of thousands of partitions is one request. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(2);
 
+  private static final int NOT_FOUND = 404;
+
   private final Connection connection;
   private final HttpClient http;
   private boolean isAlone;
@@ -79,7 +81,10 @@ final class AdminRest {
    * ...".
    */
   String require(String what, String method, String path, String body) throws DriverException {
-    Answer answer = call(method, path, body);
+    return accepted(what, call(method, path, body));
+  }
+
+  private static String accepted(String what, Answer answer) throws DriverException {
     if (!answer.good()) {
       throw refusal(what, answer);
     }
@@ -89,11 +94,27 @@ final class AdminRest {
   /** Web addresses, host:port, of the active brokers. */
   List<String> brokers() throws DriverException {
     List<String> brokers = new ArrayList<>();
-    if (Json.parse(require("list its brokers", "GET", "brokers", null)) instanceof List<?> answer) {
-      answer.forEach(broker -> brokers.add(String.valueOf(broker)));
+    String what = "list its brokers";
+    Answer answer = call("GET", "brokers", null);
+    // Before 2.11, brokers are listed by cluster only.
+    String listed =
+        answer.status() == NOT_FOUND
+            ? require(what, "GET", "brokers/" + cluster(), null)
+            : accepted(what, answer);
+    if (Json.parse(listed) instanceof List<?> names) {
+      names.forEach(broker -> brokers.add(String.valueOf(broker)));
     }
     isAlone = brokers.size() == 1;
     return brokers;
+  }
+
+  private String cluster() throws DriverException {
+    String what = "list its clusters";
+    if (Json.parse(require(what, "GET", "clusters", null)) instanceof List<?> names
+        && !names.isEmpty()) {
+      return String.valueOf(names.get(0));
+    }
+    throw new DriverException("Pulsar could not " + what + ": there is none");
   }
 
   /** A call to one of the active brokers. */
