@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from certificates import ELSEWHERE, Authority, Issued, make_authority
+from java_source import run_java_source
 from secure import Secured, Start, eventually, secured
 
 from tidegauge.errors import AccessRefusedError
@@ -86,18 +85,10 @@ def broker_settings(authority: Authority, ports: Mapping[str, int]) -> dict[str,
     return settings
 
 
-def source_launcher() -> Path:
-    """The java of a JDK that can compile: the one that builds the worker."""
-    scripts = Path(__file__).parents[2] / "scripts"
-    program = f"import jdk; print(jdk.find_or_fetch_jdk(jdk.Path({str(scripts.parent / '.tools')!r})))"
-    found = subprocess.run([sys.executable, "-c", program], cwd=scripts, capture_output=True, text=True, check=True)
-    return Path(found.stdout.strip()) / "bin/java"
-
-
 def make_users(bootstrap: str) -> None:
     """alice may do what a benchmark needs, bob may only look at topics, the client's certificate is alice's equal."""
     kafka = registry.get("kafka")
-    jars = kafka.provision(kafka.default_version, lambda _: None).directory / "*"
+    jars = kafka.provision(kafka.default_version, lambda _: None).directory
     rights = [
         *("allow", "alice", "topic", "tidegauge", "all", "allow", "alice", "group", "tidegauge", "all"),
         *("allow", "carol", "topic", "tidegauge", "all", "allow", "carol", "group", "tidegauge", "all"),
@@ -106,10 +97,7 @@ def make_users(bootstrap: str) -> None:
         *("allow", "dora", "group", "tidegauge", "all", "allow", "dora", "topic", "tidegauge", "read"),
     ]
     users = [word for user in ("alice", "bob", "dora") for word in ("scram", user, PASSWORD)]
-    program = Path(__file__).with_name("KafkaUsers.java")
-    command = [str(source_launcher()), "-cp", str(jars), str(program), bootstrap, *users, *rights]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    run_java_source("KafkaUsers.java", jars, bootstrap, *users, *rights)
 
 
 @pytest.fixture(scope="module")
