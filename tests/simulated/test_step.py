@@ -185,6 +185,7 @@ def test_decisions_tell_what_is_left_and_findings_are_stored(tmp_path: Path, mon
         lab.measure(first)
         lab.decided("one done", [named(first, 2), named(first, 7)])
         lab.measure(named(first, 2))
+        lab.decided("all done")
         lab.found(finding)
         assert list(lab.findings) == [finding]
 

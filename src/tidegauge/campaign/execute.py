@@ -45,6 +45,7 @@ class _Run:
         self.results: list[TrialResult] = []
         self.findings: list[Finding] = []
         self.expected = [step.trials for step in plan.steps]
+        self._planned: Sequence[TrialSpec] = plan.trials
         self.failures: list[str] = []
         self.first_error: TidegaugeError | None = None
         self._store = store
@@ -88,9 +89,12 @@ class _Run:
 
     def _made(self, place: int, begun: Sequence[TrialSpec]) -> None:
         """Where an experiment made other trials than planned, the plan becomes those."""
-        if [spec.trial_id for spec in begun] != [spec.trial_id for spec in self.expected[place]]:
-            self.expected[place] = tuple(begun)
-            self._store.plan([spec for trials in self.expected for spec in trials])
+        self.expected[place] = tuple(begun)
+        stored = [spec.trial_id for spec in self._planned]
+        planned = [spec for trials in self.expected for spec in trials]
+        if [spec.trial_id for spec in planned] != stored:
+            self._planned = planned
+            self._store.plan(planned)
 
     def _skip(self, place: int, step: Step, begun: Sequence[TrialSpec], reason: str) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""

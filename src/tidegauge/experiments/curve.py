@@ -84,7 +84,8 @@ def _finding(
 ) -> Finding:
     spec = results[0].spec
     invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
-    summary = f"latency at {len(results)} loads up to {shares[len(results) - 1]:.0%} of {full:,.0f} msg/s"
+    loads = "1 load" if len(results) == 1 else f"{len(results)} loads"
+    summary = f"response (p50, p99) and end-to-end at {loads} up to {shares[len(results) - 1]:.0%} of {full:,.0f} msg/s"
     if len(results) < planned:
         summary += f"; {planned - len(results)} more were not measured"
     if invalid:
@@ -109,7 +110,7 @@ def _row(share: float, result: TrialResult) -> dict[str, Cell]:
         "load": f"{share:.0%}",
         "offered msg/s": result.offered_msgs_per_s,
         "msg/s": result.msgs_per_s,
-        "response p50, ms": result.response.p50_ms,
+        "p50, ms": result.response.p50_ms,
         "p99, ms": result.response.p99_ms,
         "end-to-end p99, ms": result.end_to_end_p99_ms,
         "state": _state(result),

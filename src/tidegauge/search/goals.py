@@ -9,10 +9,9 @@ A trial passes a goal when all of these hold, in this order of telling:
   * the goal's own limits of latency hold.
 A limit of a percentile that has too few samples decides nothing.
 
-An INVALID trial decides nothing either, with one exception. INVALID says that latencies are the generator's and not the
-system's. A goal without limits of latency asks only for the load and what became of it, so for such a goal a trial
-counts as a pass where every clause holds and the load was offered as intended: the generator's own lag stayed below
-100 ms at p99. It never counts as a fail.
+An INVALID trial is neither a pass nor a fail where the generator may have decided the answer: whatever was broken may be
+its doing. INVALID speaks of latency figures, and a generator's own lag only adds to them. So where every clause holds in
+spite of it, and the load was still offered as intended (own lag below 100 ms at p99), the answer is the system's: a pass.
 
 A fail is clear, and not tried again, where no single stall can have caused it: loss, more than 10 % too little, or a
 median above a limit.
@@ -100,9 +99,10 @@ class _Broken:
 def judge(goal: Goal, result: TrialResult) -> Verdict:
     """Apply all clauses to an open-loop trial."""
     broken = next(chain(_integrity(result), _rate(result), _backlog(result)), None)
-    if result.validity is Validity.INVALID and (broken or goal.limits or not _offered(result)):
+    verdict = broken.verdict if broken else _limits(goal, result)
+    if result.validity is Validity.INVALID and not (verdict.outcome is Outcome.PASS and _offered(result)):
         return Verdict(Outcome.UNDECIDED, INVALID, f"INVALID: {result.reasons[0]}")
-    return broken.verdict if broken else _limits(goal, result)
+    return verdict
 
 
 def _offered(result: TrialResult) -> bool:

@@ -144,7 +144,9 @@ class SustainedSearch:
             why = f": {above.clause}" if above and above.clause else ""
             return f"not even {_msgs(lowest)} passed{why}"
         if bounds.upper is None:
-            limit = f"the limit of {self._trials_max} trials was reached" if self._ran_out else "that is max-rate"
+            limit = (
+                f"the limit of {self._trials_max} trials was reached" if self._ran_out else "that is max-rate: raise it"
+            )
             return f"nothing was broken up to {_msgs(bounds.lower)}, and {limit}"
         if above is not None and above.outcome is Outcome.UNDECIDED:
             return f"at {_msgs(bounds.upper)} {above.clause}"
