@@ -9,9 +9,10 @@ A trial passes a goal when all of these hold, in this order of telling:
   * the goal's own limits of latency hold.
 A limit of a percentile that has too few samples decides nothing.
 
-An INVALID trial is neither a pass nor a fail where the generator may have decided the answer: whatever was broken may be
-its doing. INVALID speaks of latency figures, and a generator's own lag only adds to them. So where every clause holds in
-spite of it, and the load was still offered as intended (own lag below 100 ms at p99), the answer is the system's: a pass.
+An INVALID trial is neither a pass nor a fail where the generator may have decided the answer: whatever was broken may
+be its doing. INVALID speaks of latency figures, and a generator's own lag only adds to them. So where every clause
+holds in spite of it, and the load was still offered as intended (own lag below 100 ms at p99), the answer is the
+system's.
 
 A fail is clear, and not tried again, where no single stall can have caused it: loss, more than 10 % too little, or a
 median above a limit.
