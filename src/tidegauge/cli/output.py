@@ -33,7 +33,7 @@ class Output:
             if self.as_json:
                 sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
             else:
-                self.results.print(renderable)
+                self.results.print(renderable, crop=False)
             sys.stdout.flush()
         except OSError:
             _give_up(sys.stdout)
@@ -41,13 +41,13 @@ class Output:
     def say(self, text: str) -> None:
         """A line of progress. Never raises: who measures must not fail because nobody reads."""
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            self.progress.print(Paragraph(text, "", "", "  "))
+            self.progress.print(Paragraph(text, "", "", "  "), crop=False)
 
     def alert(self, text: str) -> None:
         """A line that is no result: on standard error, or above the live view where there is one. Never raises."""
         console = self.progress if self.progress.is_terminal else self.errors
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            console.print(Paragraph(text, "", "", "  "))
+            console.print(Paragraph(text, "", "", "  "), crop=False)
 
     def error(self, error: TidegaugeError, with_json: bool = True) -> None:
         """One message on standard error: what happened, what to do, where the log is."""

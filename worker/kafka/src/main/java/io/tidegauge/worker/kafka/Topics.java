@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.GroupListing;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -178,19 +179,31 @@ final class Topics {
   }
 
   /**
-   * Those whose leader knows that it is. Only the leader answers for the newest offset; the client
-   * asks it again.
+   * Those whose leader knows that it is: only the leader answers for the newest offset. A broker
+   * that has not heard of the topic yet is asked again later.
    */
   private List<TopicPartition> answering(List<TopicPartition> led) throws DriverException {
+    List<TopicPartition> answered = new ArrayList<>();
     for (int from = 0; from < led.size(); from += PARTITIONS_PER_REQUEST) {
       Map<TopicPartition, OffsetSpec> question = new HashMap<>();
       for (TopicPartition partition :
           led.subList(from, Math.min(led.size(), from + PARTITIONS_PER_REQUEST))) {
         question.put(partition, OffsetSpec.latest());
       }
-      Failures.await(admin.listOffsets(question).all(), "reach the partition leaders", timeoutMs);
+      ListOffsetsResult answers = admin.listOffsets(question);
+      for (TopicPartition partition : question.keySet()) {
+        try {
+          Failures.await(
+              answers.partitionResult(partition), "reach the partition leaders", timeoutMs);
+          answered.add(partition);
+        } catch (DriverException e) {
+          if (!(Failures.root(e.getCause()) instanceof UnknownTopicOrPartitionException)) {
+            throw e;
+          }
+        }
+      }
     }
-    return led;
+    return answered;
   }
 
   /** Deletes the topics and those of the groups that are empty. What does not exist is no error. */
