@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-fast test-java check format build proto wheel clean
+.PHONY: help quick test test-slow test-fast test-java check format build proto wheel clean
 
 PYTHON := .venv/bin/python
 WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name '*.java' -o -name 'pom.xml' -o -name '*.proto' \
@@ -13,13 +13,16 @@ help: ## Show this list
 quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ side by side (about 4 minutes once cached)
 	@.venv/bin/tidegauge quick
 
-test: .tools/worker-built test-java ## Set up, then run all tests (real servers; root-only ones where you are root)
+test: .tools/worker-built test-java ## Set up, then run the tests (real servers; root-only ones where you are root)
 	@# Two files of tests at a time, since most of them wait for servers; those that judge times then run alone.
 	@# Real servers on a shared machine: what failed is tried once more, alone. A defect fails twice.
-	$(PYTHON) -m pytest -n 2 --dist loadfile -m "not alone" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
-		$(PYTHON) -m pytest -m "not alone" --last-failed --last-failed-no-failures none; }
-	$(PYTHON) -m pytest -m alone || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
-		$(PYTHON) -m pytest -m alone --last-failed --last-failed-no-failures none; }
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m "not alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
+		$(PYTHON) -m pytest -m "not alone and not slow" --last-failed --last-failed-no-failures none; }
+	$(PYTHON) -m pytest -m "alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
+		$(PYTHON) -m pytest -m "alone and not slow" --last-failed --last-failed-no-failures none; }
+
+test-slow: .tools/worker-built ## What takes minutes each: the wheel, a throttled disk, many workloads
+	$(PYTHON) -m pytest -m slow
 
 test-fast: .tools/worker-built ## Unit and simulated tests only
 	$(PYTHON) -m pytest tests/unit tests/simulated

@@ -139,6 +139,7 @@ def test_the_run_keeps_the_files_and_tells_what_differs(steady: dict[str, Any], 
         assert word in notes
 
 
+@pytest.mark.slow
 def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -> None:
     files = [str(workload_file(place.root, label, **changes)) for label, changes in DOZEN.items()]
     done = place.run("omb", *files, "--driver", str(driver), "--time-scale", "0.05", "--json", timeout_s=500)
