@@ -283,7 +283,7 @@ def test_each_step_is_told_with_what_is_left() -> None:
     assert told[0].startswith("In a closed loop ")
     assert any("pass [" in text for text in told)
     assert any("backlog grew by" in text and "on sub-0" in text for text in told)
-    assert any("now the confirmation of" in text for text in told)
+    assert any("now its confirmation, on fresh servers" in text for text in told)
     assert told[-1].startswith("Confirmation of ")
     left = [count for _, count in answer.lab.told]
     assert left[-1] == 0

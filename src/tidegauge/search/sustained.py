@@ -129,12 +129,10 @@ class SustainedSearch:
         if bounds.lower is None:
             self._means.tell(f"'{goal.name}': no rate passed: {problem}", 0, confirmations - 1)
             return GoalOutcome(goal, False, None, bounds.upper, above, None, 0, self.trials, problem)
-        self._means.tell(
-            f"'{goal.name}': found {bracket(bounds.lower, bounds.upper)} msg/s; now the confirmation of "
-            f"{_msgs(bounds.lower)} on fresh servers.",
-            0,
-            confirmations,
-        )
+        made = bounds.lower in self._confirmations
+        next_step = "whose confirmation was made" if made else "now its confirmation, on fresh servers"
+        text = f"'{goal.name}': found {bracket(bounds.lower, bounds.upper)}: {_msgs(bounds.lower)}, {next_step}."
+        self._means.tell(text, 0, confirmations - made)
         return self._confirmed(goal, bounds, above, problem)
 
     def _problem(self, bounds: Bounds, above: Verdict | None) -> str:
