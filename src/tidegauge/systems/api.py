@@ -15,10 +15,8 @@ from tidegauge.fleet.api import Host
 from tidegauge.systems.attach import AttachRules
 
 if TYPE_CHECKING:
-    from tidegauge.systems.attached import AttachedCluster, AttachRequest
-
-if TYPE_CHECKING:
     from tidegauge.fairness.case import Case, ClientFacts, Hazard
+    from tidegauge.systems.attached import AttachedCluster, AttachRequest
 
 
 @dataclass(frozen=True)

@@ -154,23 +154,16 @@ public final class Reach {
   }
 
   private void greetInTls(Socket plain, Address address) throws IOException, AccessException {
-    try (SSLSocket socket =
-        (SSLSocket)
-            tls.sslContext()
-                .getSocketFactory()
-                .createSocket(plain, address.host(), address.port(), true)) {
-      SSLParameters parameters = socket.getSSLParameters();
-      if (verifyHost) {
-        parameters.setEndpointIdentificationAlgorithm("HTTPS");
-      }
-      socket.setSSLParameters(parameters);
-      socket.startHandshake();
-      // With TLS 1.3 the server judges our certificate only after that.
+    try (SSLSocket socket = handshaken(plain, address)) {
+      // With TLS 1.3 the server judges our certificate only after the handshake.
       greeting.exchange(socket.getInputStream(), socket.getOutputStream());
     } catch (SocketTimeoutException e) {
       // A server that does not answer at all may wait for a plain word.
     } catch (IOException e) {
       String words = TlsFailure.words(e);
+      if (words == null) {
+        words = lateAlert(address);
+      }
       if (words == null && answersInPlainText(address)) {
         words = "the server speaks no TLS at this port";
       }
@@ -178,6 +171,35 @@ public final class Reach {
         throw new IOException(e.getMessage() == null ? "the connection broke" : e.getMessage(), e);
       }
       throw new AccessException("TLS with " + system + " at " + address + " failed: " + words, e);
+    }
+  }
+
+  private SSLSocket handshaken(Socket plain, Address address) throws IOException {
+    SSLSocket socket =
+        (SSLSocket)
+            tls.sslContext()
+                .getSocketFactory()
+                .createSocket(plain, address.host(), address.port(), true);
+    SSLParameters parameters = socket.getSSLParameters();
+    if (verifyHost) {
+      parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    }
+    socket.setSSLParameters(parameters);
+    socket.startHandshake();
+    return socket;
+  }
+
+  /**
+   * What a server says that closed the connection while we were still writing: whoever writes then
+   * sees only a broken pipe, and the server's alert is lost. Whoever only listens gets it.
+   */
+  private String lateAlert(Address address) {
+    try (Socket plain = connected(address);
+        SSLSocket socket = handshaken(plain, address)) {
+      socket.getInputStream().read();
+      return null;
+    } catch (IOException e) {
+      return TlsFailure.words(e);
     }
   }
 

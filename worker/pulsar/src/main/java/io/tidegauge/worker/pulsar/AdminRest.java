@@ -56,7 +56,7 @@ final class AdminRest {
   /** Creating or deleting a topic of thousands of partitions is one request. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(2);
 
-  private static final int NOT_FOUND = 404;
+  static final int NOT_FOUND = 404;
 
   private final Connection connection;
   private final HttpClient http;

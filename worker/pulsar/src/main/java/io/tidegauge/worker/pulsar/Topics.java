@@ -19,8 +19,6 @@ final class Topics {
   /** Topics that a broker is asked to load at a time. */
   private static final int OPEN_BATCH = 200;
 
-  private static final int NOT_FOUND = 404;
-
   private final AdminRest rest;
   private final Connection connection;
 
@@ -98,7 +96,7 @@ final class Topics {
         continue;
       }
       AdminRest.Answer plain = rest.call("DELETE", path(name) + "?force=true", null);
-      if (!plain.good() && plain.status() != NOT_FOUND) {
+      if (!plain.good() && plain.status() != AdminRest.NOT_FOUND) {
         throw AdminRest.refusal("delete topic " + name, plain);
       }
     }
