@@ -19,9 +19,9 @@ from tidegauge.systems.pulsar.cluster_config import (
     broker_conf,
     connection,
     setup_arguments,
-    zookeeper_cfg,
 )
 from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
+from tidegauge.systems.zookeeper import zookeeper_settings
 
 NODE = Memory(1200, 900)
 BOOKIE = Bookie(2, 3182, 8002, Path("/journals/2"), Path("/data/2"))
@@ -72,7 +72,7 @@ class TestShape:
 
 class TestConfig:
     def test_everything_is_on_loopback(self) -> None:
-        assert zookeeper_cfg(2181, Path("/zk"))["clientPortAddress"] == "127.0.0.1"
+        assert zookeeper_settings(2181, Path("/zk"))["clientPortAddress"] == "127.0.0.1"
         bookie = bookie_conf(BOOKIE, 2181, LevelChoice(1), NODE)
         assert {bookie[name] for name in ("advertisedAddress", "httpServerHost")} == {"127.0.0.1"}
         assert (bookie["listeningInterface"], bookie["allowLoopback"]) == ("lo", "true")

@@ -15,6 +15,7 @@ from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_process
 from tidegauge.systems.kafka.config import LOOPBACK
+from tidegauge.systems.zookeeper import zookeeper_settings
 
 PROCESS = "kafka-zookeeper"
 HEAP_MB = 128
@@ -62,13 +63,7 @@ def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides:
 def process(zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...], log_path: Path) -> ProcessSpec:
     """Write its configuration; what to start."""
     make_directories(zookeeper.data_directory)
-    settings = {
-        "dataDir": str(zookeeper.data_directory),
-        "clientPort": str(zookeeper.port),
-        "clientPortAddress": LOOPBACK,
-        "admin.enableServer": "false",
-        "maxClientCnxns": "0",
-    }
+    settings = zookeeper_settings(zookeeper.port, zookeeper.data_directory)
     path = write_text(request.log_directory / f"{PROCESS}.properties", properties_text(settings))
     class_path = f"{request.distribution.directory}/*"
     arguments = (

@@ -26,12 +26,12 @@ from tidegauge.systems.pulsar.cluster_config import (
     connection,
     refuse_shared,
     setup_arguments,
-    zookeeper_cfg,
 )
 from tidegauge.systems.pulsar.config import LOOPBACK, QUIET_LOGGERS, pulsar_flags
 from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment
 from tidegauge.systems.pulsar.shape import TIERED, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_HEAP_MB, Memory, Shape, shape_of
 from tidegauge.systems.servers import ended_error, tail_of
+from tidegauge.systems.zookeeper import zookeeper_settings
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
 ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)
@@ -170,7 +170,7 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
     request = plan.request
     write_text(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     make_directories(request.data_directory / "zookeeper")
-    settings = zookeeper_cfg(plan.zookeeper_port, request.data_directory / "zookeeper")
+    settings = zookeeper_settings(plan.zookeeper_port, request.data_directory / "zookeeper")
     configuration = write_text(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
     memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))

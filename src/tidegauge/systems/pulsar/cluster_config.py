@@ -73,20 +73,6 @@ def refuse_shared(settings: Mapping[str, str]) -> None:
             )
 
 
-def zookeeper_cfg(port: int, data_directory: Path) -> dict[str, str]:
-    """zoo.cfg of a server alone."""
-    return {
-        "tickTime": "2000",
-        "dataDir": str(data_directory),
-        "clientPort": str(port),
-        "clientPortAddress": LOOPBACK,
-        "maxClientCnxns": "0",
-        "admin.enableServer": "false",
-        # Metadata is on disk before it counts, at every level.
-        "forceSync": "yes",
-    }
-
-
 def bookie_conf(bookie: Bookie, zookeeper_port: int, choice: LevelChoice, memory: Memory) -> dict[str, str]:
     """bookkeeper.conf, to which the campaign's settings are added."""
     return {
