@@ -21,6 +21,14 @@ class KeyChoice(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROUND_ROBIN: _ClassVar[KeyChoice]
     RANDOM: _ClassVar[KeyChoice]
 
+class SubscriptionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SUBSCRIBE_BY_PARTITION: _ClassVar[SubscriptionType]
+    SUBSCRIBE_EXCLUSIVE: _ClassVar[SubscriptionType]
+    SUBSCRIBE_FAILOVER: _ClassVar[SubscriptionType]
+    SUBSCRIBE_SHARED: _ClassVar[SubscriptionType]
+    SUBSCRIBE_KEY_SHARED: _ClassVar[SubscriptionType]
+
 class Compression(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     COMPRESSION_UNSPECIFIED: _ClassVar[Compression]
@@ -37,6 +45,11 @@ KEY_UNSPECIFIED: KeyChoice
 NO_KEY: KeyChoice
 ROUND_ROBIN: KeyChoice
 RANDOM: KeyChoice
+SUBSCRIBE_BY_PARTITION: SubscriptionType
+SUBSCRIBE_EXCLUSIVE: SubscriptionType
+SUBSCRIBE_FAILOVER: SubscriptionType
+SUBSCRIBE_SHARED: SubscriptionType
+SUBSCRIBE_KEY_SHARED: SubscriptionType
 COMPRESSION_UNSPECIFIED: Compression
 NONE: Compression
 LZ4: Compression
@@ -172,6 +185,26 @@ class EffectiveSetting(_message.Message):
     is_default: bool
     def __init__(self, scope: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., is_default: _Optional[bool] = ...) -> None: ...
 
+class RatePhase(_message.Message):
+    __slots__ = ("from_msgs_per_s", "to_msgs_per_s", "length_ns", "record")
+    FROM_MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    TO_MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_NS_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    from_msgs_per_s: float
+    to_msgs_per_s: float
+    length_ns: int
+    record: int
+    def __init__(self, from_msgs_per_s: _Optional[float] = ..., to_msgs_per_s: _Optional[float] = ..., length_ns: _Optional[int] = ..., record: _Optional[int] = ...) -> None: ...
+
+class RateSchedule(_message.Message):
+    __slots__ = ("phases", "repeat")
+    PHASES_FIELD_NUMBER: _ClassVar[int]
+    REPEAT_FIELD_NUMBER: _ClassVar[int]
+    phases: _containers.RepeatedCompositeFieldContainer[RatePhase]
+    repeat: bool
+    def __init__(self, phases: _Optional[_Iterable[_Union[RatePhase, _Mapping]]] = ..., repeat: _Optional[bool] = ...) -> None: ...
+
 class ClientOptions(_message.Message):
     __slots__ = ("batch_bytes_max", "batch_delay_us_max", "compression", "in_flight_messages_max", "receive_queue_messages", "connections_per_broker", "acks", "producer_overrides", "consumer_overrides")
     class ProducerOverridesEntry(_message.Message):
@@ -240,7 +273,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscription_type", "existing_topics", "schedule")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -256,6 +289,9 @@ class PrepareRequest(_message.Message):
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     OWN_LAG_TOLERANCE_NS_FIELD_NUMBER: _ClassVar[int]
     CONSUMERS_START_PAUSED_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTION_TYPE_FIELD_NUMBER: _ClassVar[int]
+    EXISTING_TOPICS_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
     seed: int
@@ -271,15 +307,34 @@ class PrepareRequest(_message.Message):
     client: ClientOptions
     own_lag_tolerance_ns: int
     consumers_start_paused: bool
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ...) -> None: ...
+    subscription_type: SubscriptionType
+    existing_topics: bool
+    schedule: RateSchedule
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ...) -> None: ...
+
+class PrepareProgressRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class PrepareProgressReply(_message.Message):
+    __slots__ = ("what", "done", "total")
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    what: str
+    done: int
+    total: int
+    def __init__(self, what: _Optional[str] = ..., done: _Optional[int] = ..., total: _Optional[int] = ...) -> None: ...
 
 class PrepareReply(_message.Message):
-    __slots__ = ("client_settings", "load_threads")
+    __slots__ = ("client_settings", "load_threads", "partitions")
     CLIENT_SETTINGS_FIELD_NUMBER: _ClassVar[int]
     LOAD_THREADS_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     client_settings: _containers.RepeatedCompositeFieldContainer[EffectiveSetting]
     load_threads: int
-    def __init__(self, client_settings: _Optional[_Iterable[_Union[EffectiveSetting, _Mapping]]] = ..., load_threads: _Optional[int] = ...) -> None: ...
+    partitions: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, client_settings: _Optional[_Iterable[_Union[EffectiveSetting, _Mapping]]] = ..., load_threads: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartRequest(_message.Message):
     __slots__ = ("at_mono_ns",)
@@ -436,7 +491,7 @@ class TotalFigures(_message.Message):
     def __init__(self, sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., unresolved: _Optional[int] = ..., window: _Optional[_Union[WindowFigures, _Mapping]] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionTotals, _Mapping]]] = ..., errors: _Optional[_Iterable[_Union[ErrorCount, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., seconds: _Optional[int] = ...) -> None: ...
 
 class WindowFigures(_message.Message):
-    __slots__ = ("from_mono_ns", "until_mono_ns", "intended", "acked", "failed", "acked_bytes", "response", "service", "delay", "own_lag", "own_lag_over_tolerance", "blocked_ns", "acked_within", "worker_cpu_ns", "gc_pause_ns", "cpu_wait_ns")
+    __slots__ = ("from_mono_ns", "until_mono_ns", "intended", "acked", "failed", "acked_bytes", "response", "service", "delay", "own_lag", "own_lag_over_tolerance", "blocked_ns", "acked_within", "worker_cpu_ns", "gc_pause_ns", "cpu_wait_ns", "records")
     FROM_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     UNTIL_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     INTENDED_FIELD_NUMBER: _ClassVar[int]
@@ -453,6 +508,7 @@ class WindowFigures(_message.Message):
     WORKER_CPU_NS_FIELD_NUMBER: _ClassVar[int]
     GC_PAUSE_NS_FIELD_NUMBER: _ClassVar[int]
     CPU_WAIT_NS_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
     from_mono_ns: int
     until_mono_ns: int
     intended: int
@@ -469,10 +525,29 @@ class WindowFigures(_message.Message):
     worker_cpu_ns: int
     gc_pause_ns: int
     cpu_wait_ns: int
-    def __init__(self, from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., own_lag: _Optional[bytes] = ..., own_lag_over_tolerance: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., acked_within: _Optional[int] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., cpu_wait_ns: _Optional[int] = ...) -> None: ...
+    records: _containers.RepeatedCompositeFieldContainer[RecordFigures]
+    def __init__(self, from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., own_lag: _Optional[bytes] = ..., own_lag_over_tolerance: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., acked_within: _Optional[int] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., cpu_wait_ns: _Optional[int] = ..., records: _Optional[_Iterable[_Union[RecordFigures, _Mapping]]] = ...) -> None: ...
+
+class RecordFigures(_message.Message):
+    __slots__ = ("intended", "acked", "failed", "acked_within", "response", "service", "delay")
+    INTENDED_FIELD_NUMBER: _ClassVar[int]
+    ACKED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    ACKED_WITHIN_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    DELAY_FIELD_NUMBER: _ClassVar[int]
+    intended: int
+    acked: int
+    failed: int
+    acked_within: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    def __init__(self, intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_within: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ...) -> None: ...
 
 class SubscriptionTotals(_message.Message):
-    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples")
+    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     UNIQUE_FIELD_NUMBER: _ClassVar[int]
@@ -487,6 +562,10 @@ class SubscriptionTotals(_message.Message):
     END_TO_END_FIELD_NUMBER: _ClassVar[int]
     WINDOW_RECEIVED_FIELD_NUMBER: _ClassVar[int]
     LOST_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    RECORD_END_TO_END_FIELD_NUMBER: _ClassVar[int]
+    FIRST_RECEIVED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    LAST_RECEIVED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    VERIFIED_FIELD_NUMBER: _ClassVar[int]
     name: str
     received: int
     unique: int
@@ -501,7 +580,11 @@ class SubscriptionTotals(_message.Message):
     end_to_end: bytes
     window_received: int
     lost_examples: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ...) -> None: ...
+    record_end_to_end: _containers.RepeatedScalarFieldContainer[bytes]
+    first_received_mono_ns: int
+    last_received_mono_ns: int
+    verified: int
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ...) -> None: ...
 
 class ErrorCount(_message.Message):
     __slots__ = ("where", "message", "count")
@@ -524,12 +607,16 @@ class FinishReply(_message.Message):
     def __init__(self) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("connection", "topics")
+    __slots__ = ("connection", "topics", "kept_topics", "trial_id")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    KEPT_TOPICS_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     topics: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topics: _Optional[_Iterable[str]] = ...) -> None: ...
+    kept_topics: _containers.RepeatedScalarFieldContainer[str]
+    trial_id: int
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topics: _Optional[_Iterable[str]] = ..., kept_topics: _Optional[_Iterable[str]] = ..., trial_id: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicsReply(_message.Message):
     __slots__ = ()

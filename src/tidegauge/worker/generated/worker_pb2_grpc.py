@@ -64,6 +64,11 @@ class WorkerStub:
                 request_serializer=worker__pb2.PrepareRequest.SerializeToString,
                 response_deserializer=worker__pb2.PrepareReply.FromString,
                 _registered_method=True)
+        self.PrepareProgress = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/PrepareProgress',
+                request_serializer=worker__pb2.PrepareProgressRequest.SerializeToString,
+                response_deserializer=worker__pb2.PrepareProgressReply.FromString,
+                _registered_method=True)
         self.Start = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/Start',
                 request_serializer=worker__pb2.StartRequest.SerializeToString,
@@ -162,6 +167,13 @@ class WorkerServicer:
 
     def Prepare(self, request, context):
         """Creates topics, producers, consumers and their payload; consumers begin to read. Nothing is sent yet.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PrepareProgress(self, request, context):
+        """How far a Prepare that has not returned yet has come.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -275,6 +287,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.Prepare,
                     request_deserializer=worker__pb2.PrepareRequest.FromString,
                     response_serializer=worker__pb2.PrepareReply.SerializeToString,
+            ),
+            'PrepareProgress': grpc.unary_unary_rpc_method_handler(
+                    servicer.PrepareProgress,
+                    request_deserializer=worker__pb2.PrepareProgressRequest.FromString,
+                    response_serializer=worker__pb2.PrepareProgressReply.SerializeToString,
             ),
             'Start': grpc.unary_unary_rpc_method_handler(
                     servicer.Start,
@@ -494,6 +511,33 @@ class Worker:
             '/tidegauge.worker.v1.Worker/Prepare',
             worker__pb2.PrepareRequest.SerializeToString,
             worker__pb2.PrepareReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PrepareProgress(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/PrepareProgress',
+            worker__pb2.PrepareProgressRequest.SerializeToString,
+            worker__pb2.PrepareProgressReply.FromString,
             options,
             channel_credentials,
             insecure,
