@@ -161,6 +161,7 @@ def order() -> LoadOrder:
         seed=14,
         own_lag_tolerance_ms=2.5,
         consumers_start_paused=True,
+        subscriptions_start_paused=1,
     )
 
 

@@ -145,6 +145,8 @@ class LoadOrder:
     seed: int
     own_lag_tolerance_ms: float
     consumers_start_paused: bool = False
+    subscriptions_start_paused: int = 0
+    """The last so many subscriptions of each topic do not read until they are resumed."""
 
 
 class LoadWorker(Protocol):

@@ -66,6 +66,7 @@ def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
         client=_client_options(order, workload),
         own_lag_tolerance_ns=round(order.own_lag_tolerance_ms * 1e6),
         consumers_start_paused=order.consumers_start_paused,
+        subscriptions_start_paused=order.subscriptions_start_paused,
     )
 
 

@@ -35,7 +35,13 @@ final class FromProto {
         r.getMsgsPerS(),
         client(r.getClient(), r.getPayload().getMessageBytes()),
         r.getOwnLagToleranceNs(),
-        r.getConsumersStartPaused());
+        pausedSubscriptions(r));
+  }
+
+  private static int pausedSubscriptions(PrepareRequest r) {
+    return r.getConsumersStartPaused()
+        ? r.getSubscriptionsPerTopic()
+        : r.getSubscriptionsStartPaused();
   }
 
   private static List<TopicSpec> topics(PrepareRequest r) {

@@ -120,6 +120,25 @@ class TrialTest {
   }
 
   @Test
+  void onlyTheLastSubscriptionsStartPausedWhereThatIsAsked() throws Exception {
+    worker.stub.prepare(
+        TestWorker.order(Map.of(), 2_000)
+            .setSubscriptionsPerTopic(2)
+            .setSubscriptionsStartPaused(1)
+            .build());
+    worker.stub.start(StartRequest.getDefaultInstance());
+    Thread.sleep(500);
+    worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(1_000).build());
+    Thread.sleep(50);
+    TotalFigures before = worker.stub.totals(TotalsRequest.getDefaultInstance());
+    assertThat(before.getSubscriptions(0).getBacklog()).isZero();
+    assertThat(before.getSubscriptions(1).getBacklog()).isEqualTo(before.getAcked());
+    worker.stub.resumeConsumers(PauseRequest.newBuilder().addSubscriptions("sub-1").build());
+    Thread.sleep(100);
+    assertThat(worker.stop().getSubscriptions(1).getUnique()).isEqualTo(before.getAcked());
+  }
+
+  @Test
   void aRateChangeTakesEffectAtItsInstant() throws Exception {
     worker.stub.prepare(TestWorker.order(Map.of(), 1_000).build());
     long from = worker.startMeasured(1000);

@@ -76,7 +76,7 @@ public final class EngineBench {
         rate,
         options.client(),
         5_000_000,
-        false);
+        0);
   }
 
   private static List<TopicSpec> topics(Options options) {

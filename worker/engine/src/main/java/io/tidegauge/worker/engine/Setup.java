@@ -122,7 +122,7 @@ final class Setup implements AutoCloseable {
                   topic.partitions(),
                   "tg-" + Long.toHexString(plan.trialId()) + "-" + name,
                   client,
-                  plan.consumersStartPaused(),
+                  plan.startsPaused(s),
                   options);
           ofSubscription.add(
               driver.createConsumer(

@@ -12,6 +12,7 @@ import java.util.List;
  *
  * @param msgsPerS total over all producers; ignored by a closed loop
  * @param ownLagToleranceNs own lag above this is counted
+ * @param pausedSubscriptions the last so many of each topic do not read until they are resumed
  */
 public record TrialPlan(
     long trialId,
@@ -27,7 +28,7 @@ public record TrialPlan(
     double msgsPerS,
     ClientOptions client,
     long ownLagToleranceNs,
-    boolean consumersStartPaused) {
+    int pausedSubscriptions) {
 
   /** Largest message, header included. */
   public static final int MESSAGE_BYTES_MAX = 1 << 20;
@@ -53,6 +54,9 @@ public record TrialPlan(
     require(
         consumersPerSubscription >= (subscriptionsPerTopic > 0 ? 1 : 0),
         "a subscription needs at least one consumer");
+    require(
+        pausedSubscriptions >= 0 && pausedSubscriptions <= subscriptionsPerTopic,
+        "there are fewer subscriptions than are to start paused");
     int bytes = payload.messageBytes();
     require(
         bytes >= MessageHeader.BYTES && bytes <= MESSAGE_BYTES_MAX,
@@ -61,6 +65,11 @@ public record TrialPlan(
     require(
         arrival == Arrival.CLOSED_LOOP || (msgsPerS >= 0 && !Double.isInfinite(msgsPerS)),
         "msgs_per_s must be 0 or more");
+  }
+
+  /** Whether a subscription, by its number from 0, starts paused. */
+  public boolean startsPaused(int subscription) {
+    return subscription >= subscriptionsPerTopic - pausedSubscriptions;
   }
 
   public int producers() {
