@@ -1,0 +1,184 @@
+"""Confidence intervals over repeated trials: of a figure, and of the ratio of two figures.
+
+The unit is the block: one round of a campaign in which every system was measured once. Blocks are what was repeated
+independently; the messages and seconds inside one trial were not, and are never counted as samples here (for those see
+`within_trial`).
+
+Everything is done on logarithms: ratios are what is asked for, spread grows with size, and a ratio must not depend on
+which of two systems stands above the line. So an estimate is a geometric mean. With fewer than `BOOTSTRAP_BLOCKS_MIN`
+blocks the interval is Student's t; from there on the studentised bootstrap (bootstrap-t) over whole blocks. Why each
+where it is, with measured coverage: docs/decisions/0020-intervals-over-few-repeats.md.
+
+Sources: W. S. Gosset, "The Probable Error of a Mean", Biometrika 6 (1908); B. L. Welch, "The Generalization of
+Student's Problem", Biometrika 34 (1947); P. Hall, "Theoretical Comparison of Bootstrap Confidence Intervals", Annals
+of Statistics 16 (1988).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+BLOCKS_MIN = 3
+"""Blocks below which nothing is concluded: two values show no spread that one could believe."""
+BOOTSTRAP_BLOCKS_MIN = 10
+"""Blocks from which the bootstrap is at least as good as Student's t; below it covers too rarely."""
+_RESAMPLES = 4000
+_SEED = 20_260_101
+"""The same data give the same interval each time."""
+
+Floats = NDArray[np.float64]
+
+
+class Method(StrEnum):
+    """How an interval was found."""
+
+    T = "Student's t over blocks"
+    BOOTSTRAP = "studentised bootstrap over blocks"
+    WITHIN_TRIAL = "block bootstrap over the seconds of one trial"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and the interval around it.
+
+    Attributes:
+        estimate: geometric mean over blocks (of ratios, or of a figure in its own unit).
+        low, high: ends of the interval, in the same unit.
+        blocks: how many blocks it rests on; of an unpaired ratio those of the side that has fewer.
+        deviation: of the logarithms, from block to block; of an unpaired ratio that of both sides together, such that
+            an interval over n blocks a side is about as wide as a paired one over n.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+    blocks: int
+    method: Method
+    deviation: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies inside."""
+        return self.low <= value <= self.high
+
+
+def figure_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """The interval of a figure that was measured once in each block, all of them positive.
+
+    None with fewer than two values, or with one that is not positive and finite: that has no logarithm.
+    """
+    logs = _logs(values)
+    return None if logs is None or logs.size < 2 else _interval(logs, confidence)
+
+
+def paired_ratio(
+    above: Mapping[int, float], below: Mapping[int, float], confidence: float = CONFIDENCE
+) -> Interval | None:
+    """The ratio of two systems that were measured in the same blocks, paired within them.
+
+    What changes from block to block (a noisy neighbour, heat) touches both sides of a block and cancels out.
+
+    Args:
+        above, below: a figure by block number; only blocks that both have count.
+
+    Returns None with fewer than two common blocks, or a value that is not positive and finite.
+    """
+    common = sorted(above.keys() & below.keys())
+    numerators, denominators = _logs([above[block] for block in common]), _logs([below[block] for block in common])
+    if numerators is None or denominators is None or len(common) < 2:
+        return None
+    return _interval(numerators - denominators, confidence)
+
+
+def unpaired_ratio(above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """The ratio of two figures that were not measured in the same blocks: those of two runs.
+
+    Spreads may differ (Welch). None with fewer than two values on a side, or one that is not positive and finite.
+    """
+    first, second = _logs(above), _logs(below)
+    if first is None or second is None or min(first.size, second.size) < 2:
+        return None
+    estimate = float(first.mean() - second.mean())
+    error, freedom = _welch(first, second)
+    fewer = min(first.size, second.size)
+    low, high = -_t_quantile(freedom, confidence), _t_quantile(freedom, confidence)
+    method = Method.T
+    if fewer >= BOOTSTRAP_BLOCKS_MIN and error > 0:
+        low, high = _studentised_difference(first, second, confidence)
+        method = Method.BOOTSTRAP
+    deviation = error * math.sqrt(fewer)
+    return Interval(*_scaled(estimate, low * error, high * error), confidence, fewer, method, deviation)
+
+
+def _interval(logs: Floats, confidence: float) -> Interval:
+    estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
+    error = deviation / math.sqrt(logs.size)
+    method = Method.T
+    low, high = -_t_quantile(logs.size - 1, confidence), _t_quantile(logs.size - 1, confidence)
+    if logs.size >= BOOTSTRAP_BLOCKS_MIN and error > 0:
+        low, high = _studentised(logs, confidence)
+        method = Method.BOOTSTRAP
+    return Interval(*_scaled(estimate, low * error, high * error), confidence, logs.size, method, deviation)
+
+
+def _scaled(estimate: float, down: float, up: float) -> tuple[float, float, float]:
+    """Estimate and ends from logarithms back to the figure's own scale."""
+    return math.exp(estimate), _exp(estimate + down), _exp(estimate + up)
+
+
+def _exp(exponent: float) -> float:
+    """Two blocks that differ much give ends beyond any figure."""
+    return math.exp(min(exponent, 700.0))
+
+
+def _logs(values: Sequence[float]) -> Floats | None:
+    found = np.asarray(values, dtype=np.float64)
+    if not np.all(np.isfinite(found)) or not np.all(found > 0):
+        return None
+    return np.asarray(np.log(found), dtype=np.float64)
+
+
+def _t_quantile(freedom: float, confidence: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
+def _welch(first: Floats, second: Floats) -> tuple[float, float]:
+    """Standard error of the difference of means and its degrees of freedom (Welch, Satterthwaite)."""
+    parts = [float(side.var(ddof=1)) / side.size for side in (first, second)]
+    whole = sum(parts)
+    if whole <= 0:
+        return 0.0, float(first.size + second.size - 2)
+    freedom = whole**2 / sum(part**2 / (side.size - 1) for part, side in zip(parts, (first, second), strict=True))
+    return math.sqrt(whole), freedom
+
+
+def _studentised(logs: Floats, confidence: float) -> tuple[float, float]:
+    """What to go down and up from the mean, in standard errors."""
+    drawn = logs[np.random.default_rng(_SEED).integers(0, logs.size, (_RESAMPLES, logs.size))]
+    errors = drawn.std(axis=1, ddof=1) / math.sqrt(logs.size)
+    return _ends((drawn.mean(axis=1) - logs.mean()), errors, confidence)
+
+
+def _studentised_difference(first: Floats, second: Floats, confidence: float) -> tuple[float, float]:
+    draw = np.random.default_rng(_SEED)
+    one = first[draw.integers(0, first.size, (_RESAMPLES, first.size))]
+    two = second[draw.integers(0, second.size, (_RESAMPLES, second.size))]
+    errors = np.sqrt(one.var(axis=1, ddof=1) / first.size + two.var(axis=1, ddof=1) / second.size)
+    moved = one.mean(axis=1) - two.mean(axis=1) - (first.mean() - second.mean())
+    return _ends(moved, errors, confidence)
+
+
+def _ends(moved: Floats, errors: Floats, confidence: float) -> tuple[float, float]:
+    """Quantiles of the studentised deviations, turned over. Resamples of one value only have no spread to divide by."""
+    spread = errors > 1e-9 * errors.max()
+    low, high = np.quantile(moved[spread] / errors[spread], [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(-high), float(-low)

@@ -1,0 +1,115 @@
+"""What an interval says of two systems: better, worse, no difference that matters, or nothing yet.
+
+| verdict | when |
+| --- | --- |
+| no difference | the whole interval lies within the noise threshold: any difference is smaller than that |
+| better, worse | the whole interval lies on one side of 1, and not within the threshold |
+| inconclusive | anything else, and always with fewer than `BLOCKS_MIN` blocks |
+
+So of two equal systems "better" or "worse" is said as rarely as the interval misses 1: once in twenty comparisons at
+95 %. "No difference" is a claim of its own and needs a narrow interval: not to have seen a difference is inconclusive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, paired_ratio, unpaired_ratio
+from tidegauge.statistics.power import blocks_needed
+
+NOISE_THRESHOLD = 0.03
+"""A difference up to this share is none that anybody would act on, unless the user says otherwise."""
+
+
+class Verdict(StrEnum):
+    """What is said of the first system against the second."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A ratio with what it is worth.
+
+    Attributes:
+        ratio: geometric mean of the ratios of all blocks, or of the only one.
+        interval: None with fewer than two blocks on a side.
+        paired: whether both were measured in the same blocks.
+        blocks: that the ratio rests on.
+        blocks_needed: how many blocks would show `difference` with 80 % power, judged by the spread seen; None where
+            the verdict is not inconclusive, or the spread is unknown.
+        difference: the share that `blocks_needed` speaks of: the one seen, or the noise threshold if that is larger.
+    """
+
+    ratio: float
+    interval: Interval | None
+    paired: bool
+    blocks: int
+    verdict: Verdict
+    noise: float
+    blocks_needed: int | None
+    difference: float
+
+
+def compare_paired(
+    above: Mapping[int, float], below: Mapping[int, float], higher_is_better: bool, noise: float = NOISE_THRESHOLD
+) -> Comparison | None:
+    """The first system against the second, by blocks that both were measured in; None without a common block.
+
+    Args:
+        above, below: a positive figure by block number.
+        higher_is_better: what a ratio above 1 means.
+        noise: the share up to which a difference is none.
+    """
+    common = sorted(above.keys() & below.keys())
+    pairs = [(above[block], below[block]) for block in common]
+    if not pairs or any(not value > 0 for pair in pairs for value in pair):
+        return None
+    ratio = math.exp(sum(math.log(one / other) for one, other in pairs) / len(pairs))
+    return _comparison(ratio, paired_ratio(above, below), higher_is_better, noise=noise, paired=True, blocks=len(pairs))
+
+
+def compare_unpaired(
+    above: Sequence[float], below: Sequence[float], higher_is_better: bool, noise: float = NOISE_THRESHOLD
+) -> Comparison | None:
+    """The same where the two sides were measured at different times: two runs. None if a side has no figure."""
+    if not above or not below or any(not value > 0 for value in (*above, *below)):
+        return None
+    ratio = math.exp(_mean_log(above) - _mean_log(below))
+    blocks = min(len(above), len(below))
+    return _comparison(ratio, unpaired_ratio(above, below), higher_is_better, noise=noise, paired=False, blocks=blocks)
+
+
+def judge(interval: Interval | None, higher_is_better: bool, noise: float = NOISE_THRESHOLD) -> Verdict:
+    """The verdict on a ratio's interval (see the table above)."""
+    if interval is None or interval.blocks < BLOCKS_MIN:
+        return Verdict.INCONCLUSIVE
+    if 1 / (1 + noise) <= interval.low and interval.high <= 1 + noise:
+        return Verdict.NO_DIFFERENCE
+    if interval.low > 1:
+        return Verdict.BETTER if higher_is_better else Verdict.WORSE
+    if interval.high < 1:
+        return Verdict.WORSE if higher_is_better else Verdict.BETTER
+    return Verdict.INCONCLUSIVE
+
+
+def _comparison(
+    ratio: float, interval: Interval | None, higher_is_better: bool, *, noise: float, paired: bool, blocks: int
+) -> Comparison:
+    verdict = judge(interval, higher_is_better, noise)
+    difference = max(noise, math.exp(abs(math.log(ratio))) - 1)
+    needed = None
+    if verdict is Verdict.INCONCLUSIVE and interval is not None and interval.deviation > 0:
+        # A spread from few blocks may be too small by chance: never fewer than one more than there were.
+        needed = max(blocks + 1, blocks_needed(interval.deviation, difference, paired))
+    return Comparison(ratio, interval, paired, blocks, verdict, noise, needed, difference)
+
+
+def _mean_log(values: Sequence[float]) -> float:
+    return sum(map(math.log, values)) / len(values)
