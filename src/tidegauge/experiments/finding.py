@@ -20,6 +20,7 @@ class Finding:
         summary: the answer, a sentence for each thing asked.
         rows: the answer as a table: each row maps the columns' heads, units included, to its cells.
         details: the same and more for programs; JSON-able, units in the names.
+        figures: its figures that thresholds and comparisons may name (`statistics.figures.FINDING_FIGURES`).
     """
 
     finding_id: str
@@ -30,3 +31,4 @@ class Finding:
     summary: tuple[str, ...]
     rows: tuple[Mapping[str, Cell], ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)

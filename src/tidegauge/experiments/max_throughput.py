@@ -203,7 +203,14 @@ def _finding(trials: _Trials, spec: TrialSpec, outcomes: Sequence[GoalOutcome]) 
         summary=tuple(map(sentence, outcomes)),
         rows=tuple(_row(outcome) for outcome in outcomes),
         details={"trials": trials.number, "goals": [_details(outcome) for outcome in outcomes]},
+        figures=_figures(outcomes[0]),
     )
+
+
+def _figures(first: GoalOutcome) -> dict[str, float]:
+    """The first goal's rate stands for the search, as it does for experiments that build on it."""
+    rate = first.sustainable_msgs_per_s
+    return {} if rate is None else {"sustainable_msgs_per_s": rate}
 
 
 def _row(outcome: GoalOutcome) -> dict[str, Cell]:

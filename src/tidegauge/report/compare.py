@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
 from tidegauge.report import levels
-from tidegauge.report.numbers import count, ms, short
-from tidegauge.report.tables import Block, worst_end_to_end
+from tidegauge.report.numbers import count, factor, ms, percent, plural
+from tidegauge.report.tables import Block
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure
+from tidegauge.statistics.intervals import CONFIDENCE, geometric_mean
+from tidegauge.statistics.power import BLOCKS_MAX
+from tidegauge.statistics.verdict import Comparison, Verdict, compare_paired, compare_unpaired
 
 NO_EVIDENCE = "one trial each is no evidence of a difference"
+ONE_BLOCK = "one block that both have is no evidence of a difference"
+
+CLOSED_LOOP_FIGURES = ("msgs_per_s",)
+OPEN_LOOP_FIGURES = ("response_ms_p99", "end_to_end_ms_p99")
+"""What a run's report compares."""
+
+HOW_SURE = (
+    f"x: the geometric mean of the ratios of all blocks, with its {CONFIDENCE:.0%} interval. Each interval is for "
+    "itself: of 20 comparisons of equal systems about one shows a difference."
+)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """One figure of a system over that of the first system.
+    """One figure of a system over that of another.
 
-    `values` are those of the usable trials; `doubtful` if one of them is DOUBTFUL.
+    Attributes:
+        name: the figure's name, as thresholds write it.
+        figure: its title.
+        values, baseline_values: the figure by block, of usable trials.
+        doubtful: whether one of these is DOUBTFUL.
     """
 
     experiment: str
+    name: str
     figure: str
     unit: str
     system: str
@@ -29,34 +48,20 @@ class Ratio:
     values: tuple[float, ...]
     baseline_values: tuple[float, ...]
     doubtful: bool
+    comparison: Comparison
 
     @property
     def ratio(self) -> float:
-        """Ratio of the medians."""
-        return median(self.values) / median(self.baseline_values)
-
-    @property
-    def overlap(self) -> bool:
-        """Whether the ranges of the trials overlap."""
-        return min(self.values) <= max(self.baseline_values) and min(self.baseline_values) <= max(self.values)
+        """Geometric mean of the ratios of all blocks."""
+        return self.comparison.ratio
 
     @property
     def repeated(self) -> bool:
         """Whether both systems have several trials."""
-        return len(self.values) > 1 and len(self.baseline_values) > 1
+        return self.comparison.interval is not None
 
 
-def _peak(result: TrialResult) -> float | None:
-    return result.msgs_per_s
-
-
-def _response_p99(result: TrialResult) -> float | None:
-    return result.response.p99_ms
-
-
-def _end_to_end_p99(result: TrialResult) -> float | None:
-    latency = worst_end_to_end(result)
-    return None if latency is None else latency.p99_ms
+ByBlock = Mapping[int, float]
 
 
 def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
@@ -66,51 +71,120 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
     """
     if not (across_levels or levels.equal(block.results)) or len(block.systems) < 2:
         return []
-    figures: list[tuple[str, str, Callable[[TrialResult], float | None]]]
-    if block.closed_loop:
-        figures = [("rate", "msg/s", _peak)]
-    else:
-        figures = [("response p99", "ms", _response_p99), ("end-to-end p99", "ms", _end_to_end_p99)]
+    names = CLOSED_LOOP_FIGURES if block.closed_loop else OPEN_LOOP_FIGURES
     baseline, *others = block.systems
     found = []
     for system in others:
         used = (*block.usable(system), *block.usable(baseline))
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
-        for name, unit, figure in figures:
-            values = _values(block.usable(system), figure)
-            base = _values(block.usable(baseline), figure)
-            if values and base and median(base) > 0:
-                found.append(Ratio(block.experiment, name, unit, system, baseline, values, base, doubtful))
+        for figure in map(FIGURES.__getitem__, names):
+            values, base = by_block(block.usable(system), figure), by_block(block.usable(baseline), figure)
+            ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful)
+            found += [ratio] if ratio else []
     return found
 
 
-def _values(results: Sequence[TrialResult], figure: Callable[[TrialResult], float | None]) -> tuple[float, ...]:
-    return tuple(value for value in map(figure, results) if value is not None)
+def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
+    """What experiments found, each further system against the first. The caller sees to it that levels are equal."""
+    found = []
+    for experiment in dict.fromkeys(one.experiment for one in findings):
+        own = [one for one in findings if one.experiment == experiment and one.decided]
+        systems = sorted({one.system for one in own})
+        for figure in FINDING_FIGURES.values():
+            sides = {
+                system: _found_by_block([one for one in own if one.system == system], figure) for system in systems
+            }
+            for system in systems[1:]:
+                pair = (system, sides[system]), (systems[0], sides[systems[0]])
+                ratio = _ratio(experiment, figure, *pair, doubtful=False)
+                found += [ratio] if ratio else []
+    return found
+
+
+def by_block(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+    """A figure by block; of several trials in one block the geometric mean."""
+    return _gathered([(result.spec.block, figure.of(result)) for result in results])
+
+
+def _found_by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
+    return _gathered([(finding.block, figure.of(finding)) for finding in findings])
+
+
+def _gathered(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
+    found: dict[int, list[float]] = {}
+    for block, value in values:
+        if value is not None and value > 0:
+            found.setdefault(block, []).append(value)
+    return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
+
+
+def _ratio(
+    experiment: str,
+    figure: Figure | FindingFigure,
+    above: tuple[str, ByBlock],
+    below: tuple[str, ByBlock],
+    doubtful: bool,
+) -> Ratio | None:
+    """Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself."""
+    (system, values), (baseline, base) = above, below
+    better = figure.higher_is_better
+    comparison = compare_paired(values, base, better) or compare_unpaired([*values.values()], [*base.values()], better)
+    if comparison is None:
+        return None
+    return Ratio(
+        experiment,
+        figure.name,
+        figure.title,
+        figure.unit,
+        system,
+        baseline,
+        tuple(values.values()),
+        tuple(base.values()),
+        doubtful,
+        comparison,
+    )
 
 
 def sentence(ratio: Ratio) -> str:
-    """One line: the ratio, the two figures, and how much it is worth."""
+    """One line: the ratio with its interval, the two figures, and the verdict."""
     doubt = " Some of these figures are doubtful, see above." if ratio.doubtful else ""
-    return _claim(ratio) + doubt
+    return f"{ratio.experiment}: {claim(ratio)}{doubt}"
 
 
-def _claim(ratio: Ratio) -> str:
+def claim(ratio: Ratio) -> str:
+    """The same without the experiment and the doubt: "Pulsar's p99 is 0.41x [0.36, 0.47] Kafka's, ..."."""
     form = ms if ratio.unit == "ms" else count
-    against = f"{form(median(ratio.values))} against {form(median(ratio.baseline_values))} {ratio.unit}"
-    head = (
-        f"{ratio.experiment}: {ratio.system} has {short(ratio.ratio)} times the {ratio.figure} of {ratio.baseline} "
-        f"({against})"
-    )
+    figures = f"{form(geometric_mean(ratio.values))} against {form(geometric_mean(ratio.baseline_values))} {ratio.unit}"
+    what = f"{ratio.system}'s {ratio.figure} is {times(ratio.comparison)} {ratio.baseline}'s"
     if not ratio.repeated:
-        return f"{head}; {NO_EVIDENCE}."
-    ranges = (
-        f"{form(min(ratio.values))} to {form(max(ratio.values))} and "
-        f"{form(min(ratio.baseline_values))} to {form(max(ratio.baseline_values))}"
-    )
-    trials = f"medians of {len(ratio.values)} and {len(ratio.baseline_values)} trials"
-    if ratio.overlap:
-        return f"{head}; {trials}, whose ranges overlap ({ranges}): no difference is shown."
-    return f"{head}; {trials}, whose ranges do not overlap ({ranges})."
+        single = len(ratio.values) == len(ratio.baseline_values) == 1
+        return f"{what} ({figures}); {NO_EVIDENCE if single else ONE_BLOCK}."
+    return f"{what}, {rests_on(ratio.comparison)} ({figures}): {verdict_words(ratio.comparison)}."
+
+
+def times(comparison: Comparison) -> str:
+    """ "0.41x [0.36, 0.47]", or "0.41x" where there is no interval."""
+    interval = comparison.interval
+    return f"{factor(comparison.ratio)}x" + (f" [{factor(interval.low)}, {factor(interval.high)}]" if interval else "")
+
+
+def rests_on(comparison: Comparison) -> str:
+    """ "5 blocks", and where they were not the same for both, that."""
+    return plural(comparison.blocks, "block") + ("" if comparison.paired else " a side, not paired")
+
+
+def verdict_words(comparison: Comparison) -> str:
+    """The verdict, with its threshold, or with what it would take."""
+    if comparison.verdict is Verdict.NO_DIFFERENCE:
+        return f"no difference within the noise threshold ({percent(comparison.noise)})"
+    if comparison.verdict is not Verdict.INCONCLUSIVE:
+        return comparison.verdict.value
+    needed = comparison.blocks_needed
+    if needed is None:
+        return "inconclusive, at least 3 blocks are needed"
+    if needed > BLOCKS_MAX:
+        return f"inconclusive, and more than {BLOCKS_MAX:,} blocks would be needed"
+    return f"inconclusive, about {needed} blocks would show a difference of {percent(comparison.difference)}"
 
 
 def objection(block: Block, across_levels: bool = False) -> str:

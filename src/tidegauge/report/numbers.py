@@ -66,3 +66,14 @@ def local_time(iso: str) -> str:
         return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:
         return iso
+
+
+def percent(share: float) -> str:
+    """A share: 3%, 0.5%, 120%."""
+    value = 100 * share
+    return f"{value:.2g}%" if value < 9.5 else f"{value:,.0f}%"
+
+
+def factor(value: float) -> str:
+    """A ratio: 0.0012, 0.41, 12.3, 1,234."""
+    return f"{value:.2g}" if 0 < value < 0.095 else short(value)

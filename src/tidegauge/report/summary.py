@@ -37,20 +37,17 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
                 "experiment": block.experiment,
                 "closed_loop": block.closed_loop,
                 "results": plain(block.results),
-                "comparisons": [
-                    {
-                        **plain(ratio),
-                        "ratio": plain(ratio.ratio),
-                        "sentence": compare.sentence(ratio),
-                        "unequal": bool(run.terms.unequal),
-                    }
-                    for ratio in compare.ratios(block, run.terms.allowed)
-                ],
+                "comparisons": [comparison(one, run.terms) for one in compare.ratios(block, run.terms.allowed)],
                 "not_compared_because": compare.objection(block, run.terms.allowed),
             }
             for block in blocks(run.results)
         ],
         "findings": plain(run.findings),
+        "finding_comparisons": [
+            comparison(one, run.terms)
+            for one in compare.finding_ratios(run.findings)
+            if run.terms.allowed or levels.equal(run.results)
+        ],
         "exploratory_trials": plain([result for result in run.results if result.spec.exploratory]),
         "trials_without_result": [
             {
@@ -63,6 +60,16 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             if trial.result is None
         ],
         "environment": plain(run.environment),
+    }
+
+
+def comparison(ratio: compare.Ratio, terms: Terms) -> dict[str, Any]:
+    """A ratio with its interval and verdict."""
+    return {
+        **plain(ratio),
+        "ratio": plain(ratio.ratio),
+        "sentence": compare.sentence(ratio),
+        "unequal": bool(terms.unequal),
     }
 
 

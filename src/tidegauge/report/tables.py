@@ -9,6 +9,7 @@ from statistics import median
 from tidegauge.experiments.api import Latency, TrialResult, Validity
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.numbers import MISSING, count, ms, short
+from tidegauge.statistics.figures import worst_end_to_end
 from tidegauge.workload.model import Arrival
 
 Figure = Callable[[TrialResult], float | None]
@@ -53,11 +54,6 @@ def blocks(results: Sequence[TrialResult]) -> list[Block]:
         key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
         found.setdefault(key, []).append(result)
     return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
-
-
-def worst_end_to_end(result: TrialResult) -> Latency | None:
-    """End-to-end latency of the slowest subscription (percentiles are never averaged); None without subscriptions."""
-    return max((one.end_to_end for one in result.subscriptions), key=lambda one: one.p99_ms or one.max_ms, default=None)
 
 
 def cpu_cores(cpu_s: float | None, result: TrialResult) -> float | None:

@@ -152,16 +152,22 @@ def _remarks(block: Block) -> Iterable[RenderableType]:
 
 
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
-    lines = []
+    lines: list[str] = []
+    ratios: list[compare.Ratio] = []
     for block in blocks(run.results):
         objection = compare.objection(block, run.terms.allowed)
         lines += [objection] if objection else []
-        mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-        lines += [f"{mark}{compare.sentence(ratio)}" for ratio in compare.ratios(block, run.terms.allowed)]
+        ratios += compare.ratios(block, run.terms.allowed)
+    if run.terms.allowed or levels.equal(run.results):
+        ratios += compare.finding_ratios(run.findings)
+    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    lines += [f"{mark}{compare.sentence(ratio)}" for ratio in ratios]
     if not lines:
         return
     yield heading("Compared")
     yield from (bullet(line) for line in lines)
+    if any(ratio.repeated for ratio in ratios):
+        yield Paragraph(compare.HOW_SURE, "dim")
     if any(compare.NO_EVIDENCE in line for line in lines):
         campaign = shown_path(Path(run.campaign_path)) if run.campaign_path else "CAMPAIGN"
         yield Text("To see whether a difference is more than chance, repeat the trials:")

@@ -117,6 +117,13 @@ def unpaired_ratio(above: Sequence[float], below: Sequence[float], confidence: f
     return Interval(*_scaled(estimate, low * error, high * error), confidence, fewer, method, deviation)
 
 
+def geometric_mean(values: Sequence[float]) -> float:
+    """The value whose logarithm is the mean of theirs; all must be positive. A single one is itself."""
+    if len(values) == 1:
+        return values[0]
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def _interval(logs: Floats, confidence: float) -> Interval:
     estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
     error = deviation / math.sqrt(logs.size)

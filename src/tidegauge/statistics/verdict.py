@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, paired_ratio, unpaired_ratio
+from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, geometric_mean, paired_ratio, unpaired_ratio
 from tidegauge.statistics.power import blocks_needed
 
 NOISE_THRESHOLD = 0.03
@@ -71,7 +71,7 @@ def compare_paired(
     pairs = [(above[block], below[block]) for block in common]
     if not pairs or any(not value > 0 for pair in pairs for value in pair):
         return None
-    ratio = math.exp(sum(math.log(one / other) for one, other in pairs) / len(pairs))
+    ratio = geometric_mean([one / other for one, other in pairs])
     return _comparison(ratio, paired_ratio(above, below), higher_is_better, noise=noise, paired=True, blocks=len(pairs))
 
 
@@ -81,7 +81,7 @@ def compare_unpaired(
     """The same where the two sides were measured at different times: two runs. None if a side has no figure."""
     if not above or not below or any(not value > 0 for value in (*above, *below)):
         return None
-    ratio = math.exp(_mean_log(above) - _mean_log(below))
+    ratio = geometric_mean(above) / geometric_mean(below)
     blocks = min(len(above), len(below))
     return _comparison(ratio, unpaired_ratio(above, below), higher_is_better, noise=noise, paired=False, blocks=blocks)
 
@@ -109,7 +109,3 @@ def _comparison(
         # A spread from few blocks may be too small by chance: never fewer than one more than there were.
         needed = max(blocks + 1, blocks_needed(interval.deviation, difference, paired))
     return Comparison(ratio, interval, paired, blocks, verdict, noise, needed, difference)
-
-
-def _mean_log(values: Sequence[float]) -> float:
-    return sum(map(math.log, values)) / len(values)

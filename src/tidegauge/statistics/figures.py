@@ -1,0 +1,144 @@
+"""The figures of a trial that have a name: what thresholds are written in and comparisons are made of.
+
+A name ends in its unit, and for times in which of the distribution: `response_ms_p99`. Figures are of two kinds:
+MEASURED ones scatter from trial to trial and get intervals; COUNTED ones (lost messages) are facts of each trial, and
+what is asked of them is asked of every single one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegauge.experiments.api import Latency, TrialResult
+from tidegauge.experiments.finding import Finding
+
+
+class Kind(StrEnum):
+    """Whether a figure scatters or is a fact of its trial."""
+
+    MEASURED = "measured"
+    COUNTED = "counted"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a trial.
+
+    Attributes:
+        name: as thresholds write it.
+        title: in sentences and tables.
+        unit: "" for a count.
+        scheduled: it means nothing without a schedule: response times of a closed loop hide waiting.
+        of: the figure of a result; None where there are too few samples, or nothing was measured.
+    """
+
+    name: str
+    title: str
+    unit: str
+    higher_is_better: bool
+    kind: Kind
+    of: Callable[[TrialResult], float | None]
+    scheduled: bool = False
+
+
+@dataclass(frozen=True)
+class FindingFigure:
+    """One figure that an experiment finds from many trials. `name` is its key in `Finding.figures`."""
+
+    name: str
+    title: str
+    unit: str
+    higher_is_better: bool
+
+    def of(self, finding: Finding) -> float | None:
+        """The figure in a finding; None where it has none."""
+        value = finding.figures.get(self.name)
+        if value is None:
+            value = self._of_the_first_goal(finding)
+        return None if value is None else float(value)
+
+    def _of_the_first_goal(self, finding: Finding) -> float | None:
+        """As runs have it that were stored before findings had `figures`."""
+        goals = finding.details.get("goals")
+        first = goals[0] if isinstance(goals, list) and goals else {}
+        return first.get(self.name) if isinstance(first, dict) else None
+
+
+_PERCENTILES = (
+    ("p50", "p50_ms", "p50"),
+    ("p95", "p95_ms", "p95"),
+    ("p99", "p99_ms", "p99"),
+    ("p999", "p999_ms", "p99.9"),
+    ("mean", "mean_ms", "mean"),
+    ("max", "max_ms", "maximum"),
+)
+
+
+def worst_end_to_end(result: TrialResult) -> Latency | None:
+    """End-to-end latency of the slowest subscription (percentiles are never averaged); None without subscriptions."""
+    return max((one.end_to_end for one in result.subscriptions), key=lambda one: one.p99_ms or one.max_ms, default=None)
+
+
+def _times(series: str, title: str, latency: Callable[[TrialResult], Latency | None]) -> list[Figure]:
+    def of(field: str) -> Callable[[TrialResult], float | None]:
+        def figure(result: TrialResult) -> float | None:
+            found = latency(result)
+            return getattr(found, field) if found is not None and found.count else None
+
+        return figure
+
+    return [
+        Figure(f"{series}_ms_{name}", f"{title} {shown}", "ms", False, Kind.MEASURED, of(field), scheduled=True)
+        for name, field, shown in _PERCENTILES
+    ]
+
+
+def _summed(what: str) -> Callable[[TrialResult], float | None]:
+    return lambda result: float(sum(getattr(one, what) for one in result.subscriptions))
+
+
+def _counted(name: str, title: str, of: Callable[[TrialResult], float | None]) -> Figure:
+    return Figure(name, title, "", False, Kind.COUNTED, of)
+
+
+def _measured(name: str, title: str, unit: str, better: bool, of: Callable[[TrialResult], float | None]) -> Figure:
+    return Figure(name, title, unit, better, Kind.MEASURED, of)
+
+
+_ALL = (
+    _measured("msgs_per_s", "rate", "msg/s", True, lambda result: result.msgs_per_s),
+    _measured("mb_per_s", "throughput", "MB/s", True, lambda result: result.mb_per_s),
+    *_times("response", "response", lambda result: result.response),
+    *_times("service", "service", lambda result: result.service),
+    *_times("delay", "delay", lambda result: result.delay),
+    *_times("end_to_end", "end-to-end", worst_end_to_end),
+    *[
+        _counted(name, f"{name} messages", _summed(name))
+        for name in ("lost", "duplicated", "reordered", "corrupt", "foreign")
+    ],
+    _counted("failed", "failed messages", lambda result: float(result.failed)),
+    _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
+    _counted(
+        "backlog",
+        "backlog at the end",
+        lambda result: float(max((one.backlog for one in result.subscriptions), default=0)),
+    ),
+    _measured("server_cpu_s", "CPU time of the servers", "s", False, lambda result: result.server_cpu_s),
+    _measured("worker_cpu_s", "CPU time of the clients", "s", False, lambda result: result.worker_cpu_s),
+)
+
+FIGURES = {figure.name: figure for figure in _ALL}
+"""Figures of a trial, by name."""
+
+FINDING_FIGURES = {
+    figure.name: figure
+    for figure in (FindingFigure("sustainable_msgs_per_s", "sustainable rate", "msg/s", higher_is_better=True),)
+}
+"""Figures that experiments find, by name."""
+
+
+def known_names() -> list[str]:
+    """Every name of a figure."""
+    return [*FIGURES, *FINDING_FIGURES]
