@@ -301,7 +301,7 @@ def test_the_command_line_wins_and_is_recorded(tmp_path: Path) -> None:
 
 def test_a_wrong_command_line_value_names_the_option_and_not_the_file(tmp_path: Path) -> None:
     message = complaint(tmp_path, GOOD, durability=9)
-    assert message.startswith("--durability: durability: '9'")
+    assert message.startswith("--level: durability: '9'")
     assert "campaign.yaml" not in message
 
 

@@ -37,13 +37,13 @@ def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
 
 
 def test_what_fits_is_kept_as_it_is() -> None:
-    assert fitting(THREE, NEEDS, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB")) == (THREE, {})
-    assert fitting(THREE, NEEDS, None) == (THREE, {}), "a machine that doesn't tell is not refused"
+    assert fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB")) == (THREE, {})
+    assert fitting(THREE, registry.get, None) == (THREE, {}), "a machine that doesn't tell is not refused"
 
 
 def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     with pytest.raises(UserError) as caught:
-        fitting(THREE, NEEDS, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"))
+        fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"))
     assert f"kafka@4.3.1 needs {KAFKA_MB:,} MiB" in caught.value.message
     assert "for 3 nodes" in caught.value.message
     assert f"{KAFKA_MB - 1:,} MiB are available of the machine's 4,000 MiB" in caught.value.message
@@ -53,12 +53,12 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
 
 def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
     optional = replace(THREE, systems=(replace(THREE.systems[0], optional=True), THREE.systems[1]))
-    kept, reasons = fitting(optional, NEEDS, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"))
+    kept, reasons = fitting(optional, registry.get, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"))
     assert [choice.name for choice in kept.systems] == ["rabbitmq"]
     assert list(reasons) == ["kafka@4.3.1"]
     only = replace(optional, systems=optional.systems[:1])
     with pytest.raises(UserError, match="too little memory"):
-        fitting(only, NEEDS[:1], MemoryAvailable(1, "of the machine's 4,000 MiB"))
+        fitting(only, registry.get, MemoryAvailable(1, "of the machine's 4,000 MiB"))
 
 
 def test_the_plan_says_what_is_needed_and_what_there_is() -> None:

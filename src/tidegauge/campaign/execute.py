@@ -9,11 +9,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from tidegauge.campaign.contenders import label
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import Plan, Step, label, make_plan, plan_warnings
+from tidegauge.campaign.plan import Plan, Step, make_plan, plan_warnings
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.stand import Stand
@@ -21,7 +22,7 @@ from tidegauge.campaign.step import StepLab
 from tidegauge.campaign.topics import attach
 from tidegauge.campaign.trial import failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
-from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
@@ -51,12 +52,25 @@ class _Run:
         self._store = store
         self._bench = bench
         self._subjects = subjects
+        self._stand = Stand()
         self._in_a_row: Counter[str] = Counter()
+
+    def steps(self, plan: Plan, deployment: Servers) -> None:
+        """All steps of the plan. Servers that go on do so from step to step, as long as the next could use them."""
+        try:
+            for place, step in enumerate(plan.steps):
+                self.step(place, step)
+                if deployment is not Servers.SHARED:
+                    self._stand.close()
+        finally:
+            self._stand.close()
 
     def step(self, place: int, step: Step) -> None:
         """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system = step.trials[0].system
-        lab = StepLab(self, place, self._trial, self._store, self._bench.observer)
+        subject = replace(self._subjects[system], choice=step.system, wanted=step.deployment)
+        measure = partial(self._trial, subject)
+        lab = StepLab(self, place, step, measure, store=self._store, observer=self._bench.observer)
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
             self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
             return
@@ -69,14 +83,13 @@ class _Run:
         except RunFailedError as error:
             self.first_error = self.first_error or error
             self._in_a_row[system] += 1
+            self._stand.close()
             self._skip(place, step, lab.begun, failure_text(error))
-        finally:
-            lab.stand.close()
 
-    def _trial(self, spec: TrialSpec, stand: Stand) -> TrialResult:
+    def _trial(self, subject: Subject, spec: TrialSpec) -> TrialResult:
         store = self._store.trial(spec)
         try:
-            result = run_trial(spec, self._subjects[spec.system], self._bench, store, stand)
+            result = run_trial(spec, subject, self._bench, store, self._stand)
         except BaseException as error:
             interrupted = not isinstance(error, Exception)
             text = "interrupted" if interrupted else failure_text(error)
@@ -192,8 +205,7 @@ def carry_out(
             bench.observer(Note(warning))
         watch = FairnessWatch(plan, wanted_tilts(plan, find_system), store, bench.observer)
         run = _Run(plan, store, replace(bench, in_force=watch.seen), subjects)
-        for place, step in enumerate(plan.steps):
-            run.step(place, step)
+        run.steps(plan, campaign.deployment)
         if not run.results:
             raise _nothing_found(run)
     except BaseException as error:
@@ -226,11 +238,13 @@ def _provision(
     Of an attached cluster the secrets instead. An optional system whose files can't be had is left out, with the
     reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
     """
-    subjects = {}
+    subjects: dict[str, Subject] = {}
     unavailable: UserError | None = None
-    for choice in campaign.systems:
+    wanted = {
+        label(choice, find_system(choice.name)): choice for point in campaign.each for choice in point.campaign.systems
+    }
+    for name, choice in wanted.items():
         system = find_system(choice.name)
-        name = label(choice, system)
         if choice.attach is not None:
             attachment = attach(choice.attach, name, run)
             subjects[name] = Subject(system, attachment.distribution(system), choice, attachment)

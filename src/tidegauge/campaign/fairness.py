@@ -9,10 +9,10 @@ from tidegauge.campaign.events import Observer, UnequalFound
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan import Plan
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.api import TrialSpec, point_words
 from tidegauge.fairness.case import Case, Fact, Property
 from tidegauge.fairness.check import Contender, check
-from tidegauge.fairness.tilt import Stage, Tilt, new_among, unequal
+from tidegauge.fairness.tilt import Severity, Stage, Tilt, new_among, unequal
 from tidegauge.store.api import RunStore
 from tidegauge.store.plain import plain
 from tidegauge.systems.api import Setting, System
@@ -57,13 +57,17 @@ class InForce:
 
 
 def wanted_tilts(plan: Plan, find_system: Callable[[str], System]) -> tuple[Tilt, ...]:
-    """Everything in a campaign that puts its systems on unequal terms."""
-    contenders = {}
+    """Everything in a campaign that puts its systems on unequal terms. Each point of a sweep is a comparison."""
+    points: dict[str, dict[str, Contender]] = {}
     for step in plan.steps:
         spec = step.trials[0]
-        if spec.system not in contenders:
-            contenders[spec.system] = _contender(spec, step.system, find_system(step.system.name), None)
-    return check([contenders[label] for label in sorted(contenders)], Stage.WANTED)
+        here = points.setdefault(point_words(spec.point), {})
+        if spec.system not in here:
+            here[spec.system] = _contender(spec, step.system, find_system(step.system.name), None)
+    found: tuple[Tilt, ...] = ()
+    for here in points.values():
+        found += new_among(check([here[label] for label in sorted(here)], Stage.WANTED), found)
+    return tuple(sorted(found, key=lambda tilt: tilt.severity is Severity.ADVICE))
 
 
 class FairnessWatch:
@@ -130,7 +134,8 @@ def _unjudged(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, 
 
 def _kind(spec: TrialSpec) -> str:
     """The same for trials that are to be compared: an experiment may vary the workload from trial to trial."""
-    return f"{spec.experiment} {replace(spec.workload, producer_overrides={}, consumer_overrides={})}"
+    workload = replace(spec.workload, producer_overrides={}, consumer_overrides={})
+    return f"{spec.experiment} {point_words(spec.point)} {workload}"
 
 
 def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:

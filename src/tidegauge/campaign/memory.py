@@ -5,12 +5,13 @@ Trials follow one another, so one deployment at a time counts, with the load gen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tidegauge.campaign.model import Campaign, SystemChoice
-from tidegauge.campaign.plan import label
+from tidegauge.campaign.contenders import label
+from tidegauge.campaign.model import Campaign, Point, SystemChoice
 from tidegauge.errors import UserError
+from tidegauge.experiments.api import point_words
 from tidegauge.hosts.memory import MemoryAvailable
 from tidegauge.systems.api import System
 
@@ -45,12 +46,19 @@ class MemoryNeed:
 
 
 def memory_needs(campaign: Campaign, find_system: Callable[[str], System]) -> tuple[MemoryNeed, ...]:
-    """What each system of a campaign needs, in the campaign's order."""
+    """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
+    largest: dict[str, MemoryNeed] = {}
+    for point in campaign.each:
+        for choice in point.campaign.systems:
+            need = _need(point.campaign, choice, find_system(choice.name))
+            known = largest.get(need.system)
+            if known is None or need.total_mb > known.total_mb:
+                largest[need.system] = need
+    return tuple(largest.values())
+
+
+def _need(campaign: Campaign, choice: SystemChoice, system: System) -> MemoryNeed:
     worker_mb = campaign.worker.heap_mb + campaign.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
-    return tuple(_need(campaign, choice, find_system(choice.name), worker_mb) for choice in campaign.systems)
-
-
-def _need(campaign: Campaign, choice: SystemChoice, system: System, worker_mb: int) -> MemoryNeed:
     if choice.attach is not None:
         return MemoryNeed(label(choice, system), 0, 0, worker_mb)
     servers_mb = system.memory_mb(campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape)
@@ -65,22 +73,43 @@ def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
 
 
 def fitting(
-    campaign: Campaign, needs: Sequence[MemoryNeed], available: MemoryAvailable | None
+    campaign: Campaign, find_system: Callable[[str], System], available: MemoryAvailable | None
 ) -> tuple[Campaign, dict[str, str]]:
-    """The campaign without the optional systems that would make this machine swap, and why each was left out.
+    """The campaign without what would make this machine swap and may be left out, and why each was.
 
-    Raises `UserError` with the figures of every other system that would.
+    That may an optional system, and at a point of a sweep with `skip-impossible` any. Raises `UserError` with the
+    figures of every other system that would.
     """
-    reasons = {need.system: reason for need in needs if (reason := too_large(need, available))}
-    optional = {need.system for choice, need in zip(campaign.systems, needs, strict=True) if choice.optional}
-    refused = [reason for system, reason in reasons.items() if system not in optional]
-    kept = [choice for choice, need in zip(campaign.systems, needs, strict=True) if need.system not in reasons]
-    if refused or not kept:
+    left_out: dict[str, str] = {}
+    refused: list[str] = []
+    points = []
+    for point in campaign.each:
+        kept = []
+        for choice in point.campaign.systems:
+            need = _need(point.campaign, choice, find_system(choice.name))
+            reason = too_large(need, available)
+            if not reason:
+                kept.append(choice)
+            elif choice.optional or (campaign.skip_impossible and point.values):
+                left_out[_where(need, point)] = reason
+            else:
+                refused.append(reason)
+        if kept:
+            points.append(replace(point, campaign=replace(point.campaign, systems=tuple(kept))))
+    if refused or not points:
         raise UserError(
-            f"There is too little memory. {'. '.join(refused or reasons.values())}.",
+            f"There is too little memory. {'. '.join(dict.fromkeys(refused or left_out.values()))}.",
             "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs.",
         )
-    return replace(campaign, systems=tuple(kept)), reasons
+    if not left_out:
+        return campaign, {}
+    if not campaign.points:
+        return points[0].campaign, left_out
+    return replace(points[0].campaign, points=tuple(points)), left_out
+
+
+def _where(need: MemoryNeed, point: Point) -> str:
+    return f"{need.system} at {point_words(point.values)}" if point.values else need.system
 
 
 @dataclass(frozen=True)

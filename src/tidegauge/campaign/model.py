@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tidegauge.config.fields import Fields
+from tidegauge.experiments.api import Servers
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.workload.model import Workload
@@ -65,6 +66,9 @@ class Campaign:
     `data_directory` is where servers keep their data ("" = in the run's directory); `data_directories` are disks that
     the nodes take by turns instead, `journal_directories` the same for the journals of systems that keep one apart.
     `overrides` are the command-line options that replaced values of the file, as the user gave them.
+    `deployment` says whether trials start servers of their own or have topics of their own on servers that go on.
+    `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
+    that a system can't have are left out instead of refused.
     """
 
     name: str
@@ -82,3 +86,30 @@ class Campaign:
     worker: WorkerChoice = field(default_factory=WorkerChoice)
     data_directories: tuple[str, ...] = ()
     journal_directories: tuple[str, ...] = ()
+    skip_impossible: bool = False
+    deployment: Servers = Servers.FRESH
+    points: tuple[Point, ...] = ()
+
+    @property
+    def each(self) -> tuple[Point, ...]:
+        """The campaign at each point; once, at a point without values, if it has no sweep."""
+        return self.points or (Point({}, self),)
+
+    def at_each(self, change: Callable[[Campaign], Campaign]) -> Campaign:
+        """The campaign with a change made at each point."""
+        if not self.points:
+            return change(self)
+        points = tuple(replace(point, campaign=change(point.campaign)) for point in self.points)
+        return replace(change(self), points=points)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The campaign with the values of one point of its sweep in place.
+
+    `values` are for readers, by axis, in the axes' order. `where` is the file and line of the sweep.
+    """
+
+    values: Mapping[str, str]
+    campaign: Campaign
+    where: str = ""

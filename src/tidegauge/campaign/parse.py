@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, Field
 
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
-from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
+from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.sweep import read_matrix, with_values
 from tidegauge.config.fields import Fields, Settings, Size, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
 from tidegauge.config.validate import keys_of, validate
 from tidegauge.errors import UserError, nearest
+from tidegauge.experiments.api import Servers
 from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.servers import ServersChoice
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.registry import VERSION
 from tidegauge.systems.registry import get as find_system
 from tidegauge.workload.model import Workload
-from tidegauge.workload.parse import parse_workload, read_workload
+from tidegauge.workload.parse import parse_workload, parse_workload_file
 
 _MIB = 1 << 20
+_OPTIONS = {"durability": "--level", "data-directory": "--data-dir"}
+"""Command-line options that are called otherwise than the keys that they replace."""
 
 
 def _check_name(name: str) -> str:
@@ -55,6 +61,9 @@ class _CampaignFields(Fields):
     data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     worker: Any = Field(default_factory=dict)
+    sweep: Any = None
+    skip_impossible: bool = False
+    deployment: ServersChoice = Servers.FRESH
 
 
 class _WorkerFields(Fields):
@@ -83,50 +92,119 @@ class _DurabilityFields(Fields):
     form: str = ""
 
 
-def parse_campaign(path: Path, overrides: Mapping[str, Any], system_names: Sequence[str]) -> Campaign:
-    """Read and check a campaign.
+def parse_campaign(
+    path: Path, overrides: Mapping[str, Any], system_names: Sequence[str], text: str | None = None
+) -> Campaign:
+    """Read and check a campaign, at every point of its sweep if it has one.
 
     Args:
         path: the YAML file.
         overrides: values from the command line that replace the file's, by its keys: "durability": 4 or
             {"level": 4, "form": "bypass"}, "systems": ["kafka@4.3.1"], "repeat": 3, "data-directory": "/mnt/disk".
         system_names: the systems that Tidegauge knows.
+        text: taken for the file's content, if given; what it names is sought beside `path` all the same.
 
     Raises:
         UserError: with every problem, each on a line of its own.
     """
-    source = read_source(path, "campaign")
+    source = read_source(path, "campaign", text)
     _apply(source, overrides)
-    top = validate(_CampaignFields, source.data, source, ())
-    sources = [source]
-    systems = [_system(item, source, ("systems", i), system_names) for i, item in enumerate(_list(source, "systems"))]
-    durability = _level(source.data.get("durability", 3), source, ("durability",))
-    chosen = _experiments(source)
-    workload = _workload(source, sources)
-    worker = _worker(source)
-    _check_duplicates(systems, source)
-    if source.data.get("data-directory") and source.data.get("data-directories"):
-        source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
-    raise_problems(sources, "campaign")
-    if top is None or durability is None or workload is None or worker is None:
-        raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
-    return Campaign(
-        name=top.name,
-        description=top.description.strip(),
-        systems=tuple(system for system in systems if system is not None),
-        durability=durability,
-        nodes=top.nodes,
-        workload=workload,
-        experiments=tuple(chosen),
-        repeat=top.repeat,
-        seed=top.seed,
-        data_directory=top.data_directory,
-        source_path=path,
-        overrides={key: str(value) for key, value in overrides.items()},
-        worker=worker,
-        data_directories=tuple(top.data_directories),
-        journal_directories=tuple(top.journal_directories),
-    )
+    reading = _Reading(overrides, system_names, [source])
+    assignments = read_matrix(source)
+    if not assignments:
+        campaign = reading.campaign(source)
+        raise_problems(reading.sources, "campaign")
+        return campaign or _unreadable(path)
+    where = f"{path}:{source.line_of(('sweep',))}"
+    points = []
+    for assignment in assignments:
+        variant = with_values(source, assignment)
+        campaign = reading.campaign(variant)
+        source.problems += variant.problems
+        if campaign is not None:
+            points.append(Point(assignment.values, campaign, where))
+    raise_problems(reading.sources, "campaign")
+    return replace(points[0].campaign, points=tuple(points)) if points else _unreadable(path)
+
+
+def _unreadable(path: Path) -> NoReturn:
+    raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
+
+
+@dataclass
+class _Reading:
+    """Reads a campaign, once or once for each point. `sources` are all whose problems count."""
+
+    overrides: Mapping[str, Any]
+    system_names: Sequence[str]
+    sources: list[Source]
+    workloads: dict[Path, Source] = field(default_factory=dict)
+
+    def new(self, source: Source) -> Source:
+        """The source, whose problems count from now on."""
+        self.sources.append(source)
+        return source
+
+    def campaign(self, source: Source) -> Campaign | None:
+        """The campaign, or None after noting what is wrong."""
+        top = validate(_CampaignFields, source.data, source, ())
+        listed = enumerate(_list(source, "systems"))
+        systems = [_system(item, source, ("systems", i), self.system_names) for i, item in listed]
+        durability = _level(source.data.get("durability", 3), source, ("durability",))
+        chosen = _experiments(source)
+        workload = self._workload(source)
+        worker = _worker(source)
+        _check_duplicates(systems, source)
+        if source.data.get("data-directory") and source.data.get("data-directories"):
+            source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
+        if top is None or durability is None or workload is None or worker is None:
+            return None
+        return Campaign(
+            name=top.name,
+            description=top.description.strip(),
+            systems=tuple(system for system in systems if system is not None),
+            durability=durability,
+            nodes=top.nodes,
+            workload=workload,
+            experiments=tuple(chosen),
+            repeat=top.repeat,
+            seed=top.seed,
+            data_directory=top.data_directory,
+            source_path=source.path,
+            overrides={key: str(value) for key, value in self.overrides.items()},
+            worker=worker,
+            data_directories=tuple(top.data_directories),
+            journal_directories=tuple(top.journal_directories),
+            skip_impossible=top.skip_impossible,
+            deployment=top.deployment,
+        )
+
+    def _workload(self, source: Source) -> Workload | None:
+        """Inline keys, or a file's, sought beside the campaign, in its project, and in the current directory."""
+        value = source.data.get("workload", {})
+        if isinstance(value, dict):
+            return parse_workload(value, source, ("workload",))
+        if not isinstance(value, str):
+            source.complain(("workload",), "must hold the workload's keys, or name a file such as workloads/1kib.yaml")
+            return None
+        beside = source.path.parent
+        places = [beside / value, beside.parent / value, Path.cwd() / value]
+        for place in places:
+            if place.is_file():
+                return self._workload_of(place, source)
+        looked = ", ".join(str(place) for place in dict.fromkeys(places))
+        source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
+        return None
+
+    def _workload_of(self, path: Path, campaign: Source) -> Workload | None:
+        """A workload file, with what the campaign's sweep puts in the place of its values."""
+        if path not in self.workloads:
+            self.workloads[path] = self.new(read_source(path, "workload"))
+        own = self.new(self.workloads[path].variant())
+        for at, origin in campaign.placed.items():
+            if at[0] == "workload":
+                own.put(at[1:], origin)
+        return parse_workload_file(own)
 
 
 def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
@@ -134,7 +212,7 @@ def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
         source.data.pop("data-directories", None)
     for key, value in overrides.items():
         source.data[key] = value
-        source.overridden[key] = f"--{key}"
+        source.overridden[key] = _OPTIONS.get(key, f"--{key}")
 
 
 def _list(source: Source, key: str) -> list[Any]:
@@ -259,26 +337,6 @@ def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) 
         source.complain(at, objection)
         return None
     return ExperimentChoice(name, options)
-
-
-def _workload(source: Source, sources: list[Source]) -> Workload | None:
-    """Inline keys, or the path of a file, sought beside the campaign, in its project, and in the current directory."""
-    value = source.data.get("workload", {})
-    if isinstance(value, dict):
-        return parse_workload(value, source, ("workload",))
-    if not isinstance(value, str):
-        source.complain(("workload",), "must hold the workload's keys, or name a file such as workloads/1kib.yaml")
-        return None
-    beside = source.path.parent
-    places = [beside / value, beside.parent / value, Path.cwd() / value]
-    for place in places:
-        if place.is_file():
-            workload, own_source = read_workload(place)
-            sources.append(own_source)
-            return workload
-    looked = ", ".join(str(place) for place in dict.fromkeys(places))
-    source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
-    return None
 
 
 def campaign_keys() -> list[str]:

@@ -58,12 +58,16 @@ class Bench:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a trial is about: the system, its files, and how the campaign wants it; or the way to others' cluster."""
+    """What a trial is about: the system, its files, and how the campaign wants it; or the way to others' cluster.
+
+    `wanted` is equal for trials that could use the same servers.
+    """
 
     system: System
     distribution: Distribution
     choice: SystemChoice
     attachment: Attachment | None = None
+    wanted: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from tidegauge.campaign.events import Decided, Found, Observer
-from tidegauge.campaign.plan import seconds_expected
-from tidegauge.campaign.stand import Stand
+from tidegauge.campaign.plan import Step, seconds_expected
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.store.api import RunStore
@@ -22,38 +22,43 @@ class RunState(Protocol):
 
 
 class StepLab:
-    """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps."""
+    """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps.
+
+    A step at a point of a sweep knows of that point only: a share of a peak is one of the peak found there.
+    """
 
     def __init__(
         self,
         run: RunState,
         place: int,
-        trial: Callable[[TrialSpec, Stand], TrialResult],
+        step: Step,
+        trial: Callable[[TrialSpec], TrialResult],
+        *,
         store: RunStore,
         observer: Observer,
     ) -> None:
         self.begun: list[TrialSpec] = []
-        self.stand = Stand()
         self._run = run
         self._place = place
+        self._point = step.trials[0].point
         self._trial = trial
         self._store = store
         self._observer = observer
 
     @property
     def results(self) -> Sequence[TrialResult]:
-        """Results of all trials of the run so far."""
-        return tuple(self._run.results)
+        """Results of all trials of the run at this point so far."""
+        return tuple(result for result in self._run.results if result.spec.point == self._point)
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """All findings of the run so far."""
-        return tuple(self._run.findings)
+        """All findings of the run at this point so far."""
+        return tuple(finding for finding in self._run.findings if finding.point == self._point)
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         """One trial. Its result counts from now on, whatever becomes of the step."""
         self.begun.append(spec)
-        result = self._trial(spec, self.stand)
+        result = self._trial(spec)
         self._run.results.append(result)
         return result
 
@@ -65,6 +70,7 @@ class StepLab:
 
     def found(self, finding: Finding) -> None:
         """Store and show a finding."""
+        finding = replace(finding, point=self._point)
         self._store.finding(finding)
         self._run.findings.append(finding)
         self._observer(Found(finding))

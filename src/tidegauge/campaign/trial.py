@@ -2,7 +2,7 @@
 
 Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
 of starting, whatever ends the trial: its result, a failure, or an interruption. A trial that shares its servers leaves
-them, once it has its result, to the next of its step (`Stand`), which uses topics of its own and warms up anew.
+them, once it has its result, to the next (`Stand`), which uses topics of its own and warms up anew.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def run_trial(
     stand = stand or Stand()
     if spec.servers is not Servers.SHARED:
         stand.close()
+    stand.close_unless(subject.wanted)
     try:
         return _run_trial(spec, subject, bench, store, stand)
     except BaseException:
@@ -88,7 +89,7 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         delete_topics(session)
         if spec.servers is Servers.SHARED:
             if stand.running is None:
-                stand.keep(Running(session.deployment, session.worker, spec.trial_id), cleanup)
+                stand.keep(Running(session.deployment, session.worker, spec.trial_id, subject.wanted), cleanup)
         else:
             session.phase("stop")
     return result

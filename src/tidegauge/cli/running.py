@@ -95,14 +95,16 @@ class Ready:
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
-    needs = memory_needs(campaign, registry.get)
-    memory = MemoryPlan(needs, memory_available())
-    campaign, too_large = fitting(campaign, needs, memory.available)
-    for system in campaign.systems:
+    memory = MemoryPlan(memory_needs(campaign, registry.get), memory_available())
+    campaign, too_large = fitting(campaign, registry.get, memory.available)
+    for system in (system for point in campaign.each for system in point.campaign.systems):
         if system.attach is not None and not dry_run:
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
-    left_out = tuple(left_out_note(system, reason) for system, reason in too_large.items())
     plan = plan_campaign(campaign)
+    left_out = (
+        *(left_out_note(system, reason) for system, reason in too_large.items()),
+        *(Note(sentence) for sentence in plan.left_out),
+    )
     return Ready(campaign, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
 
 

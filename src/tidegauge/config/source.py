@@ -6,8 +6,9 @@ and built from these, because that is the only way to see duplicate keys with th
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,47 @@ class Problem:
         return f"{self.where}: {self.text}"
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a value stands that takes another's place: the file and line, its key there, and the value."""
+
+    path: Path
+    line: int
+    shown: str
+    value: Any
+
+
 @dataclass
 class Source:
-    """A parsed file. `overridden` names, by top-level key, the command-line option that replaced the file's value."""
+    """A parsed file. `overridden` names, by top-level key, the command-line option that replaced the file's value.
+
+    `placed` are values put in from elsewhere (`put`): what is wrong with them is told of the place they come from.
+    """
 
     path: Path
     data: dict[str, Any]
     lines: dict[KeyPath, int]
     problems: list[Problem] = field(default_factory=list)
     overridden: dict[str, str] = field(default_factory=dict)
+    placed: dict[KeyPath, Origin] = field(default_factory=dict)
+
+    def variant(self) -> Source:
+        """The same file to put other values into, without the problems found so far."""
+        return replace(self, data=copy.deepcopy(self.data), problems=[], placed={})
+
+    def put(self, key_path: KeyPath, origin: Origin) -> None:
+        """Put a value at a key. Where the file has no mapping around it, `placed` alone tells of it."""
+        self.placed[key_path] = origin
+        holder: Any = self.data
+        for part in key_path[:-1]:
+            if isinstance(holder, dict) and isinstance(part, str):
+                holder = holder.setdefault(part, {})
+            elif isinstance(holder, list) and isinstance(part, int) and part < len(holder):
+                holder = holder[part]
+            else:
+                return
+        if isinstance(holder, dict):
+            holder[key_path[-1]] = origin.value
 
     def line_of(self, key_path: KeyPath) -> int:
         """Line of the key, or of the nearest thing around it that the file has."""
@@ -55,12 +88,17 @@ class Source:
 
     def complain(self, key_path: KeyPath, text: str) -> None:
         """Note a problem at a key."""
-        if key_path and key_path[0] in self.overridden:
+        shown = show_path(key_path)
+        placed = next((at for end in range(len(key_path), 0, -1) if (at := key_path[:end]) in self.placed), None)
+        if placed is not None:
+            origin = self.placed[placed]
+            where, line = f"{origin.path}:{origin.line}", origin.line
+            shown = show_path((origin.shown, *key_path[len(placed) :]))
+        elif key_path and key_path[0] in self.overridden:
             where, line = self.overridden[str(key_path[0])], 0
         else:
             line = self.line_of(key_path)
             where = f"{self.path}:{line}"
-        shown = show_path(key_path)
         self.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
 
 
@@ -72,9 +110,12 @@ def show_path(key_path: KeyPath) -> str:
     return text
 
 
-def read_source(path: Path, what: str) -> Source:
-    """Read a YAML mapping. `what` names it in messages: "campaign", "workload". Raises `UserError` if unreadable."""
-    text = _read_text(path, what)
+def read_source(path: Path, what: str, text: str | None = None) -> Source:
+    """Read a YAML mapping. `what` names it in messages: "campaign", "workload". Raises `UserError` if unreadable.
+
+    `text` is taken for the file's content if it is given, such as a copy that a run has kept.
+    """
+    text = _read_text(path, what) if text is None else text
     try:
         root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
@@ -100,7 +141,8 @@ def read_source(path: Path, what: str) -> Source:
 
 def raise_problems(sources: Sequence[Source], what: str) -> None:
     """Raise one `UserError` that shows every problem on a line of its own; nothing if there are none."""
-    problems = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
+    found = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
+    problems = list(dict.fromkeys(found))
     if not problems:
         return
     hint = f"Mend the {what} and start again; docs/reference.md lists every key."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegauge.systems.api import LevelChoice, LevelFinding
@@ -10,7 +11,7 @@ from tidegauge.workload.model import Workload
 
 
 class Servers(StrEnum):
-    """Whose servers a trial runs on: its own, or those that earlier trials of the same step left running."""
+    """Whose servers a trial runs on: its own, or those that earlier trials left running."""
 
     FRESH = "fresh"
     SHARED = "shared"
@@ -31,6 +32,8 @@ class TrialSpec:
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it told; in a plan, what the campaign says.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
+        point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
+            within a point only.
     """
 
     trial_id: str
@@ -51,6 +54,12 @@ class TrialSpec:
     exploratory: bool = False
     attached: bool = False
     copies: int = 0
+    point: Mapping[str, str] = field(default_factory=dict)
+
+
+def point_words(point: Mapping[str, str]) -> str:
+    """A point of a sweep in words: "partitions=100, durability=3"; "" without one."""
+    return ", ".join(f"{axis}={value}" for axis, value in point.items())
 
 
 @dataclass(frozen=True)

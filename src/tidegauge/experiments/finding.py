@@ -21,6 +21,7 @@ class Finding:
         rows: the answer as a table: each row maps the columns' heads, units included, to its cells.
         details: the same and more for programs; JSON-able, units in the names.
         figures: its figures that thresholds and comparisons may name (`statistics.figures.FINDING_FIGURES`).
+        point: of the campaign's sweep (see `TrialSpec`); whoever keeps the finding fills it in.
     """
 
     finding_id: str
@@ -32,3 +33,4 @@ class Finding:
     rows: tuple[Mapping[str, Cell], ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    point: Mapping[str, str] = field(default_factory=dict)

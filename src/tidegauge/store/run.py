@@ -64,8 +64,12 @@ class DirectoryRun:
         self.unequal_allowed = False
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
-        """Every trial intended, in order."""
-        write_json(self.path / "plan.json", PLAN_SCHEMA, {"trials": trials})
+        """Every trial intended, in order, and each block with its seed."""
+        blocks: dict[tuple[int, int], list[str]] = {}
+        for spec in trials:
+            blocks.setdefault((spec.block, spec.seed), []).append(spec.trial_id)
+        listed = [{"block": block, "seed": seed, "trials": names} for (block, seed), names in sorted(blocks.items())]
+        write_json(self.path / "plan.json", PLAN_SCHEMA, {"trials": trials, "blocks": listed})
 
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run ran on."""

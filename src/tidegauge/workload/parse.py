@@ -57,11 +57,16 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Work
     return _to_workload(fields, payload_file)
 
 
+def parse_workload_file(source: Source) -> Workload | None:
+    """The workload of a file that was read, or None after noting what is wrong in `source`."""
+    data = {key: value for key, value in source.data.items() if key not in ("name", "description")}
+    return parse_workload(data, source, ())
+
+
 def read_workload(path: Path) -> tuple[Workload | None, Source]:
     """A workload file. Raises `UserError` only if it can't be read as YAML; problems inside are in the source."""
     source = read_source(path, "workload")
-    data = {key: value for key, value in source.data.items() if key not in ("name", "description")}
-    return parse_workload(data, source, ()), source
+    return parse_workload_file(source), source
 
 
 def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:

@@ -1,0 +1,160 @@
+"""Which systems can be measured at which point of a campaign, and how each gives the durability level. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tidegauge.campaign.model import Campaign, Point, SystemChoice
+from tidegauge.durability.levels import NODES_FOR_REPLICATION
+from tidegauge.errors import UserError
+from tidegauge.experiments.api import point_words
+from tidegauge.systems.api import LevelChoice, System
+
+
+class ImpossibleError(UserError):
+    """A system can't be had in this shape at this level. Points of a sweep may leave it out."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A system at a point.
+
+    Attributes:
+        label: how trials name it: "kafka@4.3.1".
+        choice: the level in the form that this system gives it.
+        identity: the same at every point, whatever the sweep changes about it.
+        deployment: the same for those that could use the same servers.
+    """
+
+    system: SystemChoice
+    label: str
+    choice: LevelChoice
+    identity: str
+    deployment: str
+
+
+def label(system: SystemChoice, known: System) -> str:
+    """How trials name a system: "kafka@4.3.1", "kafka@attached"."""
+    if system.attach is not None:
+        return f"{system.name}@{system.attach.label}"
+    return f"{system.name}@{system.version or known.default_version}"
+
+
+def contenders(
+    campaign: Campaign, find_system: Callable[[str], System]
+) -> tuple[tuple[tuple[Contender, ...], ...], tuple[str, ...]]:
+    """The contenders at each point, and in a sentence each which were left out there, and why.
+
+    Raises `UserError` if a system can't give the level or the shape asked for, and is not to be left out.
+    """
+    found, left_out = [], []
+    for point in campaign.each:
+        here, reasons = _at(point, campaign.skip_impossible and bool(campaign.points), find_system)
+        found.append(here)
+        left_out += reasons
+    if not any(found):
+        raise UserError(
+            f"{campaign.source_path}: no system of the campaign can have any point of its sweep: {left_out[0]}",
+            "Sweep values that the systems can have.",
+        )
+    return tuple(found), tuple(left_out)
+
+
+def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple[tuple[Contender, ...], list[str]]:
+    campaign = point.campaign
+    found: list[Contender] = []
+    left_out = []
+    for place, system in enumerate(campaign.systems):
+        known = find_system(system.name)
+        name = label(system, known)
+        try:
+            _check_shape(campaign, system, known)
+            choice = _level(campaign, system, known)
+        except ImpossibleError as error:
+            if not skip:
+                raise _at_point(error, point) from error
+            left_out.append(f"{name} at {point_words(point.values)} is left out: {error.message}")
+            continue
+        number = sum(one.name == system.name for one in campaign.systems[:place])
+        found.append(
+            Contender(system, name, choice, f"{system.name} {number}", _deployment(system, choice, campaign.nodes))
+        )
+    _check_twice(campaign, [one.label for one in found])
+    _check_form(campaign, found)
+    return tuple(found), left_out
+
+
+def _at_point(error: ImpossibleError, point: Point) -> UserError:
+    if not point.values:
+        return error
+    return UserError(
+        f"{point.where}: sweep: at {point_words(point.values)}: {error.message}",
+        f"{error.hint} 'skip-impossible: true' leaves out what a system can't have.".strip(),
+    )
+
+
+def _deployment(system: SystemChoice, choice: LevelChoice, nodes: int) -> str:
+    clients_apart = replace(system, producer={}, consumer={}, durability=None, optional=False)
+    return repr((clients_apart, choice.level, choice.form, nodes))
+
+
+def _check_twice(campaign: Campaign, labels: Sequence[str]) -> None:
+    if len(set(labels)) < len(labels):
+        raise UserError(
+            f"{campaign.source_path}: systems: one is listed twice: {', '.join(labels)}.",
+            "Give each its own version; for repeated trials use 'repeat'.",
+        )
+
+
+def _check_shape(campaign: Campaign, choice: SystemChoice, system: System) -> None:
+    problem = system.shape_problem(choice.shape, campaign.nodes)
+    if problem:
+        raise ImpossibleError(f"{campaign.source_path}: systems: {choice.name}: shape: {problem}.")
+
+
+def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoice:
+    """The way this system gives the level; its best one if the campaign names no form.
+
+    A form is a word of the systems that have several ("bypass" of Pulsar): others take their only way.
+    """
+    wanted = system.durability or campaign.durability
+    # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
+    nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes
+    possible = known.possible_levels(system.version or known.default_version, nodes)
+    ways = [choice for choice in possible if choice.level == wanted.level]
+    if not ways:
+        levels = ", ".join(str(level) for level in sorted({choice.level for choice in possible}))
+        raise ImpossibleError(
+            f"{campaign.source_path}: durability: {known.title} on {_nodes(nodes)} can't give level "
+            f"{wanted.level}; it can give {levels}.",
+            "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
+        )
+    if not wanted.form:
+        return replace(ways[0], as_found=wanted.as_found)
+    for choice in ways:
+        if choice.form == wanted.form:
+            return replace(choice, as_found=wanted.as_found)
+    forms = [choice.form for choice in ways if choice.form]
+    if forms:
+        raise UserError(
+            f"{campaign.source_path}: durability.form: {known.title} has no form '{wanted.form}' of level "
+            f"{wanted.level}; it has {', '.join(forms)}.",
+            "Name one of these, or leave 'form' out.",
+        )
+    return ways[0]
+
+
+def _check_form(campaign: Campaign, found: Sequence[Contender]) -> None:
+    form = campaign.durability.form
+    followers = [one.choice for one in found if one.system.durability is None]
+    if form and followers and all(choice.form != form for choice in followers):
+        raise UserError(
+            f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' of level "
+            f"{campaign.durability.level}.",
+            "Leave 'form' out.",
+        )
+
+
+def _nodes(nodes: int) -> str:
+    return "one node" if nodes == 1 else f"{nodes} nodes"
