@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from run_samples import result, second, totals
@@ -314,3 +315,72 @@ def test_what_the_user_was_told_is_kept(capsys: pytest.CaptureFixture[str], monk
     measured(monkeypatch)
     assert run_command(["quick", "--json"]) == 0
     assert the_object(capsys.readouterr().out)["run"]["notes"] == ["Ended processes left by an earlier run: kafka-1."]
+
+
+def with_thresholds(directory: Path, *thresholds: str) -> str:
+    path = directory / "mine.yaml"
+    listed = "".join(f"  - {one}\n" for one in thresholds)
+    text = "name: mine\nsystems: [kafka]\nexperiments: [{name: latency, rate: 20k}]\n"
+    path.write_text(f"{text}thresholds:\n{listed}" if thresholds else text)
+    return str(path)
+
+
+def no_loss_told(one: TrialResult) -> TrialResult:
+    return replace(one, response=replace(one.response, p99_ms=None))
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "change", "code"),
+    [
+        (("response_ms_p99 < 10", "lost == 0"), _changed(), 0),
+        (("response_ms_p99 < 5", "lost == 0"), _changed(), 4),
+        (("response_ms_p99 < 10",), no_loss_told, 3),
+        (("lost == 0",), _lossy, 4),
+        (("lost < 2",), _lossy, 1),
+        (("response_ms_p99 < 5",), _changed(validity=Validity.INVALID, reasons=("late",)), 3),
+    ],
+)
+def test_thresholds_decide_the_exit_code_and_the_files(
+    *,
+    thresholds: tuple[str, ...],
+    change: Change,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    measured(monkeypatch, change)
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
+    arguments = ["run", with_thresholds(tmp_path, *thresholds), "--junit", str(junit), "--markdown", str(markdown)]
+    assert run_command([*arguments, "--json"]) == code
+    found = the_object(capsys.readouterr().out)["thresholds"]
+    assert len(found["rulings"]) == len(thresholds)
+    assert found["outcome"] == {0: "met", 1: "met", 3: "inconclusive", 4: "missed"}[code]
+    suites = ElementTree.fromstring(junit.read_text())
+    assert (int(suites.attrib["failures"]) + int(suites.attrib["errors"]) > 0) is (code != 0)
+    assert "### Thresholds: " in markdown.read_text()
+    assert run_command(["show", "last", "--junit", str(tmp_path / "again.xml")]) == 0, "showing is not judging"
+    assert (tmp_path / "again.xml").read_text() == junit.read_text()
+    shown = capsys.readouterr().out
+    assert "Thresholds: " in shown
+    assert ("MISSED" in shown) is (code == 4)
+
+
+def test_thresholds_are_checked_with_file_and_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    wrong = with_thresholds(tmp_path, "lost == 0", "response_p99 < 10", "lost == 0 of pulsar")
+    assert run_command(["run", wrong]) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "mine.yaml:6: thresholds[1]: unknown figure 'response_p99' (did you mean 'response_ms_p99'?)" in shown
+    assert "mine.yaml:7: thresholds[2]: the campaign has no system 'pulsar'" in shown
+
+
+def test_files_that_cannot_be_written_are_refused_before_anything_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for option, place, why in (
+        ("--junit", tmp_path, "this is a directory"),
+        ("--markdown", tmp_path / "nowhere" / "x.md", "there is no directory"),
+    ):
+        assert run_command(["quick", option, str(place)]) == 2
+        assert why in capsys.readouterr().err
+    assert store.list_runs(tmp_path / "runs") == []

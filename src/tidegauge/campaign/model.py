@@ -65,6 +65,7 @@ class Campaign:
 
     `data_directory` is where servers keep their data ("" = in the run's directory); `data_directories` are disks that
     the nodes take by turns instead, `journal_directories` the same for the journals of systems that keep one apart.
+    `thresholds` are what is asked of its figures, each checked by `thresholds.grammar`.
     `overrides` are the command-line options that replaced values of the file, as the user gave them.
     `deployment` says whether trials start servers of their own or have topics of their own on servers that go on.
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
@@ -86,6 +87,7 @@ class Campaign:
     worker: WorkerChoice = field(default_factory=WorkerChoice)
     data_directories: tuple[str, ...] = ()
     journal_directories: tuple[str, ...] = ()
+    thresholds: tuple[str, ...] = ()
     skip_impossible: bool = False
     deployment: Servers = Servers.FRESH
     points: tuple[Point, ...] = ()

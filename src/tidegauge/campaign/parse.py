@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.sweep import read_matrix, with_values
+from tidegauge.campaign.thresholds import read_thresholds
 from tidegauge.config.fields import Fields, Settings, Size, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
 from tidegauge.config.validate import keys_of, validate
@@ -64,6 +65,7 @@ class _CampaignFields(Fields):
     sweep: Any = None
     skip_impossible: bool = False
     deployment: ServersChoice = Servers.FRESH
+    thresholds: Any = Field(default_factory=list)
 
 
 class _WorkerFields(Fields):
@@ -113,8 +115,9 @@ def parse_campaign(
     assignments = read_matrix(source)
     if not assignments:
         campaign = reading.campaign(source)
+        thresholds = read_thresholds(source, [Point({}, campaign)] if campaign else [])
         raise_problems(reading.sources, "campaign")
-        return campaign or _unreadable(path)
+        return replace(campaign, thresholds=thresholds) if campaign else _unreadable(path)
     where = f"{path}:{source.line_of(('sweep',))}"
     points = []
     for assignment in assignments:
@@ -123,8 +126,11 @@ def parse_campaign(
         source.problems += variant.problems
         if campaign is not None:
             points.append(Point(assignment.values, campaign, where))
+    thresholds = read_thresholds(source, points)
     raise_problems(reading.sources, "campaign")
-    return replace(points[0].campaign, points=tuple(points)) if points else _unreadable(path)
+    if not points:
+        return _unreadable(path)
+    return replace(points[0].campaign, points=tuple(points), thresholds=thresholds)
 
 
 def _unreadable(path: Path) -> NoReturn:

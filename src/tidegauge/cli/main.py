@@ -18,6 +18,7 @@ from typer.exceptions import Abort, TyperException
 from tidegauge import __version__
 from tidegauge.cli.campaigns import campaign_path, ready_campaign
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
+from tidegauge.cli.files import WantedFiles
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.report.layout import Paragraph
@@ -62,6 +63,14 @@ AllowUnequal = Annotated[
     ),
 ]
 
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", show_default=False)
+]
+Markdown = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there."),
+]
+
 DEFAULT_RUNS = Path("runs")
 
 
@@ -95,12 +104,20 @@ def quick(
     data_dir: DataDir = None,
     dry_run: DryRun = False,
     allow_unequal: AllowUnequal = False,
+    junit: Junit = None,
+    markdown: Markdown = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Measure Kafka, Pulsar and, where it can be had, RabbitMQ: one node each, equal durability, a few minutes."""
     overrides = _overrides(level, systems, repeat, data_dir)
-    return _run(ready_campaign("quick"), overrides, runs_dir, _Manner(dry_run, allow_unequal, as_json))
+    return _run(
+        ready_campaign("quick"),
+        overrides,
+        runs_dir,
+        _Manner(dry_run, allow_unequal, as_json),
+        WantedFiles(junit, markdown),
+    )
 
 
 @app.command(epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
@@ -113,12 +130,20 @@ def run(
     data_dir: DataDir = None,
     dry_run: DryRun = False,
     allow_unequal: AllowUnequal = False,
+    junit: Junit = None,
+    markdown: Markdown = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Run everything that a campaign file says."""
     overrides = _overrides(level, systems, repeat, data_dir)
-    return _run(campaign_path(campaign), overrides, runs_dir, _Manner(dry_run, allow_unequal, as_json))
+    return _run(
+        campaign_path(campaign),
+        overrides,
+        runs_dir,
+        _Manner(dry_run, allow_unequal, as_json),
+        WantedFiles(junit, markdown),
+    )
 
 
 @app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
@@ -164,15 +189,23 @@ def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
 @app.command(epilog="Example: tidegauge show last")
 def show(
     run: Annotated[str, typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.")] = "last",
+    *,
+    junit: Junit = None,
+    markdown: Markdown = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Show what a run found; also while it goes and after it was killed."""
     from tidegauge import store
+    from tidegauge.report.junit import run_junit
+    from tidegauge.report.markdown import run_markdown
     from tidegauge.report.summary import run_summary
     from tidegauge.report.terminal import run_report
 
+    files = WantedFiles(junit, markdown)
+    files.check()
     stored = store.load_run(store.find_run(runs_dir, run))
+    files.write(lambda: run_junit(stored), lambda: run_markdown(stored))
     Output(as_json).show(run_report(stored), run_summary(stored))
     return EXIT_GOOD
 
@@ -203,10 +236,10 @@ class _Manner(NamedTuple):
     as_json: bool
 
 
-def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner) -> int:
+def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner, files: WantedFiles) -> int:
     from tidegauge.cli.running import RunRequest, run_campaign
 
-    request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal)
+    request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files)
     return run_campaign(request, Output(manner.as_json))
 
 

@@ -21,7 +21,8 @@ from tidegauge.campaign.plan import Plan, plan_warnings
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
-from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
+from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_THRESHOLD
+from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.interruption import announced_interruption
 from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
@@ -32,10 +33,14 @@ from tidegauge.fairness.tilt import Terms
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.memory import memory_available
+from tidegauge.report import thresholds
+from tidegauge.report.junit import run_junit
 from tidegauge.report.lists import plan_list
+from tidegauge.report.markdown import run_markdown
 from tidegauge.report.summary import plan_summary, run_summary
 from tidegauge.report.terminal import run_report
 from tidegauge.systems import registry
+from tidegauge.thresholds.model import Outcome
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,12 @@ class RunRequest:
     runs_directory: Path
     dry_run: bool
     allow_unequal: bool = False
+    files: WantedFiles = NO_FILES
 
 
 def run_campaign(request: RunRequest, out: Output) -> int:
     """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
+    request.files.check()
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
     ready = prepare(campaign, request.dry_run, request.allow_unequal)
     if request.dry_run:
@@ -64,8 +71,10 @@ def run_campaign(request: RunRequest, out: Output) -> int:
         raise UnequalError(ready.terms.unequal)
     run = create(request.runs_directory, ready.campaign, _text_of(request.campaign_path), request.campaign_path)
     run.unequal_allowed = request.allow_unequal
+    run.thresholds = ready.campaign.thresholds
     failure = carry_out(ready.campaign, run, out, ready.left_out)
     stored = store.load_run(run.path)
+    _write(request.files, stored, out)
     if isinstance(failure, TidegaugeError) and not stored.results:
         out.say(f"Run directory: {run.path}")
         raise failure
@@ -74,6 +83,14 @@ def run_campaign(request: RunRequest, out: Output) -> int:
         out.error(failure, with_json=False)
         return failure.exit_code
     return EXIT_INTERRUPTED if failure is not None else exit_code(stored)
+
+
+def _write(files: WantedFiles, run: store.StoredRun, out: Output) -> None:
+    """Write the files asked for. What was measured is shown even if that fails."""
+    try:
+        files.write(lambda: run_junit(run), lambda: run_markdown(run))
+    except UserError as error:
+        out.error(error, with_json=False)
 
 
 @dataclass(frozen=True)
@@ -109,14 +126,23 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
 
 
 def exit_code(run: store.StoredRun) -> int:
-    """0 good; 1 a trial failed or lost or damaged messages; 3 one is INVALID or a question is open; 130 interrupted."""
+    """The first of these that is so, else 0.
+
+    130 interrupted; 1 a trial failed; 4 a threshold was missed; 1 messages were lost or damaged; 3 a trial is INVALID,
+    or a question or a threshold stays open.
+    """
     if run.status == "interrupted":
         return EXIT_INTERRUPTED
+    if run.status != "finished":
+        return EXIT_FAILED
+    asked = thresholds.outcome(thresholds.rulings(run))
+    if asked is Outcome.MISSED:
+        return EXIT_THRESHOLD
     results = [result for result in run.results if not result.spec.exploratory]
-    if run.status != "finished" or any(_broken(result) for result in results):
+    if any(_broken(result) for result in results):
         return EXIT_FAILED
     invalid = any(result.validity is Validity.INVALID for result in results)
-    if invalid or not all(finding.decided for finding in run.findings):
+    if invalid or asked is Outcome.INCONCLUSIVE or not all(finding.decided for finding in run.findings):
         return EXIT_INVALID
     return EXIT_GOOD
 

@@ -10,7 +10,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.report import levels
 from tidegauge.report.numbers import count, factor, ms, percent, plural
 from tidegauge.report.tables import Block
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
 from tidegauge.statistics.intervals import CONFIDENCE, geometric_mean
 from tidegauge.statistics.power import BLOCKS_MAX
 from tidegauge.statistics.verdict import Comparison, Verdict, compare_paired, compare_unpaired
@@ -78,7 +78,7 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         used = (*block.usable(system), *block.usable(baseline))
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
         for figure in map(FIGURES.__getitem__, names):
-            values, base = by_block(block.usable(system), figure), by_block(block.usable(baseline), figure)
+            values, base = _values(block.usable(system), figure), _values(block.usable(baseline), figure)
             ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful)
             found += [ratio] if ratio else []
     return found
@@ -91,9 +91,7 @@ def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
         own = [one for one in findings if one.experiment == experiment and one.decided]
         systems = sorted({one.system for one in own})
         for figure in FINDING_FIGURES.values():
-            sides = {
-                system: _found_by_block([one for one in own if one.system == system], figure) for system in systems
-            }
+            sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
                 ratio = _ratio(experiment, figure, *pair, doubtful=False)
@@ -101,21 +99,12 @@ def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
     return found
 
 
-def by_block(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
-    """A figure by block; of several trials in one block the geometric mean."""
-    return _gathered([(result.spec.block, figure.of(result)) for result in results])
+def _values(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+    return by_block([(result.spec.block, figure.of(result)) for result in results])
 
 
-def _found_by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
-    return _gathered([(finding.block, figure.of(finding)) for finding in findings])
-
-
-def _gathered(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
-    found: dict[int, list[float]] = {}
-    for block, value in values:
-        if value is not None and value > 0:
-            found.setdefault(block, []).append(value)
-    return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
+def _found(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
+    return by_block([(finding.block, figure.of(finding)) for finding in findings])
 
 
 def _ratio(

@@ -8,7 +8,7 @@ from typing import Any
 from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
-from tidegauge.report import compare, fairness, levels
+from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.tables import blocks
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
@@ -24,6 +24,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         "schema": REPORT_SCHEMA,
         "run": head(run),
         **fairness.content(run.terms),
+        "thresholds": thresholds.content(run),
         "durability": {
             "equal": levels.equal(run.results),
             "headline": levels.headline(run.results),

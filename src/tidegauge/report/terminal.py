@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.report import compare, fairness, levels
+from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
@@ -31,6 +31,8 @@ def run_report(run: StoredRun) -> RenderableType:
     parts: list[RenderableType] = [*_head(run), Text("")]
     terms = list(fairness.run_parts(run.terms))
     parts += [*terms, Text("")] if terms else []
+    ruled = list(thresholds.run_parts(run))
+    parts += [*ruled, Text("")] if ruled else []
     if not run.results:
         parts += [Text("No trial has finished, so there are no figures."), Text("")]
     else:

@@ -7,12 +7,13 @@ what is asked of them is asked of every single one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.experiments.api import Latency, TrialResult
 from tidegauge.experiments.finding import Finding
+from tidegauge.statistics.intervals import geometric_mean
 
 
 class Kind(StrEnum):
@@ -99,6 +100,13 @@ def _summed(what: str) -> Callable[[TrialResult], float | None]:
     return lambda result: float(sum(getattr(one, what) for one in result.subscriptions))
 
 
+def _lost(result: TrialResult) -> float | None:
+    """None where the drain ended while consumers were behind: what they had not received may yet have come."""
+    lost = sum(one.lost for one in result.subscriptions)
+    behind = any(one.backlog for one in result.subscriptions)
+    return None if behind and not lost else float(lost)
+
+
 def _counted(name: str, title: str, of: Callable[[TrialResult], float | None]) -> Figure:
     return Figure(name, title, "", False, Kind.COUNTED, of)
 
@@ -114,10 +122,8 @@ _ALL = (
     *_times("service", "service", lambda result: result.service),
     *_times("delay", "delay", lambda result: result.delay),
     *_times("end_to_end", "end-to-end", worst_end_to_end),
-    *[
-        _counted(name, f"{name} messages", _summed(name))
-        for name in ("lost", "duplicated", "reordered", "corrupt", "foreign")
-    ],
+    *[_counted(name, f"{name} messages", _summed(name)) for name in ("duplicated", "reordered", "corrupt", "foreign")],
+    _counted("lost", "lost messages", _lost),
     _counted("failed", "failed messages", lambda result: float(result.failed)),
     _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
     _counted(
@@ -142,3 +148,12 @@ FINDING_FIGURES = {
 def known_names() -> list[str]:
     """Every name of a figure."""
     return [*FIGURES, *FINDING_FIGURES]
+
+
+def by_block(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
+    """A figure by block number; of several trials in one block the geometric mean. What is not positive has none."""
+    found: dict[int, list[float]] = {}
+    for block, value in values:
+        if value is not None and value > 0:
+            found.setdefault(block, []).append(value)
+    return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}

@@ -58,6 +58,7 @@ class StoredRun:
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     terms: Terms = EQUAL_TERMS
+    thresholds: tuple[str, ...] = ()
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -99,6 +100,7 @@ def load_run(path: Path) -> StoredRun:
         notes=tuple(map(str, head.get("notes") or ())),
         findings=_findings(path / "findings"),
         terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
+        thresholds=tuple(map(str, head.get("thresholds") or ())),
     )
 
 

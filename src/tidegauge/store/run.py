@@ -62,6 +62,7 @@ class DirectoryRun:
         self._notes: list[str] = []
         self._tilts: tuple[Tilt, ...] = ()
         self.unequal_allowed = False
+        self.thresholds: tuple[str, ...] = ()
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         """Every trial intended, in order, and each block with its seed."""
@@ -146,6 +147,7 @@ class DirectoryRun:
             "unequal": unequal(self._tilts),
             "unequal_allowed": self.unequal_allowed,
             "advice": advice(self._tilts),
+            "thresholds": self.thresholds,
             "writer": this_writer(),
         }
         write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)

@@ -1,0 +1,132 @@
+"""JUnit XML, as CI systems read it: a case for every trial, finding, threshold or comparison.
+
+A run's file holds a failure or an error exactly when its exit code is not 0: failures are what the systems did
+(a threshold missed, messages lost), errors are what was not found out (a trial failed or INVALID, an open question).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from xml.etree import ElementTree
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.report import fairness, thresholds
+from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.thresholds.model import Outcome, Ruling
+
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class State(StrEnum):
+    """What became of a case, by JUnit's element for it."""
+
+    PASSED = "passed"
+    FAILURE = "failure"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of a test report. `message` says why it did not pass; `told` is for a reader in any case."""
+
+    name: str
+    suite: str
+    state: State = State.PASSED
+    message: str = ""
+    told: str = ""
+    seconds: float = 0.0
+
+
+def document(name: str, cases: Sequence[Case], properties: Mapping[str, str]) -> bytes:
+    """The file: a suite for each `Case.suite`, in order."""
+    root = ElementTree.Element("testsuites", {"name": _clean(name), **_counts(cases)})
+    for suite in dict.fromkeys(case.suite for case in cases):
+        own = [case for case in cases if case.suite == suite]
+        element = ElementTree.SubElement(root, "testsuite", {"name": _clean(suite), **_counts(own)})
+        listed = ElementTree.SubElement(element, "properties")
+        for key, value in properties.items():
+            ElementTree.SubElement(listed, "property", {"name": _clean(key), "value": _clean(value)})
+        for case in own:
+            _add(element, case)
+    ElementTree.indent(root)
+    content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+def run_junit(run: StoredRun) -> bytes:
+    """A run as JUnit XML."""
+    cases = [_trial(trial) for trial in run.trials if not _exploratory(trial)]
+    begun = {trial.trial_id for trial in run.trials}
+    cases += [
+        Case(spec.trial_id, spec.experiment, State.ERROR, "never began")
+        for spec in run.planned
+        if spec.trial_id not in begun and not spec.exploratory and run.status != "finished"
+    ]
+    for finding in run.findings:
+        state = State.PASSED if finding.decided else State.ERROR
+        told = "; ".join(finding.summary)
+        cases.append(Case(finding.finding_id, "findings", state, "" if finding.decided else told, told))
+    cases += [_ruling(ruling) for ruling in thresholds.rulings(run)]
+    if run.status != "finished" and all(case.state is State.PASSED for case in cases):
+        cases.append(Case("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
+    marks = {fairness.MARK: fairness.headline(run.terms)} if run.terms.unequal else {}
+    return document(f"tidegauge {run.name}", cases, {"run": str(run.path), "status": run.status, **marks})
+
+
+def _exploratory(trial: StoredTrial) -> bool:
+    return trial.spec is not None and trial.spec.exploratory
+
+
+def _trial(trial: StoredTrial) -> Case:
+    suite = trial.spec.experiment if trial.spec else "trials"
+    if trial.result is None:
+        return Case(trial.trial_id, suite, State.ERROR, f"{trial.status}: {trial.problem or trial.reason}")
+    result = trial.result
+    told = "\n".join((_figures(result), *result.reasons, *result.warnings))
+    reasons = "; ".join(result.reasons)
+    if any(one.lost or one.corrupt for one in result.subscriptions):
+        return Case(trial.trial_id, suite, State.FAILURE, reasons, told, result.measured_s)
+    if result.validity is Validity.INVALID:
+        return Case(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", told, result.measured_s)
+    return Case(trial.trial_id, suite, told=told, seconds=result.measured_s)
+
+
+def _figures(result: TrialResult) -> str:
+    p99 = result.response.p99_ms
+    shown = f", response p99 {p99:.3g} ms" if p99 is not None else ""
+    return f"{result.spec.system}: {result.msgs_per_s:,.0f} msg/s{shown}, {result.validity.value}"
+
+
+def _ruling(ruling: Ruling) -> Case:
+    states = {Outcome.MET: State.PASSED, Outcome.MISSED: State.FAILURE, Outcome.INCONCLUSIVE: State.ERROR}
+    name = f"{ruling.threshold} ({', '.join(part for part in (ruling.subject, ruling.where) if part) or 'nowhere'})"
+    message = "" if ruling.outcome is Outcome.MET else f"{ruling.outcome.value}: {ruling.why}"
+    return Case(name, "thresholds", states[ruling.outcome], message, thresholds.sentence(ruling))
+
+
+def _counts(cases: Sequence[Case]) -> dict[str, str]:
+    counts = {"failures": State.FAILURE, "errors": State.ERROR, "skipped": State.SKIPPED}
+    return {
+        "tests": str(len(cases)),
+        **{name: str(sum(case.state is state for case in cases)) for name, state in counts.items()},
+        "time": f"{sum(case.seconds for case in cases):.3f}",
+    }
+
+
+def _add(suite: ElementTree.Element, case: Case) -> None:
+    attributes = {"name": _clean(case.name), "classname": _clean(f"tidegauge.{case.suite}")}
+    element = ElementTree.SubElement(suite, "testcase", {**attributes, "time": f"{case.seconds:.3f}"})
+    if case.state is not State.PASSED:
+        why = ElementTree.SubElement(element, case.state.value, {"message": _clean(case.message)})
+        why.text = _clean(case.message)
+    if case.told:
+        ElementTree.SubElement(element, "system-out").text = _clean(case.told)
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML has no way to write, which a hostile log line may hold."""
+    return _NOT_IN_XML.sub("?", text)

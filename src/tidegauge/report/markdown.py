@@ -1,0 +1,127 @@
+"""A run in GitHub-flavoured Markdown: for a pull request or a CI job's summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report.numbers import count, ms
+from tidegauge.report.tables import Block, blocks
+from tidegauge.report.terminal import host_words, load_words, workload_words
+from tidegauge.statistics.figures import FIGURES, Figure
+from tidegauge.statistics.intervals import figure_interval, geometric_mean
+from tidegauge.store.read import StoredRun
+from tidegauge.thresholds.model import Outcome
+
+_SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
+_SIGNS = {Outcome.MET: "met", Outcome.MISSED: "**MISSED**", Outcome.INCONCLUSIVE: "*inconclusive*"}
+_COLUMNS = ("msgs_per_s", "response_ms_p50", "response_ms_p99", "end_to_end_ms_p99", "lost", "duplicated")
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown and HTML leave as it is; on one line, so that it can't leave its cell or bullet."""
+    flat = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", flat)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table; cells must be escaped already. Words stand left, what looks like a number right."""
+    listed = list(rows)
+    numeric = [
+        bool(listed) and all(re.fullmatch(r"[-<\d][\d.,\[\] -]*", row[place]) is not None for row in listed)
+        for place in range(len(heads))
+    ]
+    lines = [heads, ["--:" if number else "---" for number in numeric], *listed]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def run_markdown(run: StoredRun) -> str:
+    """A run: state, thresholds, durability, a table for each experiment, comparisons."""
+    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    lines = [f"## {mark}Tidegauge: {escaped(run.name)}, {escaped(run.status)}", ""]
+    lines += [f"**{escaped(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
+    lines += _bullets(tilt.told() for tilt in run.terms.unequal)
+    lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
+    lines += _thresholds(run)
+    if run.results:
+        lines += [escaped(levels.headline(run.results)), ""]
+    for block in blocks(run.results):
+        lines += _block(block)
+    lines += _bullets(
+        f"{finding.experiment}, {finding.system}: {sentence}"
+        for finding in run.findings
+        for sentence in finding.summary
+    )
+    lines += _comparisons(run)
+    failed = [f"{one.trial_id}: {one.status}: {one.problem or one.reason}" for one in run.trials if one.result is None]
+    lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
+    host = host_words(run.environment.get("host"))
+    lines += [escaped(host), ""] if host else []
+    lines += [f"Run `{run.path.name.replace('`', '')}`, Tidegauge {escaped(run.tidegauge_version)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _thresholds(run: StoredRun) -> list[str]:
+    found = thresholds.rulings(run)
+    if not found:
+        return []
+    rows = [
+        [
+            f"`{one.threshold.replace('`', '').replace('|', '')}`",
+            _SIGNS[one.outcome],
+            escaped(", ".join(part for part in (one.subject, one.where) if part)),
+            escaped(one.why),
+        ]
+        for one in found
+    ]
+    return [f"### {thresholds.headline(found)}", "", *table(["threshold", "", "of", "because"], rows), ""]
+
+
+def _block(block: Block) -> list[str]:
+    figures = [FIGURES[name] for name in _COLUMNS]
+    heads = [
+        "system",
+        *(f"{figure.title}{f', {figure.unit}' if figure.unit else ''}" for figure in figures),
+        "validity",
+    ]
+    rows = [
+        [escaped(system), *(_cell(block, system, one) for one in figures), _validity(block, system)]
+        for system in block.systems
+    ]
+    words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
+    return [f"### {escaped(block.experiment)}", "", words, "", *table(heads, rows), ""]
+
+
+def _cell(block: Block, system: str, figure: Figure) -> str:
+    """A figure; of repeated trials the geometric mean with its interval, of counts the largest."""
+    known = [value for value in map(figure.of, block.usable(system)) if value is not None]
+    form = ms if figure.unit == "ms" else count
+    if not known:
+        return "-"
+    if not figure.unit:
+        return form(max(known))
+    interval = figure_interval(known)
+    if interval is None:
+        return form(known[0] if len(known) == 1 else geometric_mean(known) if min(known) > 0 else min(known))
+    return f"{form(interval.estimate)} [{form(interval.low)}, {form(interval.high)}]"
+
+
+def _validity(block: Block, system: str) -> str:
+    worst = [one.validity.value for one in block.of(system)]
+    return ", ".join(f"{worst.count(kind)} {kind}" for kind in dict.fromkeys(worst))
+
+
+def _comparisons(run: StoredRun) -> list[str]:
+    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    ratios = [ratio for block in blocks(run.results) for ratio in compare.ratios(block, run.terms.allowed)]
+    if run.terms.allowed or levels.equal(run.results):
+        ratios += compare.finding_ratios(run.findings)
+    if not ratios:
+        return []
+    return ["### Compared", "", *_bullets(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
+
+
+def _bullets(sentences: Iterable[str]) -> list[str]:
+    lines = [f"- {escaped(sentence)}" for sentence in sentences]
+    return [*lines, ""] if lines else []

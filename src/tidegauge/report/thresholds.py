@@ -1,0 +1,114 @@
+"""What became of a run's thresholds, and how that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tidegauge.experiments.api import point_words
+from tidegauge.report import fairness
+from tidegauge.report.layout import Paragraph, bullet
+from tidegauge.report.numbers import count
+from tidegauge.report.tables import Block, blocks
+from tidegauge.store.plain import plain
+from tidegauge.store.read import StoredRun
+from tidegauge.thresholds.evaluate import Asked, rule
+from tidegauge.thresholds.grammar import parse_threshold
+from tidegauge.thresholds.model import Outcome, Ruling
+
+_STYLES = {Outcome.MET: "", Outcome.MISSED: "bold red", Outcome.INCONCLUSIVE: "yellow"}
+
+
+def rulings(run: StoredRun) -> tuple[Ruling, ...]:
+    """Every threshold of a run's campaign, wherever it applies; those missed first."""
+    if not run.thresholds:
+        return ()
+    thresholds = []
+    unreadable = []
+    for text in run.thresholds:
+        try:
+            thresholds.append(parse_threshold(text))
+        except ValueError as error:  # Stored by another version of Tidegauge.
+            unreadable.append(Ruling(text, "", "", "", Outcome.INCONCLUSIVE, None, None, 0, str(error)))
+    order = (Outcome.MISSED, Outcome.INCONCLUSIVE, Outcome.MET)
+    return tuple(sorted((*rule(thresholds, asked(run)), *unreadable), key=lambda one: order.index(one.outcome)))
+
+
+def asked(run: StoredRun) -> list[Asked]:
+    """The tables of a run, and what its experiments found."""
+    tables = blocks(run.results)
+    several = [table.experiment for table in tables]
+    found = [
+        Asked(
+            table.experiment,
+            _where(table, several.count(table.experiment) > 1),
+            table.results[0].spec.point,
+            table.closed_loop,
+            results=table.results,
+        )
+        for table in tables
+    ]
+    for experiment, words in dict.fromkeys((one.experiment, point_words(one.point)) for one in run.findings):
+        own = [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, words)]
+        where = f"{experiment} at {words}" if words else experiment
+        found.append(Asked(experiment, where, own[0].point, False, findings=own))
+    return found
+
+
+def _where(table: Block, by_load: bool) -> str:
+    """The experiment, with the load and the point of the sweep where it has several."""
+    rate, point = table.results[0].offered_msgs_per_s, point_words(table.results[0].spec.point)
+    load = f"{count(rate)} msg/s" if by_load and rate is not None else ""
+    places = ", ".join(part for part in (load, point) if part)
+    return f"{table.experiment} at {places}" if places else table.experiment
+
+
+def outcome(found: Sequence[Ruling]) -> Outcome | None:
+    """MISSED if one is, else INCONCLUSIVE if one is; None without thresholds."""
+    for wanted in (Outcome.MISSED, Outcome.INCONCLUSIVE, Outcome.MET):
+        if any(one.outcome is wanted for one in found):
+            return wanted
+    return None
+
+
+def headline(found: Sequence[Ruling]) -> str:
+    """ "Thresholds: 1 MISSED, 2 met."."""
+    words = {Outcome.MISSED: "MISSED", Outcome.INCONCLUSIVE: "inconclusive", Outcome.MET: "met"}
+    counts = {outcome: sum(one.outcome is outcome for one in found) for outcome in words}
+    return f"Thresholds: {', '.join(f'{number} {words[one]}' for one, number in counts.items() if number)}."
+
+
+def sentence(ruling: Ruling) -> str:
+    """One line: the threshold, where it was asked, what became of it and why."""
+    said = "MISSED" if ruling.outcome is Outcome.MISSED else ruling.outcome.value
+    place = ", ".join(part for part in (ruling.subject, ruling.where) if part)
+    return f"{ruling.threshold}: {said}: {f'{place}: ' if place else ''}{ruling.why}"
+
+
+def run_parts(run: StoredRun) -> Iterable[RenderableType]:
+    """What a run's report says of its thresholds; nothing without any."""
+    found = rulings(run)
+    if not found:
+        return
+    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    yield Paragraph(f"{mark}{headline(found)}", style=f"bold {_STYLES[outcome(found) or Outcome.MET]}".strip())
+    yield from (bullet(sentence(one), _STYLES[one.outcome]) for one in found)
+    if any(one.interval for one in found):
+        yield Text("With 3 blocks or more the whole 95% interval must hold, with fewer every trial.", style="dim")
+
+
+def content(run: StoredRun) -> dict[str, Any] | None:
+    """The same as plain data; None without thresholds."""
+    found = rulings(run)
+    decided = outcome(found)
+    if decided is None:
+        return None
+    return {"outcome": decided.value, "rulings": [_ruling(one) for one in found]}
+
+
+def _ruling(ruling: Ruling) -> dict[str, Any]:
+    made: dict[str, Any] = plain(ruling)
+    return {**made, "sentence": sentence(ruling)}

@@ -1,0 +1,1 @@
+"""Thresholds: what a campaign asks of its figures, written in a line each. Pure."""

@@ -1,0 +1,129 @@
+"""JUnit XML and Markdown of a run: whole, escaped, and red exactly when the exit code is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from run_samples import latency, result, spec, totals
+
+from tidegauge import store
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import Severity, Stage, Terms, Tilt
+from tidegauge.report.junit import Case, document, run_junit
+from tidegauge.report.markdown import escaped, run_markdown, table
+from tidegauge.statistics.figures import FIGURES
+
+HOSTILE = "<script>alert(1)</script> | `x` \x00\x1b[31m *bold* \ud800\nnew line"
+
+
+def stored(tmp_path: Path, *results: TrialResult, status: str = "finished") -> store.StoredRun:
+    run = store.create_run(tmp_path / "runs", "quick", "")
+    run.thresholds = ("response_ms_p99 < 10", "lost == 0")
+    run.plan([*[one.spec for one in results], spec("never@1", number=99)][: len(results) + (status != "finished")])
+    for one in results:
+        run.trial(one.spec).finish(one, totals())
+    run.finish(status, "" if status == "finished" else "the disk is full")
+    return store.load_run(run.path)
+
+
+def blocks_of(system: str, *scales: float) -> list[TrialResult]:
+    return [result(spec(system, number=10 * n + len(system), block=n), one) for n, one in enumerate(scales)]
+
+
+def suites(run: store.StoredRun) -> dict[str, dict[str, ElementTree.Element]]:
+    root = ElementTree.fromstring(run_junit(run))
+    return {suite.attrib["name"]: {case.attrib["name"]: case for case in suite.iter("testcase")} for suite in root}
+
+
+def kinds(cases: dict[str, ElementTree.Element]) -> list[str]:
+    return [child.tag for case in cases.values() for child in case if child.tag != "system-out"]
+
+
+def test_a_good_run_is_green(tmp_path: Path) -> None:
+    run = stored(tmp_path, *blocks_of("kafka@4.3.1", 1.0))
+    found = suites(run)
+    assert {name: len(cases) for name, cases in found.items()} == {"latency": 1, "thresholds": 2}
+    assert kinds(found["latency"]) == kinds(found["thresholds"]) == []
+    root = ElementTree.fromstring(run_junit(run))
+    assert {key: root.attrib[key] for key in ("tests", "failures", "errors")} == {
+        "tests": "3",
+        "failures": "0",
+        "errors": "0",
+    }
+
+
+def test_what_went_wrong_is_a_failure_and_what_is_not_known_an_error(tmp_path: Path) -> None:
+    (good,) = blocks_of("kafka@4.3.1", 2.0)
+    (sub,) = good.subscriptions
+    lossy = replace(good, spec=spec("lossy@1", number=2), subscriptions=(replace(sub, lost=2),))
+    late = replace(good, spec=spec("late@1", number=3), validity=Validity.INVALID, reasons=("the generator was late",))
+    run = replace(stored(tmp_path, good, lossy, late), findings=(Finding("f", "curve", "kafka", 0, False, ("open",)),))
+    found = suites(run)
+    assert kinds(found["latency"]) == ["failure", "error"]
+    assert kinds(found["findings"]) == ["error"]
+    assert sorted(kinds(found["thresholds"])) == ["error", "failure", "failure", "failure"]
+    text = run_junit(run).decode()
+    assert "INVALID: the generator was late" in text
+    assert "response_ms_p99 &lt; 10: MISSED: kafka@4.3.1, latency: response p99 15.6 ms, 1 block" in text
+
+
+def test_a_run_that_ended_early_is_red_with_what_never_began(tmp_path: Path) -> None:
+    run = stored(tmp_path, *blocks_of("kafka@4.3.1", 1.0), status="failed")
+    assert kinds(suites(run)["latency"]) == ["error"]
+    nothing = replace(run, planned=(), trials=(), thresholds=())
+    assert kinds(suites(nothing)["run"]) == ["error"]
+    assert "the disk is full" in run_junit(nothing).decode()
+
+
+def test_what_is_hostile_stays_text(tmp_path: Path) -> None:
+    (good,) = blocks_of("kafka@4.3.1", 1.0)
+    bad = replace(good, reasons=(HOSTILE,), validity=Validity.INVALID, spec=replace(good.spec, system=HOSTILE))
+    run = replace(stored(tmp_path, good), reason=HOSTILE, name=HOSTILE)
+    run = replace(run, trials=(replace(run.trials[0], result=bad),))
+    root = ElementTree.fromstring(run_junit(run))
+    assert [case.tag for case in root.iter("script")] == []
+    text = run_markdown(run)
+    assert "<script" not in text
+    assert "\x1b[31m *bold*" not in text
+    assert ElementTree.fromstring(document(HOSTILE, [Case(HOSTILE, HOSTILE)], {HOSTILE: HOSTILE})) is not None
+
+
+def test_escaped_text_cannot_leave_its_cell() -> None:
+    assert escaped("a | b\n# c <b> `d`") == r"a \| b \# c &lt;b&gt; \`d\`"
+    assert table(["x", "n"], [["a", "1"], ["b", "-"]]) == ["| x | n |", "| --- | --: |", "| a | 1 |", "| b | - |"]
+
+
+def test_markdown_tells_thresholds_figures_and_comparisons(tmp_path: Path) -> None:
+    run = stored(tmp_path, *blocks_of("kafka@4.3.1", 1.0, 1.02, 0.98), *blocks_of("pulsar@4.2.4", 2.0, 2.1, 1.9))
+    text = run_markdown(run)
+    assert text.startswith("## Tidegauge: quick, finished\n")
+    assert "### Thresholds: 1 MISSED, 3 met." in text
+    assert "| `response_ms_p99 < 10` | **MISSED** | pulsar@4.2.4, latency |" in text
+    assert "| kafka@4.3.1 | 20,000 [20,000, 20,000] |" in text
+    assert "response p99 is 2.00x [1.85, 2.15] kafka@4.3.1's, 3 blocks" in text.replace("\\", "")
+    assert "| --- | --: |" in text
+
+
+def test_unequal_terms_are_marked_in_both(tmp_path: Path) -> None:
+    tilt = Tilt("batch-delay", Severity.UNEQUAL, Stage.WANTED, ("kafka",), "10 against 1 ms", "why", "x", "y", "z")
+    run = replace(
+        stored(tmp_path, *blocks_of("kafka@4.3.1", 1.0), *blocks_of("pulsar@4.2.4", 2.0)),
+        terms=Terms((tilt,), (), True),
+    )
+    assert "UNEQUAL: Tidegauge" in run_markdown(run)
+    assert "- UNEQUAL: latency: pulsar@4.2.4's response p99" in run_markdown(run)
+    assert 'name="UNEQUAL"' in run_junit(run).decode()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_can_be_read_from_a_result(name: str) -> None:
+    found = FIGURES[name].of(result())
+    assert found is not None
+    assert found >= 0
+    if name.endswith("_ms_p99") and FIGURES[name].scheduled:
+        empty = result(response=latency(1.0, 0), service=latency(1.0, 0), delay=latency(1.0, 0), subscriptions=())
+        assert FIGURES[name].of(empty) is None

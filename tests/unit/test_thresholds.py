@@ -1,0 +1,202 @@
+"""Thresholds: how they are written, what is refused with which words, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from run_samples import latency, result, spec
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.thresholds.evaluate import Asked, rule
+from tidegauge.thresholds.grammar import Known, parse_threshold
+from tidegauge.thresholds.model import Outcome, Ruling, Threshold
+
+KNOWN = Known(["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"], "rate": ["half load", "2k"]})
+
+
+def test_the_three_of_the_issue() -> None:
+    assert parse_threshold("response_ms_p99 < 10", KNOWN) == Threshold(
+        "response_ms_p99 < 10", "response_ms_p99", "<", 10.0
+    )
+    assert parse_threshold("lost == 0", KNOWN).operator == "=="
+    made = parse_threshold("ratio(kafka, pulsar).msgs_per_s > 0.9", KNOWN)
+    assert (made.above, made.below, made.figure, made.limit) == ("kafka", "pulsar", "msgs_per_s", 0.9)
+
+
+def test_scopes_and_free_spacing() -> None:
+    made = parse_threshold("  response_ms_p50<=1.5e1   in latency of pulsar at partitions=100 ", KNOWN)
+    assert made.text == "response_ms_p50<=1.5e1 in latency of pulsar at partitions=100"
+    assert (made.experiment, made.system, made.point, made.limit) == ("latency", "pulsar", {"partitions": "100"}, 15.0)
+    assert (
+        parse_threshold("ratio( kafka ,pulsar@4.2.4 ) . response_ms_p99 >= 2 in latency", KNOWN).below == "pulsar@4.2.4"
+    )
+    both = {"partitions": "1", "rate": "half load"}
+    assert parse_threshold("lost == 0 at partitions=1", KNOWN).point == {"partitions": "1"}
+    assert parse_threshold('lost == 0 at partitions=1,rate="half load"', KNOWN).point == both
+    assert parse_threshold('lost == 0 at rate="half load" at partitions=1', KNOWN).point == both
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (7, "must be text: FIGURE OPERATOR NUMBER"),
+        ("", "must be FIGURE OPERATOR NUMBER"),
+        ("response_ms_p99", "must be FIGURE OPERATOR NUMBER"),
+        ("response_p99 < 10", "unknown figure 'response_p99' (did you mean 'response_ms_p99'?); known: msgs_per_s"),
+        ("response-p99 < 10", "unknown figure 'response-p99' (did you mean 'response_ms_p99'?)"),
+        ("response_ms_p99 < 10ms", "'10ms' is no number; write it without a unit"),
+        ("response_ms_p99 < nan", "'nan' is no number"),
+        ("response_ms_p99 => 10", "'=>' is no comparison; there are !=, <, <=, ==, >, >="),
+        ("response_ms_p99 == 10", "never exactly equal"),
+        ("sustainable_msgs_per_s != 10", "never exactly equal"),
+        ("ratio(kafka, pulsar).lost == 0", "'lost' is a count"),
+        ("ratio(kafka).msgs_per_s > 1", "a ratio is written ratio(SYSTEM, SYSTEM).FIGURE"),
+        ("ratio(kafka, rabbit).msgs_per_s > 1", "no system 'rabbit'; it has kafka, pulsar, pulsar@4.2.4"),
+        ("ratio(kafka, pulsar).msgs_per_s > 1 of kafka", "names its two systems already"),
+        ("lost == 0 of kafkaa", "no system 'kafkaa' (did you mean 'kafka'?)"),
+        ("lost == 0 of pulsar@4.0.8", "no system 'pulsar@4.0.8' (did you mean 'pulsar@4.2.4'?)"),
+        ("lost == 0 in latancy", "no experiment 'latancy' (did you mean 'latency'?); it has peak, latency"),
+        ("lost == 0 in latency in peak", "'in' is given twice"),
+        ("lost == 0 on kafka", "'on kafka' is not understood"),
+        ("lost == 0 kafka", "'kafka' is not understood"),
+        ("lost == 0 at partition=1", "no swept key 'partition' (did you mean 'partitions'?); it has partitions, rate"),
+        ("lost == 0 at partitions=10", "no value of partitions '10'"),
+        ("lost == 0 at partitions", "written KEY=VALUE"),
+    ],
+)
+def test_what_is_wrong_is_told(text: object, told: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse_threshold(text, KNOWN)
+    assert told in str(caught.value)
+
+
+def latencies(*scales: float, system: str = "kafka@4.3.1", **changes: object) -> list[TrialResult]:
+    """A trial a block with a response p99 of 7.8 ms times the scale."""
+    return [
+        replace(result(spec(system, block=block), scale), **changes)  # type: ignore[arg-type]
+        for block, scale in enumerate(scales)
+    ]
+
+
+def ruled(text: str, results: Sequence[TrialResult], findings: Sequence[Finding] = (), **asked: object) -> list[Ruling]:
+    made = Asked("latency", "latency", {}, False, results=results)
+    sought = Asked("max-throughput", "max-throughput", {}, False, findings=findings)
+    groups = [replace(made, **asked), sought] if results else [sought]  # type: ignore[arg-type]
+    return list(rule([parse_threshold(text)], groups))
+
+
+def outcome(text: str, results: Sequence[TrialResult], **asked: object) -> Outcome:
+    (found,) = ruled(text, results, (), **asked)
+    return found.outcome
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(9.0, Outcome.MET), (7.0, Outcome.MISSED), (7.8, Outcome.MISSED)])
+def test_a_single_trial_decides_by_itself(limit: float, expected: Outcome) -> None:
+    assert outcome(f"response_ms_p99 < {limit}", latencies(1.0)) is expected
+
+
+def test_two_trials_decide_where_they_agree() -> None:
+    assert outcome("response_ms_p99 < 9", latencies(1.0, 1.1)) is Outcome.MET
+    assert outcome("response_ms_p99 < 7", latencies(1.0, 1.1)) is Outcome.MISSED
+    (found,) = ruled("response_ms_p99 < 8", latencies(1.0, 1.1))
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert "2 blocks, which differ on it" in found.why
+
+
+def test_from_three_blocks_on_the_whole_interval_must_hold() -> None:
+    results = latencies(1.0, 1.05, 0.95, 1.02, 0.98)
+    (found,) = ruled("response_ms_p99 < 8.3", results)
+    assert found.outcome is Outcome.MET
+    assert found.interval is not None
+    assert found.interval.low < 7.8 < found.interval.high
+    assert "response p99 7.8 ms [7.44, 8.17]" in found.why
+    assert "5 blocks" in found.why
+    assert outcome("response_ms_p99 < 7.3", results) is Outcome.MISSED
+    (between,) = ruled("response_ms_p99 < 7.9", results)
+    assert between.outcome is Outcome.INCONCLUSIVE
+    assert "the limit lies between" in between.why
+
+
+def test_counts_are_asked_of_every_trial_the_invalid_ones_too() -> None:
+    good = latencies(1.0, 1.0, 1.0)
+    assert outcome("lost == 0", good) is Outcome.MET
+    (sub,) = good[1].subscriptions
+    bad = replace(good[1], subscriptions=(replace(sub, lost=3),), validity=Validity.INVALID)
+    (found,) = ruled("lost == 0", [good[0], bad, good[2]])
+    assert found.outcome is Outcome.MISSED
+    assert found.why == "3 lost messages in one of 3 trials"
+    assert outcome("lost < 5", [good[0], bad, good[2]]) is Outcome.MET
+
+
+def test_loss_that_could_not_be_judged_is_not_taken_for_none() -> None:
+    (good,) = latencies(1.0)
+    (sub,) = good.subscriptions
+    behind = replace(good, subscriptions=(replace(sub, backlog=40),))
+    (found,) = ruled("lost == 0", [behind])
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert "can't be told of 1 of 1 trial" in found.why
+    assert outcome("backlog < 50", [behind]) is Outcome.MET
+
+
+def test_each_system_is_asked_unless_one_is_named() -> None:
+    results = [*latencies(1.0), *latencies(2.0, system="pulsar@4.2.4")]
+    assert [(one.subject, one.outcome) for one in ruled("response_ms_p99 < 9", results)] == [
+        ("kafka@4.3.1", Outcome.MET),
+        ("pulsar@4.2.4", Outcome.MISSED),
+    ]
+    assert [one.subject for one in ruled("response_ms_p99 < 9 of kafka", results)] == ["kafka@4.3.1"]
+    assert [one.subject for one in ruled("response_ms_p99 < 9 of pulsar@4.2.4", results)] == ["pulsar@4.2.4"]
+
+
+def test_ratios_are_paired_by_block() -> None:
+    noise = (1.0, 3.0, 0.4, 2.0)
+    results = [*latencies(*noise), *latencies(*[0.5 * one for one in noise], system="pulsar@4.2.4")]
+    (found,) = ruled("ratio(pulsar, kafka).response_ms_p99 < 0.6", results)
+    assert found.outcome is Outcome.MET
+    assert found.subject == "pulsar@4.2.4 over kafka@4.3.1"
+    assert found.value == pytest.approx(0.5)
+    assert outcome("ratio(kafka, pulsar).response_ms_p99 < 0.6", results) is Outcome.MISSED
+
+
+def test_what_has_no_figure_is_inconclusive() -> None:
+    few = latencies(1.0, response=latency(1.0, 500))
+    (found,) = ruled("response_ms_p99 < 10", few)
+    assert (found.outcome, found.value) == (Outcome.INCONCLUSIVE, None)
+    assert "no usable trial has one" in found.why
+    assert outcome("response_ms_p99 < 10", latencies(1.0, validity=Validity.INVALID)) is Outcome.INCONCLUSIVE
+    (nothing,) = ruled("response_ms_p99 < 10", [])
+    assert (nothing.outcome, nothing.subject) == (Outcome.INCONCLUSIVE, "")
+    (one_sided,) = ruled("ratio(kafka, pulsar).msgs_per_s > 1", latencies(1.0))
+    assert one_sided.outcome is Outcome.INCONCLUSIVE
+
+
+def test_times_of_a_closed_loop_are_asked_only_by_name() -> None:
+    results = latencies(1.0)
+    (found,) = ruled("response_ms_p99 < 1", results, (), closed_loop=True)
+    assert found.subject == "", "response times of a closed loop hide waiting"
+    assert outcome("response_ms_p99 < 1 in latency", results, closed_loop=True) is Outcome.MISSED
+    assert outcome("msgs_per_s > 1", results, closed_loop=True) is Outcome.MET
+
+
+def test_points_of_a_sweep() -> None:
+    results = latencies(1.0)
+    assert outcome("msgs_per_s > 1 at partitions=100", results, point={"partitions": "100"}) is Outcome.MET
+    (found,) = ruled("msgs_per_s > 1 at partitions=1", results, (), point={"partitions": "100"})
+    assert found.subject == ""
+
+
+def rates(*values: float, decided: bool = True) -> list[Finding]:
+    return [
+        Finding(f"{n}", "max-throughput", "kafka", n, decided, (), figures={"sustainable_msgs_per_s": value})
+        for n, value in enumerate(values)
+    ]
+
+
+def test_figures_that_experiments_find() -> None:
+    (found,) = ruled("sustainable_msgs_per_s > 40000", [], rates(50_000.0, 51_000.0, 49_000.0))
+    assert (found.outcome, found.experiment) == (Outcome.MET, "max-throughput")
+    (undecided,) = ruled("sustainable_msgs_per_s > 40000", [], rates(50_000.0, decided=False))
+    assert undecided.outcome is Outcome.INCONCLUSIVE
