@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
 from tidegauge.report import levels
 from tidegauge.report.numbers import count, factor, ms, percent, plural
@@ -87,14 +87,16 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
 def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
     """What experiments found, each further system against the first. The caller sees to it that levels are equal."""
     found = []
-    for experiment in dict.fromkeys(one.experiment for one in findings):
-        own = [one for one in findings if one.experiment == experiment and one.decided]
+    for experiment, point in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
+        here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, point)]
+        own = [one for one in here if one.decided]
+        name = f"{experiment} at {point}" if point else experiment
         systems = sorted({one.system for one in own})
         for figure in FINDING_FIGURES.values():
             sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
-                ratio = _ratio(experiment, figure, *pair, doubtful=False)
+                ratio = _ratio(name, figure, *pair, doubtful=False)
                 found += [ratio] if ratio else []
     return found
 
