@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
@@ -37,6 +37,7 @@ class Ratio:
         figure: its title.
         values, baseline_values: the figure by block, of usable trials.
         doubtful: whether one of these is DOUBTFUL.
+        point: of the campaign's sweep at which both were measured.
     """
 
     experiment: str
@@ -49,6 +50,7 @@ class Ratio:
     baseline_values: tuple[float, ...]
     doubtful: bool
     comparison: Comparison
+    point: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:
@@ -80,24 +82,23 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         for figure in map(FIGURES.__getitem__, names):
             values, base = _values(block.usable(system), figure), _values(block.usable(baseline), figure)
             ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful)
-            found += [ratio] if ratio else []
+            found += [replace(ratio, point=block.point)] if ratio else []
     return found
 
 
 def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
     """What experiments found, each further system against the first. The caller sees to it that levels are equal."""
     found = []
-    for experiment, point in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
-        here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, point)]
+    for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
+        here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, at)]
         own = [one for one in here if one.decided]
-        name = f"{experiment} at {point}" if point else experiment
         systems = sorted({one.system for one in own})
         for figure in FINDING_FIGURES.values():
             sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
-                ratio = _ratio(name, figure, *pair, doubtful=False)
-                found += [ratio] if ratio else []
+                ratio = _ratio(experiment, figure, *pair, doubtful=False)
+                found += [replace(ratio, point=here[0].point)] if ratio else []
     return found
 
 
@@ -139,7 +140,11 @@ def _ratio(
 def sentence(ratio: Ratio) -> str:
     """One line: the ratio with its interval, the two figures, and the verdict."""
     doubt = " Some of these figures are doubtful, see above." if ratio.doubtful else ""
-    return f"{ratio.experiment}: {claim(ratio)}{doubt}"
+    return f"{_named(ratio.experiment, ratio.point)}: {claim(ratio)}{doubt}"
+
+
+def _named(experiment: str, point: Mapping[str, str]) -> str:
+    return f"{experiment} at {point_words(point)}" if point else experiment
 
 
 def claim(ratio: Ratio) -> str:
@@ -182,9 +187,10 @@ def objection(block: Block, across_levels: bool = False) -> str:
     """Why the systems of this block are not compared, or ""."""
     if len(block.systems) < 2:
         return ""
+    name = _named(block.experiment, block.point)
     if not (across_levels or levels.equal(block.results)):
-        return f"{block.experiment}: not compared, since the systems do not give the same durability level."
+        return f"{name}: not compared, since the systems do not give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]
     if unusable:
-        return f"{block.experiment}: not compared with {', '.join(unusable)}, which has no valid trial."
+        return f"{name}: not compared with {', '.join(unusable)}, which has no valid trial."
     return ""

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from tidegauge.experiments.api import point_words
 from tidegauge.experiments.finding import Cell, Finding
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, bullet
 from tidegauge.report.numbers import MISSING, count, short
+from tidegauge.report.sweeps import LABEL_CHARS_MAX, in_order, labelled
 
 _WHOLE_FROM = 100.0
 
 
 def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
+    order = [point_words(point) for point in in_order([one.point for one in found])]
     for experiment in dict.fromkeys(one.experiment for one in found):
-        own = sorted((one for one in found if one.experiment == experiment), key=lambda one: (one.system, one.block))
+        own = sorted(
+            (one for one in found if one.experiment == experiment),
+            key=lambda one: (order.index(point_words(one.point)), one.system, one.block),
+        )
         yield Text(f"{experiment}: what was found", style="bold")
         for one in own:
             for sentence in one.summary:
-                yield bullet(f"{_who(one, own)}: {sentence}", "" if one.decided else "yellow")
+                yield bullet(f"{_where(one)}{_who(one, own)}: {sentence}", "" if one.decided else "yellow")
         if any(one.rows for one in own):
             yield _table(own)
         yield Text("")
 
 
 def _who(finding: Finding, own: Sequence[Finding]) -> str:
-    repeated = sum(one.system == finding.system for one in own) > 1
+    repeated = sum((one.system, one.point) == (finding.system, finding.point) for one in own) > 1
     return f"{finding.system}, block {finding.block + 1}" if repeated else finding.system
 
 
@@ -40,7 +47,14 @@ def _table(own: Sequence[Finding]) -> FigureTable:
         cells = [row.get(head) for _, row in rows]
         words = any(isinstance(cell, str) for cell in cells)
         groups.append(ColumnGroup("", (Column(head, tuple(map(_shown, cells)), words),)))
-    return FigureTable("system", tuple(who for who, _ in rows), tuple(groups))
+    points = [finding.point for finding in own for _ in finding.rows]
+    label_head, labels = labelled(points, [who for who, _ in rows], "system")
+    table = FigureTable(label_head, labels, tuple(groups))
+    return replace(table, label_chars_max=LABEL_CHARS_MAX) if any(points) else table
+
+
+def _where(finding: Finding) -> str:
+    return f"{point_words(finding.point)}: " if finding.point else ""
 
 
 def _shown(cell: Cell) -> str:

@@ -54,11 +54,12 @@ class ColumnGroup:
 
 @dataclass(frozen=True)
 class FigureTable:
-    """A rich renderable. `labels` name the rows; every column has as many cells."""
+    """A rich renderable. `labels` name the rows; every column has as many cells. Longer labels are wrapped."""
 
     label_head: str
     labels: tuple[str, ...]
     groups: tuple[ColumnGroup, ...]
+    label_chars_max: int = LABEL_CHARS_MAX
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many stacked tables as the width asks for."""
@@ -99,7 +100,7 @@ class FigureTable:
     @property
     def _label_width(self) -> int:
         longest = max(len(label) for label in (self.label_head, *self.labels))
-        return min(LABEL_CHARS_MAX, longest)
+        return min(self.label_chars_max, longest)
 
     def _line(self, label: str, parts: Sequence[str]) -> str:
         return BETWEEN_GROUPS.join([label.ljust(self._label_width), *parts]).rstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegauge.durability.levels import LEVELS
-from tidegauge.experiments.api import TrialResult
+from tidegauge.experiments.api import TrialResult, point_words
 from tidegauge.systems.api import Agreement, LevelChoice, LevelFinding
 
 
@@ -39,7 +39,17 @@ def as_asked(choice: LevelChoice, finding: LevelFinding) -> bool:
 
 
 def equal(results: Sequence[TrialResult]) -> bool:
-    """Whether all systems gave one and the same known level. Trials of unequal levels must not be ranked."""
+    """Whether all systems gave one and the same known level, at each point of a sweep.
+
+    Trials of unequal levels must not be ranked.
+    """
+    points: dict[str, list[TrialResult]] = {}
+    for result in results:
+        points.setdefault(point_words(result.spec.point), []).append(result)
+    return bool(points) and all(map(_equal_here, points.values()))
+
+
+def _equal_here(results: Sequence[TrialResult]) -> bool:
     levels = {finding.level for _, finding in findings(results).values()}
     return len(levels) == 1 and None not in levels
 

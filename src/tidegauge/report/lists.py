@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rich.console import Group, RenderableType
@@ -10,14 +10,21 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegauge.campaign.memory import MemoryPlan
+from tidegauge.campaign.plan import seconds_expected
+from tidegauge.campaign.space import bytes_needed
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.report import fairness, levels
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, local_time, plural
+from tidegauge.report.sweeps import in_order
 from tidegauge.report.terminal import heading, workload_words
 from tidegauge.store.read import StoredRun
 from tidegauge.workload.model import Arrival
+
+ROWS_MAX = 60
+WORKLOADS_MAX = 3
+"""A sweep has many of both; every one stands in the JSON of the plan."""
 
 
 def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
@@ -37,17 +44,26 @@ def plan_list(
     terms: Terms = EQUAL_TERMS,
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
-    table = _table("trial", "system", "durability", "load", "warm-up", "measured")
-    for alike in _alike(trials):
+    swept = any(trial.point for trial in trials)
+    heads = ("trial", "system", "load", "measured")
+    table = _table(*heads) if swept else _table("trial", "system", "durability", "load", "warm-up", "measured")
+    rows = _alike(trials)
+    for alike in rows[:ROWS_MAX]:
         trial = alike[0]
         name, load = trial.trial_id, offered(trial)
         if len(alike) > 1:
             name, load = name.rsplit("-s", 1)[0], f"{load}, about {len(alike)} trials"
         warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
-        table.add_row(name, trial.system, levels.level_name(trial.choice), load, warmup, duration(trial.measure_s))
-    parts: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
-    for words in dict.fromkeys(workload_words(trial.workload) for trial in trials):
+        more = () if swept else (levels.level_name(trial.choice),)
+        table.add_row(name, trial.system, *more, load, *((warmup,) if more else ()), duration(trial.measure_s))
+    parts: list[RenderableType] = [*_matrix(trials)]
+    parts += [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
+    if len(rows) > ROWS_MAX:
+        parts.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
+    for words in list(dict.fromkeys(workload_words(trial.workload) for trial in trials))[:WORKLOADS_MAX]:
         parts += [Text(""), Paragraph(words)]
+    disk = disk_words(trials)
+    parts += [Text(""), Paragraph(disk)] if disk else []
     if memory is not None:
         parts += [Text(""), heading("Memory, for one system at a time:")]
         parts += [Paragraph(sentence, "", "  - ", "    ") for sentence in memory.sentences()]
@@ -60,6 +76,33 @@ def plan_list(
         Text(f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."),
     ]
     return Group(*parts)
+
+
+def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
+    """The points of a sweep, with what is measured at each and how long it takes."""
+    points = in_order([trial.point for trial in trials])
+    if not any(points):
+        return
+    axes = list(dict.fromkeys(axis for point in points for axis in point))
+    table = _table(*axes, "systems", "trials", "time")
+    for point in points:
+        here = [trial for trial in trials if trial.point == point]
+        systems = ", ".join(sorted({trial.system for trial in here}))
+        time = duration(sum(map(seconds_expected, here)))
+        table.add_row(*(point.get(axis, "") for axis in axes), systems, f"{len(here)}", time)
+    yield heading(f"{plural(len(points), 'point')} of the sweep, by lot in each block:")
+    yield table
+    yield Text("")
+
+
+def disk_words(trials: Sequence[TrialSpec]) -> str:
+    """How much room the trials need, as far as their rates are known; "" if none is."""
+    known = [trial for trial in trials if trial.msgs_per_s is not None and not trial.attached]
+    if not known:
+        return ""
+    largest = max(bytes_needed(trial, trial.nodes) for trial in known)
+    unknown = "" if len(known) == len(trials) else ", and more where a trial's rate is found on the way"
+    return f"Disk: up to {largest / (1 << 30):.1f} GiB free while a trial runs, removed after it{unknown}."
 
 
 def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegauge.campaign.memory import MemoryPlan
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.campaign.plan import seconds_expected as trial_seconds
+from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report.sweeps import by_durability, in_order
 from tidegauge.report.tables import blocks
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
@@ -28,14 +30,17 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         "durability": {
             "equal": levels.equal(run.results),
             "headline": levels.headline(run.results),
-            "systems": {
-                system: {"asked": plain(choice), "found": plain(finding)}
-                for system, (choice, finding) in levels.findings(run.results).items()
-            },
+            "systems": _levels_of(run.results),
+            "points": [
+                {"where": where, "headline": levels.headline(own), "systems": _levels_of(own)}
+                for where, own in by_durability(run.results)
+                if where
+            ],
         },
         "experiments": [
             {
                 "experiment": block.experiment,
+                "point": plain(block.point),
                 "closed_loop": block.closed_loop,
                 "results": plain(block.results),
                 "comparisons": [comparison(one, run.terms) for one in compare.ratios(block, run.terms.allowed)],
@@ -61,6 +66,13 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             if trial.result is None
         ],
         "environment": plain(run.environment),
+    }
+
+
+def _levels_of(results: Sequence[TrialResult]) -> dict[str, Any]:
+    return {
+        system: {"asked": plain(choice), "found": plain(finding)}
+        for system, (choice, finding) in levels.findings(results).items()
     }
 
 
@@ -116,5 +128,14 @@ def plan_summary(
             "available": plain(memory.available),
             "needs": [{**plain(need), "total_mb": need.total_mb} for need in memory.needs],
         },
+        "points": [
+            {
+                "point": plain(point),
+                "trials": sum(trial.point == point for trial in trials),
+                "seconds_expected": sum(trial_seconds(trial) for trial in trials if trial.point == point),
+            }
+            for point in in_order([trial.point for trial in trials])
+            if point
+        ],
         "trials": plain(tuple(trials)),
     }

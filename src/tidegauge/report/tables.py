@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from tidegauge.experiments.api import Latency, TrialResult, Validity
+from tidegauge.experiments.api import Latency, TrialResult, Validity, point_words
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.numbers import MISSING, count, ms, short
 from tidegauge.statistics.figures import worst_end_to_end
@@ -18,7 +18,7 @@ Reduce = Callable[[Sequence[float]], float]
 
 @dataclass(frozen=True)
 class Block:
-    """Results that belong into one table: the same experiment at the same load on the same workload."""
+    """Results that are compared: the same experiment at the same load on the same workload, at one point of a sweep."""
 
     experiment: str
     results: tuple[TrialResult, ...]
@@ -27,6 +27,11 @@ class Block:
     def closed_loop(self) -> bool:
         """Whether there was no schedule."""
         return self.results[0].spec.workload.arrival is Arrival.CLOSED_LOOP
+
+    @property
+    def point(self) -> Mapping[str, str]:
+        """Of the sweep; empty without one."""
+        return self.results[0].spec.point
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -51,8 +56,9 @@ def blocks(results: Sequence[TrialResult]) -> list[Block]:
             continue
         # A system's own client settings differ between systems by their nature: they don't part what is compared.
         common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
+        point = point_words(spec.point)
         key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
-        found.setdefault(key, []).append(result)
+        found.setdefault((*key, point), []).append(result)
     return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
+from tidegauge.report.sweeps import Swept, by_durability, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.workload.model import Workload
@@ -37,8 +38,8 @@ def run_report(run: StoredRun) -> RenderableType:
         parts += [Text("No trial has finished, so there are no figures."), Text("")]
     else:
         parts += [*_durability(run.results), Text(""), Paragraph(WORDS, "dim"), Text("")]
-        for block in blocks(run.results):
-            parts += [*_experiment(block), Text("")]
+        for one in swept(blocks(run.results)):
+            parts += [*_experiment(one), Text("")]
         parts += findings(run.findings)
         comparison = list(_comparison(run))
         parts += [*comparison, Text("")] if comparison else []
@@ -95,18 +96,26 @@ def host_words(host: object) -> str:
 
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
-    good = levels.equal(results) and "NOT" not in levels.headline(results)
-    head = Paragraph(levels.headline(results), style="" if good else "bold red")
-    return [head, *[bullet(line) for line in levels.details(results)]]
+    parts: list[RenderableType] = []
+    for where, own in by_durability(results):
+        good = levels.equal(own) and "NOT" not in levels.headline(own)
+        head = f"At {where}: {levels.headline(own)}" if where else levels.headline(own)
+        parts.append(Paragraph(head, style="" if good else "bold red"))
+        parts += [bullet(line) for line in levels.details(own)]
+    return parts
 
 
-def _experiment(block: Block) -> Iterable[RenderableType]:
-    yield heading(f"{block.experiment}: {load_words(block.results[0])}")
-    yield Paragraph(workload_words(block.results[0].spec.workload))
+def _experiment(one: Swept) -> Iterable[RenderableType]:
+    first = one.blocks[0]
+    loads = list(dict.fromkeys(load_words(block.results[0]) for block in one.blocks))
+    yield heading(f"{one.experiment}: {loads[0]}" + (", and other loads" if len(loads) > 1 else ""))
+    workloads = {workload_words(block.results[0].spec.workload) for block in one.blocks}
+    at = f"At {point_words(first.point)}: " if len(workloads) > 1 else ""
+    yield Paragraph(f"{at}{workload_words(first.results[0].spec.workload)}")
     yield Text("")
-    yield figure_table(block)
-    notes = footnotes(block)
-    remarks = [*_remarks(block)]
+    yield one.table() if first.point else figure_table(first)
+    notes = dict.fromkeys(note for block in one.blocks for note in footnotes(block))
+    remarks = [remark for block in one.blocks for remark in _remarks(block)]
     if notes or remarks:
         yield Text("")
     for note in notes:
@@ -143,7 +152,8 @@ def workload_words(workload: Workload) -> str:
 def _remarks(block: Block) -> Iterable[RenderableType]:
     """Why a trial is not valid, what its readers should know, and errors that clients met."""
     for result in sorted(block.results, key=lambda one: (one.spec.system, one.spec.trial_id)):
-        who = result.spec.system if len(block.of(result.spec.system)) == 1 else result.spec.trial_id
+        alone = len(block.of(result.spec.system)) == 1 and not block.point
+        who = result.spec.system if alone else result.spec.trial_id
         style = "bold red" if result.validity is Validity.INVALID else "yellow"
         for reason in result.reasons:
             yield bullet(f"{who} is {result.validity.value.upper()}: {reason}", style)

@@ -1,0 +1,129 @@
+"""A sweep carried out with simulated parts: points know only of themselves, servers go on where they can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_campaign_execute import Scene
+
+from tidegauge.campaign import trial
+from tidegauge.campaign.events import TrialEnded
+from tidegauge.campaign.model import Campaign, Point, SystemChoice
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.procedure import Experiment, Lab
+from tidegauge.systems.api import LevelChoice
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    return Scene(tmp_path)
+
+
+def swept(campaign: Campaign, **changes: Any) -> Campaign:
+    """Three points of `partitions`, with changes of everything beside."""
+    campaign = replace(campaign, **changes)
+    points = tuple(
+        Point({"partitions": str(n)}, replace(campaign, workload=replace(campaign.workload, partitions=n)))
+        for n in (1, 10, 100)
+    )
+    return replace(points[0].campaign, points=points)
+
+
+def test_every_point_is_measured_with_its_own_values(scene: Scene) -> None:
+    scene.campaign = swept(scene.campaign)
+    results = scene.run()
+    assert len(results) == 12
+    assert all(one.spec.workload.partitions == int(one.spec.point["partitions"]) for one in results)
+    assert all(one.spec.trial_id.endswith(f"-partitions-{one.spec.workload.partitions}") for one in results)
+    assert scene.journal.entries.count("deploy") == 12
+    assert scene.store.ended == ("finished", "")
+
+
+def test_a_share_of_a_peak_is_one_of_the_peak_at_that_point(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = trial.make_result
+
+    def by_partitions(spec: TrialSpec, *rest: Any) -> TrialResult:
+        return replace(real(spec, *rest), msgs_per_s=1000.0 * spec.workload.partitions)
+
+    monkeypatch.setattr(trial, "make_result", by_partitions)
+    scene.campaign = swept(scene.campaign)
+    rates = {
+        one.spec.point["partitions"]: one.spec.msgs_per_s for one in scene.run() if one.spec.experiment == "latency"
+    }
+    assert rates == {"1": 500.0, "10": 5000.0, "100": 50_000.0}
+
+
+def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) -> None:
+    scene.campaign = swept(scene.campaign, deployment=Servers.SHARED)
+    results = scene.run()
+    assert len(results) == 12
+    assert {one.spec.servers for one in results} == {Servers.SHARED}
+    entries = scene.journal.entries
+    starts = entries.count("deploy")
+    assert starts == entries.count("deployment stopped")
+    assert starts in (3, 4), "once for each of 2 experiments on 2 systems, or less where one is last and then first"
+    running = 0
+    for entry in entries:
+        running += {"deploy": 1, "deployment stopped": -1}.get(entry, 0)
+        assert running <= 1, "never the servers of two systems at once"
+    dropped = [store.page_cache_dropped for store in scene.store.trials.values()]
+    assert sum(one is not None and one[0] for one in dropped) == starts, (
+        "the page cache is dropped before servers start"
+    )
+
+
+def test_shared_servers_end_where_other_ones_are_wanted(scene: Scene) -> None:
+    campaign = replace(scene.campaign, systems=(SystemChoice("kafka"),), experiments=scene.campaign.experiments[:1])
+    points = tuple(
+        Point({"durability": str(n)}, replace(campaign, durability=LevelChoice(n), deployment=Servers.SHARED))
+        for n in (3, 4)
+    )
+    scene.campaign = replace(points[0].campaign, points=points)
+    with pytest.raises(RunFailedError, match="level 4"):
+        scene.run()  # The double tells level 3 whatever is asked for.
+    assert scene.journal.entries.count("deploy") == scene.journal.entries.count("deployment stopped") >= 1
+
+
+def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.campaign = swept(
+        scene.campaign,
+        systems=(SystemChoice("kafka"),),
+        experiments=scene.campaign.experiments[:1],
+        deployment=Servers.SHARED,
+    )
+    real, calls = trial.make_result, []
+
+    def second_fails(spec: TrialSpec, *rest: Any) -> TrialResult:
+        calls.append(spec)
+        if len(calls) == 2:
+            raise RunFailedError("It broke.")
+        return real(spec, *rest)
+
+    monkeypatch.setattr(trial, "make_result", second_fails)
+    assert len(scene.run()) == 2
+    assert scene.journal.entries.count("deploy") == scene.journal.entries.count("deployment stopped") == 2
+    assert [event.failure for event in scene.events if isinstance(event, TrialEnded)] == ["", "It broke.", ""]
+
+
+def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[dict[str, str], list[dict[str, str]]]] = []
+
+    def run(_options: Any, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+        lab.measure(trials[0])
+        lab.found(Finding(trials[0].trial_id, "peak", trials[0].system, 0, True, ("found",)))
+        seen.append((dict(trials[0].point), [dict(one.point) for one in lab.findings]))
+
+    from tidegauge.experiments.peak import EXPERIMENT
+
+    stepwise: Experiment[Any] = replace(EXPERIMENT, run=run)
+    monkeypatch.setattr("tidegauge.campaign.plan.experiments", lambda: {"peak": stepwise})
+    scene.campaign = swept(scene.campaign, systems=(SystemChoice("kafka"),), experiments=scene.campaign.experiments[:1])
+    scene.run()
+    assert all(points == [here] for here, points in seen)
+    assert [one.point for one in scene.store.findings] == [here for here, _ in seen]

@@ -1,0 +1,83 @@
+"""The order of trials: every seat of a block once, systems by turns, points by lot, decided by the seed alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegauge.campaign.interleave import Entry, Seat, interleaved
+from tidegauge.experiments.api import Servers
+
+SEEDS = st.integers(min_value=0, max_value=2**63 - 1)
+ENTRIES = st.lists(
+    st.lists(st.sampled_from("abcd"), unique=True, max_size=4).map(
+        lambda names: [Entry(name, f"{name} servers") for name in names]
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def expected(entries: list[list[Entry]], experiments: int) -> Counter[Seat]:
+    return Counter(
+        Seat(point, experiment, system)
+        for point, here in enumerate(entries)
+        for experiment in range(experiments)
+        for system in range(len(here))
+    )
+
+
+@given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS, st.integers(min_value=0, max_value=9))
+def test_a_block_holds_every_seat_once(entries: list[list[Entry]], experiments: int, seed: int, block: int) -> None:
+    for deployment in Servers:
+        seats = interleaved(entries, experiments, seed, block, deployment)
+        assert Counter(seats) == expected(entries, experiments)
+        assert seats == interleaved(entries, experiments, seed, block, deployment), "the seed decides alone"
+
+
+@given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
+def test_experiments_keep_their_order_at_each_point(entries: list[list[Entry]], experiments: int, seed: int) -> None:
+    for deployment in Servers:
+        seats = interleaved(entries, experiments, seed, 0, deployment)
+        for point in range(len(entries)):
+            numbers = [seat.experiment for seat in seats if seat.point == point]
+            assert numbers == sorted(numbers), "a share of a peak needs the peaks of all systems first"
+
+
+@given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
+def test_with_fresh_servers_the_systems_of_a_point_follow_one_another(
+    entries: list[list[Entry]], experiments: int, seed: int
+) -> None:
+    seats = interleaved(entries, experiments, seed, 0, Servers.FRESH)
+    changes = sum(before.point != after.point for before, after in itertools.pairwise(seats))
+    assert changes == max(0, len({seat.point for seat in seats}) - 1)
+
+
+@given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
+def test_shared_servers_are_started_once_for_an_experiment(
+    entries: list[list[Entry]], experiments: int, seed: int
+) -> None:
+    seats = interleaved(entries, experiments, seed, 0, Servers.SHARED)
+    servers = [(seat.experiment, entries[seat.point][seat.system].deployment) for seat in seats]
+    starts = sum(before != after for before, after in itertools.pairwise([None, *servers]))
+    assert starts == len(set(servers))
+
+
+def test_points_that_need_other_servers_stand_apart() -> None:
+    entries = [[Entry("kafka", f"level {point % 2}")] for point in range(6)]
+    for seed in range(20):
+        points = [seat.point % 2 for seat in interleaved(entries, 1, seed, 0, Servers.SHARED)]
+        assert points in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
+
+
+def test_blocks_and_seeds_have_orders_of_their_own_and_nobody_is_always_first() -> None:
+    entries = [[Entry(name, name) for name in "abc"] for _ in range(3)]
+    for deployment in Servers:
+        orders = [tuple(interleaved(entries, 1, 1, block, deployment)) for block in range(30)]
+        assert len(set(orders)) > 15
+        assert {order[0].system for order in orders} == {0, 1, 2}
+        assert {order[0].point for order in orders} == {0, 1, 2}
+        assert len({tuple(interleaved(entries, 1, seed, 0, deployment)) for seed in range(30)}) > 15

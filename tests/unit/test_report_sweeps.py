@@ -1,0 +1,127 @@
+"""A sweep's results side by side: swept values first, points in order, systems compared within a point only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from run_samples import result, spec, totals
+
+from tidegauge import store
+from tidegauge.experiments.api import TrialResult
+from tidegauge.experiments.finding import Finding
+from tidegauge.report import compare, levels
+from tidegauge.report.findings import findings
+from tidegauge.report.summary import run_summary
+from tidegauge.report.sweeps import by_durability, in_order, labelled, swept
+from tidegauge.report.tables import blocks
+from tidegauge.report.terminal import run_report
+from tidegauge.systems.api import LevelChoice, LevelFinding
+
+
+def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> TrialResult:
+    trial = replace(spec(system, number=number), point=point)
+    return result(replace(trial, trial_id=f"{trial.trial_id}-{'-'.join(point.values())}"), scale)
+
+
+def level(one: TrialResult, number: int) -> TrialResult:
+    return replace(one, spec=replace(one.spec, choice=LevelChoice(number)), level=LevelFinding(number, ("as set",)))
+
+
+def text_of(renderables: object) -> str:
+    console = Console(width=100, record=True, file=None)
+    with console.capture() as capture:
+        for one in renderables if isinstance(renderables, list) else [renderables]:
+            console.print(one)
+    return capture.get()
+
+
+def test_points_are_in_the_order_of_their_quantities() -> None:
+    points = [{"batch-size": size, "who": who} for size in ("1MiB", "1KiB", "64KiB") for who in ("b", "a")]
+    assert [tuple(point.values()) for point in in_order(points + points)] == [
+        ("1KiB", "a"),
+        ("1KiB", "b"),
+        ("64KiB", "a"),
+        ("64KiB", "b"),
+        ("1MiB", "a"),
+        ("1MiB", "b"),
+    ]
+    assert [point["n"] for point in in_order([{"n": "10"}, {"n": "9"}, {"n": "x"}])] == ["10", "9", "x"], "words"
+
+
+def test_swept_values_stand_in_columns_before_the_system() -> None:
+    head, labels = labelled([{"partitions": "1"}, {"partitions": "2000"}], ["kafka", "pulsar"], "system")
+    assert head == "partitions  system"
+    assert labels == ("1           kafka", "2000        pulsar")
+
+
+def test_one_table_for_an_experiment_with_all_its_points() -> None:
+    results = [at(n, system, partitions=p) for n, (p, system) in enumerate(
+        (p, s) for p in ("100", "1") for s in ("pulsar@4.2.4", "kafka@4.3.1")
+    )]  # fmt: skip
+    (one,) = swept(blocks(results))
+    lines = [line for line in text_of(one.table()).splitlines() if line.strip()]
+    assert lines[1].startswith("partitions  system")
+    assert [line.split()[:2] for line in lines[2:6]] == [
+        ["1", "kafka@4.3.1"],
+        ["1", "pulsar@4.2.4"],
+        ["100", "kafka@4.3.1"],
+        ["100", "pulsar@4.2.4"],
+    ]
+
+
+def test_systems_are_compared_within_a_point_only() -> None:
+    alone = [at(1, "kafka@4.3.1", partitions="1"), at(2, "pulsar@4.2.4", partitions="100")]
+    assert [one for block in blocks(alone) for one in compare.ratios(block)] == []
+    both = [*alone, at(3, "pulsar@4.2.4", 2.0, partitions="1")]
+    found = [one for block in blocks(both) for one in compare.ratios(block)]
+    assert {tuple(one.point.items()) for one in found} == {(("partitions", "1"),)}
+    assert compare.sentence(found[0]).startswith("latency at partitions=1: pulsar@4.2.4's ")
+
+
+def test_findings_are_compared_within_a_point_only() -> None:
+    def found(system: str, partitions: str, rate: float) -> Finding:
+        return Finding(
+            f"1-{system}-{partitions}", "max-throughput", system, 0, True, ("x",),
+            rows=({"msg/s": rate},), figures={"sustainable_msgs_per_s": rate}, point={"partitions": partitions},
+        )  # fmt: skip
+
+    assert compare.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)]) == []
+    own = [found("kafka", "10", 10.0), found("pulsar", "10", 5.0), found("kafka", "9", 7.0)]
+    assert [ratio.ratio for ratio in compare.finding_ratios(own)] == [pytest.approx(0.5)]
+    shown = text_of(list(findings(own)))
+    assert "partitions=10: kafka: x" in shown
+    assert shown.index("9           kafka") < shown.index("10          kafka")
+
+
+def test_levels_are_equal_if_they_are_at_each_point() -> None:
+    def of(number: int, system: str, wanted: str, got: int) -> TrialResult:
+        return level(at(number, system, durability=wanted), got)
+
+    equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]
+    assert levels.equal(equal)
+    assert [where for where, _ in by_durability(equal)] == ["durability=3", "durability=4"]
+    assert not levels.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
+    assert not levels.equal([])
+    assert by_durability(equal[:2]) == [("", equal[:2])]
+
+
+def test_a_run_is_told_by_its_points(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "swept", "name: swept")
+    both = [level(at(1, durability="3"), 3), level(at(2, scale=0.5, durability="4"), 4)]
+    for one in both:
+        run.trial(one.spec).finish(one, totals())
+    run.finish("finished")
+    stored = store.load_run(run.path)
+    assert [one.spec.point for one in stored.results] == [{"durability": "3"}, {"durability": "4"}]
+    text = text_of(run_report(stored))
+    assert "At durability=3: Durability: level 3 for kafka@4.3.1, as asked" in text
+    assert "At durability=4: Durability: level 4" in text
+    assert "durability  system" in text
+    assert "NOT" not in text
+    content = run_summary(stored)
+    assert content["durability"]["equal"]
+    assert [one["where"] for one in content["durability"]["points"]] == ["durability=3", "durability=4"]
+    assert [one["point"] for one in content["experiments"]] == [{"durability": "3"}, {"durability": "4"}]
