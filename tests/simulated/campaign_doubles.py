@@ -350,6 +350,7 @@ class FakeTrialStore:
     result: TrialResult | None = None
     failure: tuple[str, bool] | None = None
     page_cache_dropped: tuple[bool, str] | None = None
+    phases: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.log_directory = self.directory / "logs"
@@ -359,8 +360,9 @@ class FakeTrialStore:
         self.log_directory.mkdir(parents=True)
         self.data_directory.mkdir()
 
-    def second(self, figures: SecondFigures) -> None:
+    def second(self, figures: SecondFigures, phase: str = "") -> None:
         self.seconds += 1
+        self.phases.append(phase)
 
     def settings(
         self, server: Sequence[Setting], client: Sequence[Setting], jvm_flags: Sequence[str], worker: WorkerFacts | None

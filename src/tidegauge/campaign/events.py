@@ -23,6 +23,8 @@ class RunStarted:
 class PhaseStarted:
     """A trial entered a phase: "fetch", "settle", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop".
 
+    With late readers "build", "catch up" and "after" instead of "measure".
+
     `seconds_max` bounds it where it is known.
     """
 

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegauge.campaign.events import Observer, SecondSeen
+from tidegauge.campaign.timeline import WARM_UP, Timeline
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.late_readers import late_names
+from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.histograms import merge
 from tidegauge.statistics.steady import SecondPoint
 from tidegauge.statistics.summary import live_p99_ms
@@ -30,7 +33,11 @@ class TimedPoint:
 
 
 class Follower:
-    """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died."""
+    """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
+
+    `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do.
+    Late readers' backlogs are no part of `points`: that they grow is wanted, and says nothing of the system.
+    """
 
     def __init__(
         self,
@@ -42,6 +49,9 @@ class Follower:
     ) -> None:
         """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full."""
         self.points: list[TimedPoint] = []
+        self.timeline = Timeline(WARM_UP, 0)
+        late = frozenset(late_names(spec.workload.subscriptions, spec.late))
+        self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
         self._spec = spec
         self._store = store
         self._observer = observer
@@ -83,7 +93,7 @@ class Follower:
         while not self._queue.empty():
             item = self._queue.get_nowait()
             if isinstance(item, SecondFigures):
-                self._store.second(item)
+                self._keep(item)
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
         """The seconds that ended inside a span."""
@@ -117,11 +127,17 @@ class Follower:
         else:
             self._take(item)
 
+    def _keep(self, figures: SecondFigures) -> None:
+        phase = self.timeline.phase_of(figures)
+        self._store.second(figures, phase)
+        if self._spec.late is not None:
+            self.tally.take(phase, figures)
+
     def _take(self, figures: SecondFigures) -> None:
         self._seen_s = time.monotonic()
-        self._store.second(figures)
+        self._keep(figures)
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
-        backlogs = {sub.name: sub.backlog for sub in figures.subscriptions}
+        backlogs = {sub.name: sub.backlog for sub in figures.subscriptions if sub.name not in self.tally.late}
         backlog = max(backlogs.values(), default=0)
         p99_ms = live_p99_ms(figures.response)
         end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
@@ -134,6 +150,6 @@ class Follower:
                 mb_per_s=figures.acked_bytes / length_s / 1e6,
                 response_p99_ms=p99_ms,
                 end_to_end_p99_ms=end_to_end.percentile_ns(99.0) / 1e6 if end_to_end.count else None,
-                backlog=backlog,
+                backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
             )
         )

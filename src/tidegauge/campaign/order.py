@@ -32,6 +32,7 @@ def load_order(
         trial_id=int.from_bytes(digest, "big"),
         seed=spec.seed,
         own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
+        subscriptions_start_paused=spec.late.subscriptions if spec.late else 0,
     )
 
 

@@ -80,7 +80,15 @@ def seconds_expected(trial: TrialSpec) -> float:
     """An estimate for one trial: warm-ups tend to end soon after their minimum."""
     warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
     start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S
-    return start_s + warmup_s + trial.measure_s + END_S
+    return start_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
+
+
+def _late_s(trial: TrialSpec) -> float:
+    """What late readers take: building their backlog, and reading it about as fast again as it was written."""
+    if trial.late is None:
+        return 0.0
+    building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.measure_s
+    return max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
 
 
 def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.experiments.api import CatchUp, SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.hosts.fsync import Calm
 from tidegauge.statistics.classify import Evidence, classify
 from tidegauge.statistics.rounding import short
@@ -23,7 +24,7 @@ class Observed:
     Attributes:
         unsteady: "" or why the warm-up ended without being steady.
         drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
-        seconds: those of the measured window.
+        seconds: those of the measured window; with late readers, of the phase *before*.
     """
 
     started_at: str
@@ -35,6 +36,7 @@ class Observed:
     level: LevelFinding
     control_cpu_s: float | None = None
     disk: Calm | None = None
+    catch_up: CatchUp | None = None
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -62,7 +64,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         subscriptions=subscriptions,
         validity=verdict.validity,
         reasons=verdict.reasons,
-        warnings=(*verdict.warnings, *_disk_warnings(observed.disk)),
+        warnings=(*verdict.warnings, *_disk_warnings(observed.disk), *_late_warnings(spec, observed.catch_up)),
         errors=totals.errors,
         worker_cpu_s=window.worker_cpu_ns / 1e9,
         server_cpu_s=observed.server_cpu_s,
@@ -73,6 +75,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         level=observed.level,
         control_cpu_s=observed.control_cpu_s,
         disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
+        catch_up=observed.catch_up,
     )
 
 
@@ -138,3 +141,18 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
         f"the disk was busy when the trial began: an fsync took {short(disk.latency.mean_ms)} ms on average, usually "
         f"{short(disk.usual_ms)} ms; something else was writing to it"
     ]
+
+
+def _late_warnings(spec: TrialSpec, found: CatchUp | None) -> list[str]:
+    """What weakens figures of late readers."""
+    if found is None or spec.late is None:
+        return []
+    told = list(found.limits)
+    if not found.reads.from_device:
+        told.append(reads_sentence(found.reads))
+    if found.backlog_msgs < spec.late.backlog_msgs:
+        told.append(
+            f"the backlog grew to {found.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only: the system did "
+            "not acknowledge what was offered"
+        )
+    return told

@@ -83,6 +83,8 @@ class Session:
     topics: OwnTopics
     disk: Calm | None
     cache_dropped: bool | None = None
+    limits: tuple[str, ...] = ()
+    """Which of the limits that the spec asks for could not be had, and why."""
 
     @property
     def ready_s_max(self) -> float:
@@ -105,6 +107,13 @@ class Session:
         if self.spec.attached:
             return None
         return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
+
+    def server_read_bytes(self) -> int | None:
+        """What all server processes read from block devices since they started; None if nobody can tell."""
+        if self.spec.attached:
+            return None
+        found = [self.bench.host.status(process).read_bytes for process in self.deployment.processes]
+        return None if any(one is None for one in found) else sum(one for one in found if one is not None)
 
 
 def open_session(

@@ -24,6 +24,10 @@ _COPIES = 2.0
 def bytes_needed(spec: TrialSpec, nodes: int) -> int:
     """What so many nodes of a trial may write at most; for a closed loop, whose rate is not known, only the floor."""
     seconds = spec.warmup_s_max + spec.measure_s + 5
+    if spec.late is not None:
+        # The load goes on while the backlog is read away, and after it.
+        building_s = spec.late.backlog_msgs / spec.msgs_per_s if spec.msgs_per_s else 0.0
+        seconds += max(spec.measure_s, building_s) + spec.late.chase_s_max
     written = (spec.msgs_per_s or 0.0) * seconds * spec.workload.payload.message_bytes * _COPIES * nodes
     return FREE_BYTES_BEFORE + int(written)
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from tidegauge.campaign import space, witnessing
+from tidegauge.campaign.chase import Chased, chase_backlog
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
@@ -29,6 +30,7 @@ from tidegauge.campaign.session import (
     places,
 )
 from tidegauge.campaign.stand import Running, Stand
+from tidegauge.campaign.timeline import DRAIN, MEASURE
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
@@ -145,15 +147,23 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     follower = Follower(spec, worker, session.store, session.bench.observer, session.check)
     unsteady = _warm_up(session, follower, begin_ns)
     from_ns, until_ns = _window(follower, spec.measure_s)
-    worker.set_window(from_ns, until_ns)
+    # With late readers the window ends when they are done, which nobody knows yet.
+    worker.set_window(from_ns, until_ns if spec.late is None else 0)
     follower.until(from_ns)
-    doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
-    session.phase("measure", doubt, spec.measure_s)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
-    follower.until(until_ns)
+    chased: Chased | None = None
+    if spec.late is None:
+        doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
+        session.phase("measure", doubt, spec.measure_s)
+        follower.timeline.begin(MEASURE, from_ns)
+        follower.until(until_ns)
+    else:
+        chased = chase_backlog(session, follower, spec.late, from_ns, begin_ns)
+        until_ns = chased.until_ns
     cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
+    follower.timeline.begin(DRAIN, until_ns)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
     drain_end, totals = _drain(session, follower)
@@ -163,12 +173,14 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         started_at=started_at,
         warmup_s=(from_ns - begin_ns) / 1e9,
         unsteady=unsteady,
-        seconds=tuple(follower.between(from_ns, until_ns)),
+        # What late readers do to the others is told by phases: whether figures are steady is asked before them.
+        seconds=tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
         server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
         drain_end=drain_end,
         level=level,
         control_cpu_s=control_after_s - control_before_s,
         disk=session.disk,
+        catch_up=chased.found if chased else None,
     )
     return make_result(spec, totals, observed), totals
 

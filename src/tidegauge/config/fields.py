@@ -9,8 +9,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from tidegauge.config.units import (
+    Backlog,
     Rate,
     parse_absolute_rate,
+    parse_backlog,
     parse_duration_s,
     parse_rate,
     parse_share,
@@ -98,6 +100,9 @@ OfferedRate = Annotated[Rate, BeforeValidator(parse_rate)]
 
 AbsoluteRate = Annotated[float, BeforeValidator(parse_absolute_rate)]
 """Messages a second, from 20000 or "20k"."""
+
+BacklogSize = Annotated[Backlog, BeforeValidator(parse_backlog)]
+"""A `Backlog`, from "2GiB", "500k messages" or "150% of server memory"."""
 
 Share = Annotated[float, BeforeValidator(parse_share)]
 """A share, 0.05 from "5%"."""

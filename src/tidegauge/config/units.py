@@ -24,6 +24,8 @@ _RATE_FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?lowest\s+(peak|sustainable)")
+_OF_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?server[ -]memory")
+_MESSAGES = re.compile(r"(.*\S)\s+messages")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
 DURATION_HELP = "a duration with its unit, such as 500ms, 30s, 5m or 2h"
@@ -32,6 +34,7 @@ RATE_HELP = (
     "messages a second such as 20000 or 20k, or a share such as '50% of lowest peak' or '50% of lowest sustainable'"
 )
 ABSOLUTE_RATE_HELP = "messages a second such as 20000 or 20k"
+BACKLOG_HELP = "a size such as 2GiB, a count such as '500k messages', or a share such as '150% of server memory'"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,54 @@ class Rate:
         if self.share_of_lowest_sustainable is not None:
             return f"{self.share_of_lowest_sustainable * 100:g}% of lowest sustainable"
         return f"{self.msgs_per_s:g} msg/s"
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """How large a backlog is to be: bytes of message values, messages, or a share of a server's memory."""
+
+    size_bytes: int | None = None
+    msgs: int | None = None
+    share_of_server_memory: float | None = None
+    text: str = ""
+
+    def messages(self, message_bytes: int, server_memory_bytes: int | None) -> int:
+        """In messages, at least one. ValueError if it is a share of a memory that is not known."""
+        if self.msgs is not None:
+            return self.msgs
+        size_bytes = self.size_bytes
+        if self.share_of_server_memory is not None:
+            if server_memory_bytes is None:
+                raise ValueError(f"'{self.text}' needs a known server memory")
+            size_bytes = round(self.share_of_server_memory * server_memory_bytes)
+        return max(1, -(-(size_bytes or 0) // message_bytes))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_backlog(value: object) -> Backlog:
+    """A `Backlog` from "2GiB", "500k messages" or "150% of server memory". A bare number is refused: of what?"""
+    complaint = f"must be {BACKLOG_HELP}"
+    if not isinstance(value, str):
+        raise ValueError(complaint)
+    text = " ".join(value.split())
+    if share := _OF_MEMORY.fullmatch(text.lower()):
+        fraction = float(share.group(1)) / 100
+        if not 0 < fraction <= 100:
+            raise ValueError("must be a share above 0% and at most 10000% of server memory")
+        return Backlog(share_of_server_memory=fraction, text=text)
+    if counted := _MESSAGES.fullmatch(text.lower()):
+        return Backlog(msgs=max(1, round(_parse_absolute(counted.group(1), complaint))), text=text)
+    if not _split(text, complaint)[1]:
+        raise ValueError(complaint)
+    try:
+        size_bytes = parse_size_bytes(text)
+    except ValueError as error:
+        raise ValueError(complaint) from error
+    if size_bytes <= 0:
+        raise ValueError("must be above 0")
+    return Backlog(size_bytes=size_bytes, text=text)
 
 
 def parse_duration_s(value: object) -> float:

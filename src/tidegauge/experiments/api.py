@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
 from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.workload.model import Workload
 
@@ -34,6 +35,9 @@ class TrialSpec:
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
         point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
             within a point only.
+        late: subscriptions that begin to read only when a backlog waits for them; None = all read from the start.
+            `measure_s` is then the least time measured before they begin, and the time measured once they are done.
+        limits: what the servers may use; None = what the machine has.
     """
 
     trial_id: str
@@ -55,6 +59,8 @@ class TrialSpec:
     attached: bool = False
     copies: int = 0
     point: Mapping[str, str] = field(default_factory=dict)
+    late: LateReaders | None = None
+    limits: ServerLimits | None = None
 
 
 def point_words(point: Mapping[str, str]) -> str:
@@ -106,6 +112,62 @@ class SubscriptionResult:
     negative_latency: int
     lost_examples: tuple[str, ...] = ()
     backlog_growth: Slope | None = None
+
+
+@dataclass(frozen=True)
+class PhaseFigures:
+    """One phase of a trial with late readers.
+
+    Attributes:
+        seconds: its length; 0 if it never came.
+        msgs_per_s: acknowledged.
+        response: of messages acknowledged in it.
+        tailing_end_to_end: of messages received in it by subscriptions that read all the time; None without any.
+        late_msgs_per_s: received by the late subscriptions together.
+    """
+
+    phase: str
+    seconds: float
+    msgs_per_s: float
+    response: Latency
+    tailing_end_to_end: Latency | None
+    late_msgs_per_s: float
+
+
+@dataclass(frozen=True)
+class CatchUp:
+    """How late readers caught up. Where there are several subscriptions of them, backlogs are those of the largest.
+
+    Attributes:
+        backlog_msgs, backlog_bytes: waiting when they began; bytes of message values.
+        build_s: from the first message to that moment.
+        chase_s: from the readers' start until the backlog was gone; None if that never happened.
+        watched_s: as long as that, or until the limit.
+        drain_msgs_per_s, drain_bytes_per_s: by which the backlog shrank on average; negative if it grew.
+        slope: of the backlog while they read; None with fewer than six seconds.
+        peak_read_msgs_per_s, peak_read_bytes_per_s: most received in one second by all late readers together.
+        left_msgs: of the backlog at the end of `watched_s`.
+        limits: what of `TrialSpec.limits` was in force, and why the rest was not, in words.
+    """
+
+    backlog_msgs: int
+    backlog_bytes: int
+    build_s: float
+    chase_s: float | None
+    watched_s: float
+    drain_msgs_per_s: float
+    drain_bytes_per_s: float
+    slope: Slope | None
+    peak_read_msgs_per_s: float
+    peak_read_bytes_per_s: float
+    left_msgs: int
+    phases: tuple[PhaseFigures, ...]
+    reads: DeviceReads
+    limits: tuple[str, ...] = ()
+
+    def phase(self, name: str) -> PhaseFigures:
+        """The figures of one phase."""
+        return next(phase for phase in self.phases if phase.phase == name)
 
 
 class Validity(StrEnum):
@@ -160,6 +222,8 @@ class TrialResult:
     control_cpu_s: float | None = None
     disk_fsync_ms: float | None = None
     """Mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started."""
+    catch_up: CatchUp | None = None
+    """How late readers caught up; None without any."""
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

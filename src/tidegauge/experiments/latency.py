@@ -51,7 +51,7 @@ def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], finding
             f"See why its {what} was not found, or give the rate in messages a second.",
         )
     for earlier in so_far:
-        if earlier.spec.experiment == "latency" and earlier.spec.rate_rule == str(rate) and earlier.spec.msgs_per_s:
+        if earlier.spec.rate_rule == str(rate) and earlier.spec.msgs_per_s:
             return earlier.spec.msgs_per_s
     return round_to_two_digits(min(found.values()) * share)
 
@@ -65,17 +65,20 @@ def _share_of(
     return rate.share_of_lowest_peak or 0.0, "peak", first_peaks(so_far)
 
 
-def _objection(options: LatencyOptions, earlier: Sequence[str]) -> str:
+def rate_objection(rate: Rate, earlier: Sequence[str]) -> str:
+    """ "" or which experiment this rate needs before it."""
     needed = ""
-    if options.rate.share_of_lowest_peak is not None:
+    if rate.share_of_lowest_peak is not None:
         needed = "peak"
-    elif options.rate.share_of_lowest_sustainable is not None:
+    elif rate.share_of_lowest_sustainable is not None:
         needed = "max-throughput"
     if not needed or needed in earlier:
         return ""
-    return (
-        f"'{options.rate}' needs a {needed} experiment listed before this one; add '{needed}', or give a rate like 20k"
-    )
+    return f"'{rate}' needs a {needed} experiment listed before this one; add '{needed}', or give a rate like 20k"
+
+
+def _objection(options: LatencyOptions, earlier: Sequence[str]) -> str:
+    return rate_objection(options.rate, earlier)
 
 
 EXPERIMENT = Experiment(

@@ -35,7 +35,10 @@ class ProcessSpec:
 
 @dataclass(frozen=True)
 class ProcessStatus:
-    """A process as its agent sees it. `exit_code` is None while it runs; negative is the signal that ended it."""
+    """A process as its agent sees it. `exit_code` is None while it runs; negative is the signal that ended it.
+
+    `read_bytes` is what it and its children made the kernel fetch from block devices, None if the kernel doesn't tell.
+    """
 
     name: str
     pid: int
@@ -43,6 +46,7 @@ class ProcessStatus:
     exit_code: int | None
     cpu_s: float
     resident_bytes: int
+    read_bytes: int | None = None
 
 
 class Host(Protocol):

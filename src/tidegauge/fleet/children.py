@@ -84,6 +84,7 @@ class Children:
             exit_code=child.exit_code,
             cpu_s=ticks / procfs.TICKS_PER_S,
             resident_bytes=sum(stat.resident_pages for stat in members) * procfs.PAGE_BYTES,
+            read_bytes=procfs.read_bytes(stat.pid for stat in members),
         )
 
     def reap(self) -> None:

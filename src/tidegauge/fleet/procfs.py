@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,22 @@ def all_stats() -> list[Stat]:
     """Every process that this one can see."""
     found = (read_stat(int(entry)) for entry in os.listdir("/proc") if entry.isdigit())  # noqa: PTH208 - hot path
     return [stat for stat in found if stat is not None]
+
+
+def read_bytes(pids: Iterable[int]) -> int | None:
+    """What these processes and the children they waited for made the kernel fetch from block devices; None if unknown.
+
+    Pages that were in the cache are not in it, those that a page fault or read-ahead fetched are (proc_pid_io(5)).
+    """
+    total, told = 0, False
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
+        except OSError:
+            continue
+        total += next((int(line.split()[1]) for line in lines if line.startswith("read_bytes:")), 0)
+        told = True
+    return total if told else None
 
 
 def marker_of(pid: int) -> str:

@@ -40,6 +40,9 @@ PHASES = {
     "prepare": "creating",
     "warm-up": "warming up",
     "measure": "measuring",
+    "build": "building",
+    "catch up": "catching up",
+    "after": "measuring on:",
     "drain": "draining",
     "stop": "stopping",
 }

@@ -165,6 +165,11 @@ def footnotes(block: Block) -> list[str]:
         used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
         notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")
     notes += _own_settings(block)
+    if any(result.spec.late for result in block.results):
+        notes.append(
+            "Over the whole time before, during and after the catching up; what was found by phases is told below. "
+            "End-to-end times of late readers hold the time for which they were made to wait."
+        )
     if block.closed_loop:
         notes.append(
             "Closed loop: the next message waits for an earlier one, so these times hide waiting; "

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from tidegauge.experiments.api import Latency, TrialResult
 from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.late_readers import late_names
 from tidegauge.statistics.intervals import geometric_mean
 
 
@@ -78,8 +79,13 @@ _PERCENTILES = (
 
 
 def worst_end_to_end(result: TrialResult) -> Latency | None:
-    """End-to-end latency of the slowest subscription (percentiles are never averaged); None without subscriptions."""
-    return max((one.end_to_end for one in result.subscriptions), key=lambda one: one.p99_ms or one.max_ms, default=None)
+    """End-to-end latency of the slowest subscription (percentiles are never averaged); None without subscriptions.
+
+    Late readers beside others don't count: their times hold how long they were made to wait.
+    """
+    late = late_names(len(result.subscriptions), result.spec.late)
+    found = [one for one in result.subscriptions if one.name not in late] or list(result.subscriptions)
+    return max((one.end_to_end for one in found), key=lambda one: one.p99_ms or one.max_ms, default=None)
 
 
 def _times(series: str, title: str, latency: Callable[[TrialResult], Latency | None]) -> list[Figure]:

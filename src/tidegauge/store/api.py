@@ -45,8 +45,8 @@ class TrialStore(Protocol):
     disks: tuple[Path, ...]
     journal_disks: tuple[Path, ...]
 
-    def second(self, figures: SecondFigures) -> None:
-        """Append one second's figures and interval histograms."""
+    def second(self, figures: SecondFigures, phase: str = "") -> None:
+        """Append one second's figures and interval histograms, with the phase of the trial it belongs to."""
         ...
 
     def settings(

@@ -65,6 +65,7 @@ COLUMNS = pa.schema(
         pa.field("gc_pause_s", pa.float64()),
         pa.field("heap_used_bytes", pa.int64()),
         pa.field("subscriptions", pa.list_(_SUBSCRIPTION)),
+        pa.field("phase", pa.string()),
     ],
     metadata={"tidegauge.schema": SCHEMA},
 )
@@ -103,8 +104,8 @@ def quantiles(encoded: bytes) -> Quantiles:
     return Quantiles(at(50), at(99), float(histogram.get_max_value()) / NS_PER_MS)
 
 
-def row(figures: SecondFigures) -> dict[str, Any]:
-    """The columns of one second."""
+def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
+    """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
     subscriptions = [_subscription(one) for one in figures.subscriptions]
 
     def total(column: str) -> int:
@@ -137,6 +138,7 @@ def row(figures: SecondFigures) -> dict[str, Any]:
         "gc_pause_s": figures.gc_pause_ns / 1e9,
         "heap_used_bytes": figures.heap_used_bytes,
         "subscriptions": subscriptions,
+        "phase": phase,
     }
 
 

@@ -62,7 +62,7 @@ class DirectoryTrial:
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
         }
 
-    def second(self, figures: SecondFigures) -> None:
+    def second(self, figures: SecondFigures, phase: str = "") -> None:
         """Append one second's figures and interval histograms. Raises `RunFailedError`."""
         span = (figures.from_mono_ns, figures.until_mono_ns)
         self._logs["response"].append(figures.response, *span)
@@ -70,7 +70,7 @@ class DirectoryTrial:
         self._logs["delay"].append(figures.delay, *span)
         for subscription in figures.subscriptions:
             self._logs["end-to-end"].append(subscription.end_to_end, *span, tag=subscription.name)
-        self._lines.append(json.dumps(row(figures)))
+        self._lines.append(json.dumps(row(figures, phase)))
 
     def settings(
         self,

@@ -1,0 +1,53 @@
+"""`mixed`: readers that keep up, beside one that reads a backlog: what the one does to the others.
+
+The workload's subscriptions read all the time. One more on each topic reads nothing until a backlog waits for it, and
+then from the beginning. Its own end-to-end times hold the wait and are kept out of the others' figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegauge.experiments.api import CatchUp, TrialSpec
+from tidegauge.experiments.catch_up_words import chase_sentence, publish_sentence, tailing_sentence
+from tidegauge.experiments.chasing import ChaseOptions, finding, measured, objection
+from tidegauge.experiments.finding import Cell
+from tidegauge.experiments.late_readers import PHASES
+from tidegauge.experiments.procedure import Experiment, Lab
+
+NAME = "mixed"
+
+
+class MixedOptions(ChaseOptions):
+    """Keys of `mixed` in a campaign."""
+
+
+def _plan(options: MixedOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+    workload = replace(base.workload, subscriptions=base.workload.subscriptions + 1)
+    return (options.trial(replace(base, workload=workload), 1),)
+
+
+def _run(options: MixedOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+    for trial in trials:
+        result, found = measured(options, trial, lab)
+        chase = f"the catch-up reader: {chase_sentence(found)}"
+        sentences = [publish_sentence(found), tailing_sentence(found), chase]
+        lab.found(finding(result, found, sentences, _row(found)))
+
+
+def _row(found: CatchUp) -> dict[str, Cell]:
+    row: dict[str, Cell] = {f"publish p99 {name}, ms": found.phase(name).response.p99_ms for name in PHASES}
+    for name in PHASES:
+        tailing = found.phase(name).tailing_end_to_end
+        row[f"tailing p99 {name}, ms"] = tailing.p99_ms if tailing else None
+    return {**row, "drain, msg/s": found.drain_msgs_per_s, "chase, s": found.chase_s}
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    summary="publish and tailing end-to-end latency while another reader catches up with a backlog",
+    options=MixedOptions,
+    plan=_plan,
+    run=_run,
+    objection=objection,
+)
