@@ -13,6 +13,7 @@ from tidegauge.campaign.contenders import label
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.level import LevelMismatchError
+from tidegauge.campaign.limits import Means
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, make_plan, plan_warnings
 from tidegauge.campaign.session import Bench, Subject
@@ -25,6 +26,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fleet.api import Host
+from tidegauge.hosts import loop_disk, memory_limit
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
 from tidegauge.hosts.syscalls import watch_syncs
@@ -141,8 +143,14 @@ def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer)
         partial(_control_cpu_s, host),
         _calmer(observer),
         watch_syncs=watch_syncs,
+        limits=Means(memory_limit.refusal, loop_disk.refusal, _mount_disk),
     )
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
+
+
+def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
+    loop_disk.mount_disk(place, image, size_bytes)
+    return partial(loop_disk.unmount, place)
 
 
 def _control_cpu_s(host: Host) -> float:

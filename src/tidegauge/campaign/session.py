@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.events import Note, Observer, PhaseStarted
 from tidegauge.campaign.fairness import InForce
+from tidegauge.campaign.limits import Means, limit_servers
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.stand import Running
 from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
@@ -43,7 +44,7 @@ class Bench:
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
-    `watch_syncs` records what servers sync to disk.
+    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use.
     """
 
     host: Host
@@ -54,6 +55,7 @@ class Bench:
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
     in_force: Callable[[InForce], None] = lambda _: None
     watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
+    limits: Means = field(default_factory=Means)
 
 
 @dataclass(frozen=True)
@@ -137,11 +139,12 @@ def open_session(
         _register(session, cleanup)
         return _with_nodes_told(session)
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    deployment = _deployment(spec, subject, bench, store)
+    limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
+    deployment = _deployment(spec, subject, limited.host, store)
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
     cleanup.callback(worker.close)
-    session = Session(spec, bench, store, subject, deployment, worker, topics, disk)
+    session = Session(spec, bench, store, subject, deployment, worker, topics, disk, limits=limited.problems)
     if not spec.attached:
         session = replace(session, cache_dropped=dropped.done)
     _register(session, cleanup)
@@ -159,7 +162,7 @@ def _drop_page_cache(spec: TrialSpec, bench: Bench, running: Running | None) -> 
     return bench.drop_page_cache()
 
 
-def _deployment(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore) -> Deployment:
+def _deployment(spec: TrialSpec, subject: Subject, host: Host, store: TrialStore) -> Deployment:
     """Servers of our own, just started, or the cluster of others."""
     if subject.attachment is not None:
         return subject.attachment.cluster(subject.system, spec.choice)
@@ -176,7 +179,7 @@ def _deployment(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialSto
         disks=store.disks,
         journal_disks=store.journal_disks,
     )
-    return subject.system.deploy(request, bench.host)
+    return subject.system.deploy(request, host)
 
 
 def _register(session: Session, cleanup: ExitStack) -> None:

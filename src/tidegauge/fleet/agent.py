@@ -18,10 +18,12 @@ from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet import directories, prctl, procfs, wire
+from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.ending import POLL_S, Ending
 from tidegauge.fleet.ledger import Ledger
 from tidegauge.fleet.wire import Message
+from tidegauge.hosts import memory_limit
 
 ABANDONED_GRACE_S = 5.0
 """Grace for processes whose controller is gone: nobody waits for a clean shutdown any more."""
@@ -142,7 +144,7 @@ class Agent:
 
     def _start(self, message: Message) -> Message:
         spec = wire.spec_from_json(message["spec"])
-        child = self._children.start(spec)
+        child = self._children.start(spec, self._group(spec))
         try:
             self._ledger.add_process(spec.name, child.identity)
         except StartFailedError:
@@ -150,6 +152,17 @@ class Agent:
             os.kill(child.identity.pid, signal.SIGKILL)
             raise
         return wire.status_to_json(self._children.status(spec.name))
+
+    def _group(self, spec: ProcessSpec) -> Path | None:
+        """A cgroup with the process's limit, removed with the agent's directories; None without a limit."""
+        if spec.memory_bytes_max is None:
+            return None
+        try:
+            group = memory_limit.make_group(f"{self._children.agent_id}-{spec.name}", spec.memory_bytes_max)
+        except OSError as error:
+            raise StartFailedError(f"{spec.name} can't be limited in its memory: {error.strerror}.") from error
+        self._ledger.track(group)
+        return group
 
     def _signal(self, message: Message) -> None:
         child = self._child(message)

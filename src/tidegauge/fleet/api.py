@@ -21,6 +21,7 @@ class ProcessSpec:
         stdin_text: written to standard input, which is then closed. Secrets go here.
         stop_grace_s: how long after SIGTERM before SIGKILL.
         timer_slack_ns: Linux timer slack of all its threads; 1 for a load generator, None leaves the default (50 us).
+        memory_bytes_max: what it and its children may use together, page cache included; None = no limit.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ProcessSpec:
     stdin_text: str = ""
     stop_grace_s: float = 20.0
     timer_slack_ns: int | None = None
+    memory_bytes_max: int | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from tidegauge.hosts import loop_disk, memory_limit
+
 
 def refusal(path: Path) -> str:
     """Why a directory must not be tracked, "" if it may: never the root, a home, or anything above one."""
@@ -24,6 +26,13 @@ def remove_directory(path: Path) -> str:
     if path.is_symlink():
         path.unlink(missing_ok=True)
         return ""
+    try:
+        if memory_limit.is_group(path):
+            path.rmdir()
+            return ""
+        loop_disk.unmount(path)
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
     failures: list[str] = []
     shutil.rmtree(path, onerror=lambda _call, name, info: failures.append(f"{name}: {info[1]}"))
     return failures[0] if failures and path.exists() else ""

@@ -41,7 +41,7 @@ _MEMORY_FILES = {
 def memory_left(root: Path = Path("/")) -> MemoryLeft | None:
     """What the memory limit above this process that leaves least leaves; None if there is none. Raises `OSError`."""
     found = []
-    for hierarchy in _hierarchies(root):
+    for hierarchy in hierarchies(root):
         if hierarchy.version == 2 or "memory" in hierarchy.controllers:
             found += [left for level in hierarchy.levels if (left := _left_at(level, hierarchy.version))]
     return min(found, key=lambda left: left.left_bytes, default=None)
@@ -66,14 +66,15 @@ def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
     Keys: "version"; where limited "memory_bytes", "memory_high_bytes", "swap_bytes", "cpus", "cpuset", "pids", "io".
     """
     found: dict[str, str] = {}
-    hierarchies = list(_hierarchies(root))
-    for hierarchy in hierarchies:
+    found_in = list(hierarchies(root))
+    for hierarchy in found_in:
         found.update(_limits_v2(hierarchy) if hierarchy.version == 2 else _limits_v1(hierarchy))
-    versions = sorted({hierarchy.version for hierarchy in hierarchies})
+    versions = sorted({hierarchy.version for hierarchy in found_in})
     return {"version": " and ".join(f"v{version}" for version in versions) or "none", **found}
 
 
-def _hierarchies(root: Path) -> Iterator[Hierarchy]:
+def hierarchies(root: Path = Path("/")) -> Iterator[Hierarchy]:
+    """The mounted hierarchies that hold this process. Raises `OSError`."""
     places: dict[str, str] = {}
     for line in (root / "proc/self/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
