@@ -243,7 +243,7 @@ def test_without_a_common_block_each_side_stands_for_itself(tmp_path: Path) -> N
     results = repeated({"kafka@4.3.1": (1.0, 1.01, 0.99, 1.0), "pulsar@4.2.4": (2.0, 2.1, 2.0, 2.05)})
     spoilt = [replace(one, validity=Validity.INVALID, reasons=("late",)) for one in results]
     results = [*results[:2], *spoilt[2:4], *spoilt[4:6], *results[6:]]
-    assert "2 blocks a side, not paired" in " ".join(rendered(run_report(stored(tmp_path, *results))).split())
+    assert "2 and 2 blocks, not paired" in " ".join(rendered(run_report(stored(tmp_path, *results))).split())
 
 
 def test_rates_that_were_searched_for_are_compared_too(tmp_path: Path) -> None:

@@ -210,6 +210,32 @@ def show(
     return EXIT_GOOD
 
 
+@app.command(epilog="Example: tidegauge compare 2026-11-20 last")
+def compare(
+    runs: Annotated[
+        list[str], typer.Argument(help="Runs as `show` takes them; the first is what others are held against.")
+    ],
+    *,
+    noise: Annotated[float, typer.Option("--noise", help="Share up to which a difference is none.")] = 0.03,
+    allow_unequal: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unequal", help="Compare though durability levels differ; every output is marked UNEQUAL."
+        ),
+    ] = False,
+    junit: Junit = None,
+    markdown: Markdown = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Hold runs against each other: what differs around them, then ratios with intervals and verdicts."""
+    from tidegauge.cli.comparing import CompareRequest
+    from tidegauge.cli.comparing import compare as compare_runs
+
+    request = CompareRequest(tuple(runs), runs_dir, noise, allow_unequal, WantedFiles(junit, markdown))
+    return compare_runs(request, Output(as_json))
+
+
 @app.command(epilog="Example: tidegauge clean")
 def clean(
     *,

@@ -155,7 +155,7 @@ def claim(ratio: Ratio) -> str:
     if not ratio.repeated:
         single = len(ratio.values) == len(ratio.baseline_values) == 1
         return f"{what} ({figures}); {NO_EVIDENCE if single else ONE_BLOCK}."
-    return f"{what}, {rests_on(ratio.comparison)} ({figures}): {verdict_words(ratio.comparison)}."
+    return f"{what}, {rests_on(ratio)} ({figures}): {verdict_words(ratio.comparison)}."
 
 
 def times(comparison: Comparison) -> str:
@@ -164,9 +164,11 @@ def times(comparison: Comparison) -> str:
     return f"{factor(comparison.ratio)}x" + (f" [{factor(interval.low)}, {factor(interval.high)}]" if interval else "")
 
 
-def rests_on(comparison: Comparison) -> str:
-    """ "5 blocks", and where they were not the same for both, that."""
-    return plural(comparison.blocks, "block") + ("" if comparison.paired else " a side, not paired")
+def rests_on(ratio: Ratio) -> str:
+    """ "5 blocks", or "5 and 4 blocks, not paired"."""
+    if ratio.comparison.paired:
+        return plural(ratio.comparison.blocks, "block")
+    return f"{len(ratio.values)} and {len(ratio.baseline_values)} blocks, not paired"
 
 
 def verdict_words(comparison: Comparison) -> str:

@@ -14,6 +14,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.store.plain import typed
 from tidegauge.store.run import RUN_SCHEMA
+from tidegauge.store.trial import RESULT_SCHEMA
 from tidegauge.store.writer import Writer, may_be_alive
 
 UNFINISHED = "unfinished (killed)"
@@ -72,7 +73,7 @@ def load_run(path: Path) -> StoredRun:
     Raises:
         UserError: it is no run directory, or a newer Tidegauge's.
     """
-    head = _json(path / "run.json")
+    head = read_object(path / "run.json")
     if head is None:
         raise UserError(f"{path} is no run directory: it has no readable run.json.", "See `tidegauge runs`.")
     schema = str(head.get("schema", ""))
@@ -83,7 +84,7 @@ def load_run(path: Path) -> StoredRun:
         )
     status = str(head.get("status", ""))
     alive = status == "running" and _writer_alive(head)
-    plan = _json(path / "plan.json") or {}
+    plan = read_object(path / "plan.json") or {}
     return StoredRun(
         path=path,
         name=str(head.get("name", path.name)),
@@ -96,7 +97,7 @@ def load_run(path: Path) -> StoredRun:
         campaign_text=_text(path / "campaign.yaml"),
         planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
         trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
-        environment=_json(path / "environment.json") or {},
+        environment=read_object(path / "environment.json") or {},
         notes=tuple(map(str, head.get("notes") or ())),
         findings=_findings(path / "findings"),
         terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
@@ -157,12 +158,12 @@ def _trial_directories(path: Path) -> list[Path]:
 
 
 def _trial(directory: Path, alive: bool) -> StoredTrial:
-    head = _json(directory / "trial.json")
-    content = _json(directory / "result.json")
+    head = read_object(directory / "trial.json")
+    content = read_object(directory / "result.json")
     result, problem = None, ""
     if content is not None:
         try:
-            result = typed(TrialResult, content.get("result"))
+            result = _result(content)
         except ValueError as error:
             problem = f"{directory / 'result.json'} can't be read: {error}"
     status = "finished" if result is not None else str((head or {}).get("status", "running"))
@@ -177,12 +178,20 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
     )
 
 
+def _result(content: Mapping[str, Any]) -> TrialResult:
+    """Raises `ValueError` for one of another schema, or that lacks what this Tidegauge needs."""
+    schema = content.get("schema")
+    if schema != RESULT_SCHEMA:
+        raise ValueError(f"its schema is '{schema}'; this Tidegauge reads '{RESULT_SCHEMA}'")
+    return typed(TrialResult, content.get("result"))
+
+
 def _findings(directory: Path) -> tuple[Finding, ...]:
     """What experiments found, in the order of their steps; a file that can't be read is left out."""
     found = []
     for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
         try:
-            found.append(typed(Finding, (_json(path) or {}).get("finding")))
+            found.append(typed(Finding, (read_object(path) or {}).get("finding")))
         except ValueError:
             continue
     return tuple(found)
@@ -218,7 +227,7 @@ def _writer_alive(head: Mapping[str, Any]) -> bool:
         return False
 
 
-def _json(path: Path) -> dict[str, Any] | None:
+def read_object(path: Path) -> dict[str, Any] | None:
     """The object in a file; None if there is none, or (a file copied half) it can't be read."""
     try:
         content = json.loads(path.read_bytes())

@@ -1,0 +1,268 @@
+"""Figures of one run against those of another: matched, refused where durability differs, judged. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tidegauge.comparison.differences import Around, Difference, differences
+from tidegauge.comparison.match import Matched, family, match
+from tidegauge.errors import UserError
+from tidegauge.experiments.api import TrialResult, Validity, point_words
+from tidegauge.experiments.finding import Finding
+from tidegauge.report.compare import Ratio
+from tidegauge.report.numbers import count
+from tidegauge.report.tables import Block, blocks
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
+from tidegauge.statistics.verdict import NOISE_THRESHOLD, compare_unpaired
+from tidegauge.store.read import StoredRun
+
+CLOSED_LOOP_FIGURES = ("msgs_per_s",)
+OPEN_LOOP_FIGURES = ("response_ms_p50", "response_ms_p99", "response_ms_p999", "end_to_end_ms_p99")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class UnequalRunsError(UserError):
+    """Runs at different durability levels, or at one that nobody knows, and nobody has allowed to compare them."""
+
+    def __init__(self, unequal: Sequence[str]) -> None:
+        listed = "\n".join(f"  - {one}" for one in unequal)
+        super().__init__(
+            f"These runs are not at the same durability level:\n{listed}",
+            "Compare runs of one level, or allow it with --allow-unequal: every output is then marked UNEQUAL.",
+        )
+        self.details = {"unequal": list(unequal)}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A system of one experiment in two runs.
+
+    Attributes:
+        remarks: what keeps the two from being the same question, and messages lost.
+        unequal: why they are on unequal terms; "" if they are not.
+    """
+
+    experiment: str
+    where: str
+    run: str
+    system: str
+    baseline_run: str
+    baseline: str
+    results: tuple[TrialResult, ...]
+    baseline_results: tuple[TrialResult, ...]
+    ratios: tuple[Ratio, ...]
+    remarks: tuple[str, ...]
+    unequal: str = ""
+
+
+@dataclass(frozen=True)
+class Across:
+    """Runs compared. `runs` by letter, the first is what the others are held against."""
+
+    runs: tuple[tuple[str, StoredRun], ...]
+    differences: tuple[Difference, ...]
+    pairs: tuple[Pair, ...]
+    unmatched: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    noise: float
+    unequal: tuple[str, ...] = ()
+
+
+def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = NOISE_THRESHOLD) -> Across:
+    """Every further run against the first.
+
+    Raises:
+        UserError: nothing of them belongs together.
+        UnequalRunsError: levels differ, and `allow_unequal` is not given.
+    """
+    runs = tuple((LETTERS[place], one.run) for place, one in enumerate(around))
+    base_letter, base = runs[0]
+    pairs: list[Pair] = []
+    unmatched: list[str] = []
+    for letter, run in runs[1:]:
+        matched, left = match(blocks(base.results), blocks(run.results))
+        for one in matched:
+            pairs += [_pair(one, names, (base_letter, letter), noise) for names in one.systems]
+        pairs += _found(base, run, (base_letter, letter), noise)
+        unmatched += [f"only in {base_letter if one.base else letter}: {one.what}" for one in left]
+    if not pairs:
+        raise UserError(
+            f"Nothing in these runs belongs together: {'; '.join(unmatched) or 'no trial has a result'}.",
+            "Compare runs of the same experiments on the same systems; versions and settings may differ.",
+        )
+    unequal = (*dict.fromkeys(pair.unequal for pair in pairs if pair.unequal), *_unequal_themselves(runs))
+    if unequal and not allow_unequal:
+        raise UnequalRunsError(unequal)
+    return Across(
+        runs=runs,
+        differences=tuple(differences(around)),
+        pairs=tuple(pairs),
+        unmatched=tuple(dict.fromkeys(unmatched)),
+        unreadable=tuple(f"{letter}: {one.problem}" for letter, run in runs for one in run.trials if one.problem),
+        noise=noise,
+        unequal=unequal,
+    )
+
+
+def _unequal_themselves(runs: Sequence[tuple[str, StoredRun]]) -> list[str]:
+    return [
+        f"{letter} is an unequal comparison itself ({', '.join(tilt.rule for tilt in run.terms.unequal)})"
+        for letter, run in runs
+        if any(tilt.rule == "level" for tilt in run.terms.unequal)
+    ]
+
+
+def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], noise: float) -> Pair:
+    base, other = matched.base.of(names[0]), matched.other.of(names[1])
+    figures = CLOSED_LOOP_FIGURES if matched.base.closed_loop else OPEN_LOOP_FIGURES
+    usable = matched.base.usable(names[0]), matched.other.usable(names[1])
+    doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
+    shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
+    ratios = []
+    for figure in map(FIGURES.__getitem__, figures):
+        first, second = (_values(side, figure) for side in usable)
+        above, below = (shown[1], second), (shown[0], first)
+        ratios += _ratio(matched.base.experiment, figure, above, below, noise=noise, doubtful=doubtful)
+    return Pair(
+        experiment=matched.base.experiment,
+        where=_where(matched.base),
+        run=letters[1],
+        system=names[1],
+        baseline_run=letters[0],
+        baseline=names[0],
+        results=other,
+        baseline_results=base,
+        ratios=tuple(ratios),
+        remarks=tuple(_remarks(matched, base, other, letters)),
+        unequal=_unequal(base, other, shown),
+    )
+
+
+def _shown(system: str, letter: str) -> str:
+    return f"{system} ({letter})"
+
+
+def _values(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+    return by_block([(result.spec.block, figure.of(result)) for result in results])
+
+
+def _ratio(
+    experiment: str,
+    figure: Figure | FindingFigure,
+    above: tuple[str, dict[int, float]],
+    below: tuple[str, dict[int, float]],
+    *,
+    noise: float,
+    doubtful: bool,
+) -> list[Ratio]:
+    """Blocks of two runs were measured at different times, whatever their numbers: never paired."""
+    values, base = tuple(above[1].values()), tuple(below[1].values())
+    comparison = compare_unpaired(values, base, figure.higher_is_better, noise)
+    if comparison is None:
+        return []
+    named = (experiment, figure.name, figure.title, figure.unit, above[0], below[0])
+    return [Ratio(*named, values, base, doubtful, comparison)]
+
+
+def _where(block: Block) -> str:
+    result = block.results[0]
+    rate, point = result.offered_msgs_per_s, point_words(result.spec.point)
+    parts = ["closed loop" if rate is None else f"{count(rate)} msg/s", point]
+    return ", ".join(part for part in parts if part)
+
+
+def _remarks(
+    matched: Matched, base: Sequence[TrialResult], other: Sequence[TrialResult], letters: tuple[str, str]
+) -> list[str]:
+    """What keeps the two from being the same question, and what a reader must know of either side."""
+    first, second = matched.base.results[0], matched.other.results[0]
+    found = []
+    for what, one, two in (
+        ("offered rate", first.offered_msgs_per_s, second.offered_msgs_per_s),
+        ("measured time", first.spec.measure_s, second.spec.measure_s),
+        ("nodes", first.spec.nodes, second.spec.nodes),
+    ):
+        if one != two and one is not None and two is not None:
+            found.append(f"{what} differs: {one:,.6g} in {letters[0]}, {two:,.6g} in {letters[1]}")
+    alone = [replace(one.spec.workload, producer_overrides={}, consumer_overrides={}) for one in (first, second)]
+    if alone[0] != alone[1]:
+        found.append("the workload differs (see the campaigns above)")
+    for letter, results in zip(letters, (base, other), strict=True):
+        lost = sum(one.lost for result in results for one in result.subscriptions)
+        invalid = sum(result.validity is Validity.INVALID for result in results)
+        found += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
+        found += [f"{invalid} of {len(results)} trials are INVALID in {letter} and left out"] if invalid else []
+    return found
+
+
+def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: tuple[str, str]) -> str:
+    """ "" or how the levels that were found differ. One that is not known is not known to be equal."""
+    levels = [sorted({one.level.level for one in side}, key=lambda level: level or 0) for side in (base, other)]
+    if levels[0] == levels[1] and len(levels[0]) == 1 and levels[0][0] is not None:
+        return ""
+    words = [
+        f"{name} at {' and '.join('an unknown level' if one is None else f'level {one}' for one in found)}"
+        for name, found in zip(shown, levels, strict=True)
+    ]
+    return ", ".join(words)
+
+
+def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: float) -> list[Pair]:
+    """Figures that experiments found, by experiment, point and system."""
+    pairs = []
+    for experiment, point in dict.fromkeys((one.experiment, point_words(one.point)) for one in base.findings):
+        ours, theirs = (
+            [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, point)]
+            for run in (base, other)
+        )
+        for names in _systems(ours, theirs):
+            shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
+            ratios: list[Ratio] = []
+            for figure in FINDING_FIGURES.values():
+                below, above = (
+                    (shown[0], _decided(ours, names[0], figure)),
+                    (shown[1], _decided(theirs, names[1], figure)),
+                )
+                ratios += _ratio(experiment, figure, above, below, noise=noise, doubtful=False)
+            made_of = _of(base, experiment, names[0]), _of(other, experiment, names[1])
+            if ratios:
+                pairs.append(
+                    Pair(
+                        experiment=experiment,
+                        where=point,
+                        run=letters[1],
+                        system=names[1],
+                        baseline_run=letters[0],
+                        baseline=names[0],
+                        results=made_of[1],
+                        baseline_results=made_of[0],
+                        ratios=tuple(ratios),
+                        remarks=(),
+                        unequal=_unequal(*made_of, shown),
+                    )
+                )
+    return pairs
+
+
+def _decided(findings: Sequence[Finding], system: str, figure: FindingFigure) -> dict[int, float]:
+    own = [one for one in findings if one.system == system and one.decided]
+    return by_block([(one.block, figure.of(one)) for one in own])
+
+
+def _of(run: StoredRun, experiment: str, system: str) -> tuple[TrialResult, ...]:
+    """The trials that a finding was made of."""
+    return tuple(one for one in run.results if (one.spec.experiment, one.spec.system) == (experiment, system))
+
+
+def _systems(ours: Sequence[Finding], theirs: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Systems that both have: the same, else the only one of its name."""
+    first, second = sorted({one.system for one in ours}), sorted({one.system for one in theirs})
+    same = [(name, name) for name in first if name in second]
+    rest = [name for name in second if name not in first]
+    for name in first:
+        alike = [one for one in rest if family(one) == family(name)]
+        only = sum(family(one) == family(name) and one not in second for one in first) == 1
+        if name not in second and len(alike) == 1 and only:
+            same.append((name, alike[0]))
+    return same

@@ -1,0 +1,192 @@
+"""What differs between runs beside their figures: hosts, versions, settings, campaigns. Pure.
+
+Values that name a run's own places (its directory, its ports, its topics) differ always and say nothing: they are
+made equal first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from tidegauge.comparison.match import family
+from tidegauge.report.numbers import size
+from tidegauge.store.disclosed import Disclosed
+from tidegauge.store.read import StoredRun
+
+NOT_THERE = "not given"
+
+_PORT = re.compile(r":\d{4,5}\b")
+_OWN_TOPIC = re.compile(r"tidegauge-[\w.-]+")
+_PATH = re.compile(r"/[^\s,;:=]*/(?:trials|data)/[^\s,;:=]*")
+_NUMBERED = re.compile(r"\b(broker|bookie|node|server|controller|zookeeper)[- ]?\d+\b")
+
+_HOST = (
+    "hostname",
+    "cpu_model",
+    "cpus",
+    "cpu_governor",
+    "memory_bytes",
+    "swap_bytes",
+    "kernel",
+    "distribution",
+    "clock_source",
+    "transparent_huge_pages",
+    "cgroup_limits",
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not the same in all runs. `values` are those of each run, in order.
+
+    `kind`: "host", "software", "settings" or "campaign".
+    """
+
+    kind: str
+    what: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Around:
+    """A run with what a trial of each of its systems disclosed."""
+
+    run: StoredRun
+    disclosed: Mapping[str, Disclosed]
+
+
+def differences(runs: Sequence[Around]) -> list[Difference]:
+    """Everything that differs: hosts first, then software, settings and campaigns."""
+    found = [*_differing("host", [_host(one.run) for one in runs])]
+    found += _differing("software", [_software(one) for one in runs])
+    found += _differing("settings", [_settings(one) for one in runs])
+    found += _differing("campaign", [_campaign(one.run) for one in runs])
+    return found
+
+
+def settings_digest(disclosed: Disclosed) -> str:
+    """Twelve hex digits over all settings in force, equal where the settings are."""
+    plain = {" ".join(key): value for key, value in _normal(disclosed).items()}
+    return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
+
+
+def _differing(kind: str, sides: Sequence[Mapping[str, str]]) -> Iterator[Difference]:
+    for what in dict.fromkeys(key for side in sides for key in side):
+        values = tuple(side.get(what, NOT_THERE) for side in sides)
+        if len(set(values)) > 1:
+            yield Difference(kind, what, values)
+
+
+def _host(run: StoredRun) -> dict[str, str]:
+    host = run.environment.get("host")
+    facts = host if isinstance(host, Mapping) else {}
+    found = {name.replace("_", " ").removesuffix(" bytes"): _fact(name, facts.get(name)) for name in _HOST}
+    disks = facts.get("disks")
+    parts = [one for one in disks.values() if isinstance(one, Mapping)] if isinstance(disks, Mapping) else []
+    for name in ("file_system", "mount_options", "write_cache", "scheduler"):
+        kinds = sorted({str(disk[name]) for disk in parts if disk.get(name)})
+        found[f"disk {name.replace('_', ' ')}"] = ", ".join(kinds) or NOT_THERE
+    return found
+
+
+def _fact(name: str, value: Any) -> str:
+    if value in (None, "", {}):
+        return NOT_THERE
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={one}" for key, one in sorted(value.items()))
+    if name.endswith("_bytes") and isinstance(value, int):
+        return f"{value / (1 << 30):.3g} GiB" if value >= 1 << 30 else size(value)
+    return str(value)
+
+
+def _software(around: Around) -> dict[str, str]:
+    run = around.run
+    tool = run.environment.get("tidegauge")
+    commit = tool.get("git_commit", "") if isinstance(tool, Mapping) else ""
+    modified = " (modified)" if isinstance(tool, Mapping) and tool.get("git_modified") else ""
+    python = run.environment.get("python")
+    found = {
+        "Tidegauge": " ".join(part for part in (run.tidegauge_version, f"{str(commit)[:12]}{modified}") if part),
+        "Python": str(python.get("version", "")) if isinstance(python, Mapping) else NOT_THERE,
+    }
+    by_family: dict[str, list[str]] = {}
+    for system in sorted({result.spec.system for result in run.results}):
+        by_family.setdefault(family(system), []).append(system)
+    for name, labels in by_family.items():
+        found[name] = ", ".join(labels)
+        known = [around.disclosed[label] for label in labels if label in around.disclosed]
+        for what, values in (
+            ("files", [one.digest[:12] for one in known]),
+            ("servers' Java", [one.server_java for one in known]),
+            ("clients' Java", [one.client_java for one in known]),
+        ):
+            found[f"{name}, {what}"] = ", ".join(sorted(set(filter(None, values)))) or NOT_THERE
+    return found
+
+
+def _settings(around: Around) -> dict[str, str]:
+    """Settings in force, and the JVM flags of servers. By name without its version, so that versions compare."""
+    labels: dict[str, list[str]] = {}
+    for label in sorted(around.disclosed):
+        labels.setdefault(family(label), []).append(label)
+    found: dict[str, str] = {}
+    for name, own in labels.items():
+        for label in own:
+            shown = name if len(own) == 1 else label
+            disclosed = around.disclosed[label]
+            for (kind, scope, setting), value in _normal(disclosed).items():
+                found[f"{shown}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
+            found[f"{shown}, JVM flags"] = " ".join(map(_value, disclosed.jvm_flags)) or NOT_THERE
+    return found
+
+
+def _normal(disclosed: Disclosed) -> dict[tuple[str, str, str], str]:
+    """Settings by kind, scope and name, without what names the run's own places; of several nodes all values."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for (kind, scope, name), value in disclosed.settings.items():
+        place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", scope)).strip()
+        found.setdefault((kind, place, name), set()).add(_value(value))
+    return {key: ", ".join(sorted(values)) for key, values in sorted(found.items())}
+
+
+def _value(value: str) -> str:
+    return _PORT.sub(":PORT", _OWN_TOPIC.sub("TOPIC", _PATH.sub("RUN", value)))
+
+
+def _campaign(run: StoredRun) -> dict[str, str]:
+    """The campaign's keys with their values, and what the command line put in their place."""
+    text = run.campaign_text
+    found = {}
+    try:
+        content = YAML(typ="safe", pure=True).load(io.StringIO(text)) if text else {}
+        found = dict(_flat(content, "")) if isinstance(content, Mapping) else {"text": text}
+    except (YAMLError, ValueError):
+        found = {"text": text}
+    told = run.environment.get("campaign")
+    overrides = told.get("overrides") if isinstance(told, Mapping) else None
+    for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
+        found = {
+            name: old for name, old in found.items() if name != key and not name.startswith((f"{key}.", f"{key}["))
+        }
+        found[f"{key} (command line)"] = str(value)
+    return found
+
+
+def _flat(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    """Nested keys as "workload.partitions" and "experiments[1].rate"."""
+    if isinstance(value, Mapping) and value:
+        for key, one in value.items():
+            yield from _flat(one, f"{at}.{key}" if at else str(key))
+    elif isinstance(value, list) and value:
+        for index, one in enumerate(value):
+            yield from _flat(one, f"{at}[{index}]")
+    else:
+        yield at, str(value)

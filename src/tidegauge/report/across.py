@@ -1,0 +1,191 @@
+"""Runs held against each other, for a terminal, as JSON, Markdown and JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegauge.comparison.across import Across, Pair
+from tidegauge.comparison.differences import Difference
+from tidegauge.report import compare, fairness
+from tidegauge.report.compare import Ratio
+from tidegauge.report.junit import Case, State, document
+from tidegauge.report.layout import Paragraph, bullet
+from tidegauge.report.markdown import escaped, table
+from tidegauge.report.numbers import count, local_time, ms, percent
+from tidegauge.report.summary import head
+from tidegauge.report.terminal import heading
+from tidegauge.statistics.intervals import geometric_mean
+from tidegauge.statistics.verdict import Verdict
+from tidegauge.store.plain import plain
+
+SCHEMA = "tidegauge.compare/1"
+SETTINGS_SHOWN = 20
+"""Settings that differ, in a terminal; two versions of a system may differ in hundreds of defaults."""
+_TITLES = {"host": "Host", "software": "Software", "settings": "Settings in force", "campaign": "Campaign"}
+
+
+def report(across: Across) -> RenderableType:
+    """What differs first, then every figure with its ratio, interval and verdict."""
+    parts: list[RenderableType] = [heading("Compared runs")]
+    parts += [bullet(_run(letter, across)) for letter, _ in across.runs]
+    if across.unequal:
+        parts += [Text(""), Paragraph(f"{fairness.MARK}: {_UNEQUAL}", style="bold red")]
+        parts += [bullet(one, "red") for one in across.unequal]
+    parts += [Text(""), *_differences(across.differences), Text("")]
+    for pair in across.pairs:
+        parts += [*_pair(pair, across), Text("")]
+    for title, lines in (("Without a counterpart", across.unmatched), ("Could not be read", across.unreadable)):
+        parts += [heading(title), *map(bullet, lines), Text("")] if lines else []
+    parts += [Paragraph(_how_sure(across), "dim")]
+    return Group(*parts)
+
+
+_UNEQUAL = "these figures are not at the same durability level, and were compared because --allow-unequal was given:"
+
+
+def _run(letter: str, across: Across) -> str:
+    run = dict(across.runs)[letter]
+    role = " (the baseline)" if letter == across.runs[0][0] else ""
+    systems = ", ".join(sorted({result.spec.system for result in run.results}))
+    return f"{letter}{role}: {run.path.name}, {local_time(run.started_at)}, {run.status}: {systems}"
+
+
+def _differences(found: Sequence[Difference]) -> Iterable[RenderableType]:
+    if not found:
+        yield Paragraph(
+            "Nothing that was recorded differs: host, software, settings in force and campaign are the same."
+        )
+        return
+    yield heading("What differs")
+    for kind, title in _TITLES.items():
+        own = [one for one in found if one.kind == kind]
+        shown = own[:SETTINGS_SHOWN] if kind == "settings" else own
+        for one in shown:
+            yield bullet(f"{title}: {difference_words(one)}")
+        if len(own) > len(shown):
+            yield bullet(f"{title}: {len(own) - len(shown)} more (--json has all)")
+        if not own:
+            yield bullet(f"{title}: the same")
+
+
+def difference_words(difference: Difference) -> str:
+    """ "kernel: Linux 6.1 in A, Linux 6.18 in B"."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    sides = ", ".join(f"{value} in {letters[place]}" for place, value in enumerate(difference.values))
+    return f"{difference.what}: {sides}"
+
+
+def _title(pair: Pair, across: Across) -> str:
+    mark = f"{fairness.MARK}: " if across.unequal else ""
+    where = f" ({pair.where})" if pair.where else ""
+    same = "" if pair.system == pair.baseline else f" against {pair.baseline}"
+    return f"{mark}{pair.experiment}{where}: {pair.system}{same}, {pair.run} against {pair.baseline_run}"
+
+
+def _pair(pair: Pair, across: Across) -> Iterable[RenderableType]:
+    yield heading(_title(pair, across))
+    mark = f"{fairness.MARK}: " if across.unequal else ""
+    for ratio in pair.ratios:
+        yield bullet(f"{mark}{claim(ratio)}", _style(ratio.comparison.verdict))
+    if not pair.ratios:
+        yield bullet("no figure that both have: every trial of a side is INVALID, or has too few samples")
+    yield from (bullet(remark, "yellow") for remark in pair.remarks)
+
+
+def claim(ratio: Ratio) -> str:
+    """The ratio, what it rests on, both figures, the verdict."""
+    form = ms if ratio.unit == "ms" else count
+    comparison = ratio.comparison
+    figures = f"{form(geometric_mean(ratio.values))} against {form(geometric_mean(ratio.baseline_values))} {ratio.unit}"
+    doubt = " (doubtful)" if ratio.doubtful else ""
+    says = compare.verdict_words(comparison)
+    return f"{ratio.figure}: {compare.times(comparison)} ({figures}; {compare.rests_on(ratio)}): {says}{doubt}"
+
+
+def _style(verdict: Verdict) -> str:
+    return {Verdict.BETTER: "green", Verdict.WORSE: "bold red"}.get(verdict, "")
+
+
+def _how_sure(across: Across) -> str:
+    return (
+        "x: the ratio of the geometric means over blocks, with its 95% interval; 'no difference' where that lies "
+        f"within {percent(across.noise)} of 1. Runs were measured at different times, so what changed on the host in "
+        "between counts as a difference too: the surest comparison is one campaign with both systems in it."
+    )
+
+
+def content(across: Across) -> dict[str, Any]:
+    """The same as plain data, with every difference and every figure."""
+    return {
+        "schema": SCHEMA,
+        "runs": [{"letter": letter, **head(run)} for letter, run in across.runs],
+        "unequal": list(across.unequal),
+        "noise_threshold": across.noise,
+        "differences": plain(across.differences),
+        "comparisons": [_content(pair) for pair in across.pairs],
+        "unmatched": list(across.unmatched),
+        "unreadable": list(across.unreadable),
+    }
+
+
+def _content(pair: Pair) -> dict[str, Any]:
+    return {
+        "experiment": pair.experiment,
+        "where": pair.where,
+        "run": pair.run,
+        "system": pair.system,
+        "baseline_run": pair.baseline_run,
+        "baseline": pair.baseline,
+        "unequal": pair.unequal,
+        "remarks": list(pair.remarks),
+        "trials": [result.spec.trial_id for result in pair.results],
+        "baseline_trials": [result.spec.trial_id for result in pair.baseline_results],
+        "ratios": [{**plain(one), "ratio": plain(one.ratio), "sentence": claim(one)} for one in pair.ratios],
+    }
+
+
+def markdown(across: Across) -> str:
+    """GitHub-flavoured Markdown: runs, a table of verdicts, and what differs behind a fold."""
+    mark = f"{fairness.MARK}: " if across.unequal else ""
+    lines = [f"## {mark}Tidegauge: runs compared", ""]
+    lines += [f"- {escaped(_run(letter, across))}" for letter, _ in across.runs]
+    lines += ["", f"**{escaped(_UNEQUAL)}** {escaped('; '.join(across.unequal))}"] if across.unequal else []
+    rows = [
+        [escaped(_title(pair, across)), escaped(one.figure), escaped(compare.times(one.comparison)), _verdict(one)]
+        for pair in across.pairs
+        for one in pair.ratios
+    ]
+    lines += ["", *table(["what", "figure", "ratio", "verdict"], rows), ""]
+    lines += [f"- {escaped(f'{_title(pair, across)}: {one}')}" for pair in across.pairs for one in pair.remarks]
+    lines += [f"- {escaped(one)}" for one in (*across.unmatched, *across.unreadable)]
+    lines += ["", f"<details><summary>What differs ({len(across.differences)})</summary>", ""]
+    lines += [f"- {_TITLES[one.kind]}: {escaped(difference_words(one))}" for one in across.differences]
+    return "\n".join([*lines, "", "</details>", "", escaped(_how_sure(across))]) + "\n"
+
+
+def _verdict(ratio: Ratio) -> str:
+    words = escaped(compare.verdict_words(ratio.comparison))
+    return f"**{words}**" if ratio.comparison.verdict in (Verdict.BETTER, Verdict.WORSE) else words
+
+
+def junit(across: Across) -> bytes:
+    """A case for each figure: worse is a failure, inconclusive is skipped, since nothing was found out."""
+    states = {Verdict.WORSE: State.FAILURE, Verdict.INCONCLUSIVE: State.SKIPPED}
+    cases = [
+        Case(
+            f"{_title(pair, across)}: {one.figure}",
+            pair.experiment,
+            states.get(one.comparison.verdict, State.PASSED),
+            compare.verdict_words(one.comparison),
+            claim(one),
+        )
+        for pair in across.pairs
+        for one in pair.ratios
+    ]
+    runs = {letter: str(run.path) for letter, run in across.runs}
+    marks = {fairness.MARK: "; ".join(across.unequal)} if across.unequal else {}
+    return document("tidegauge compare", cases, {**runs, **marks})

@@ -1,0 +1,232 @@
+"""`tidegauge compare`: what belongs together, what differs around it, what is refused, and what is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from run_samples import result, spec, totals
+
+from tidegauge import store
+from tidegauge.cli.main import run_command
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.systems.api import LevelFinding, Setting
+
+CAMPAIGN = "name: quick\nsystems: [kafka]\nworkload: {partitions: 4}\nexperiments: [{name: latency, rate: 20k}]\n"
+HOST = {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30, "kernel": "Linux 6.1", "disks": {"/x": {}}}
+
+
+def made(
+    runs: Path,
+    results: Sequence[TrialResult],
+    *,
+    campaign: str = CAMPAIGN,
+    host: dict[str, Any] | None = None,
+    threads: str = "8",
+    findings: Sequence[Finding] = (),
+) -> str:
+    """A stored run with these results; its name."""
+    run = store.create_run(runs, "quick", campaign)
+    run.environment({"host": {**HOST, **(host or {})}, "tidegauge": {"git_commit": "abc"}})
+    run.plan([one.spec for one in results])
+    for one in results:
+        trial = run.trial(one.spec)
+        server = [
+            Setting("broker 1", "num.io.threads", threads),
+            Setting("broker 1", "log.dirs", f"{run.path}/data/{one.spec.trial_id}/kafka-1"),
+            Setting(
+                "broker 1", "listeners", f"PLAINTEXT://127.0.0.1:{40_000 + len(run.path.name) + hash(threads) % 9}"
+            ),
+        ]
+        trial.settings(server, (), ("-Xmx1g",))
+        trial.finish(one, totals())
+    for finding in findings:
+        run.finding(finding)
+    run.finish("finished")
+    return run.path.name
+
+
+def blocks_of(system: str, *scales: float, **changes: object) -> list[TrialResult]:
+    return [
+        replace(result(spec(system, number=n + 1, block=n), scale), **changes)  # type: ignore[arg-type]
+        for n, scale in enumerate(scales)
+    ]
+
+
+BEFORE = (1.0, 1.03, 0.98, 1.01, 0.99)
+AFTER = tuple(0.7 * one for one in BEFORE)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert run_command(["compare", *arguments]) == code
+    shown = capsys.readouterr()
+    text = shown.out if code == 0 else shown.err
+    assert max(map(len, shown.out.splitlines()), default=0) <= 100
+    return " ".join(text.split())
+
+
+def test_two_versions_of_a_system(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = made(runs, blocks_of("kafka@3.9.2", *BEFORE))
+    after = made(runs, blocks_of("kafka@4.3.1", *AFTER))
+    text = said(capsys, before, after)
+    assert f"A (the baseline): {before}" in text
+    assert "Software: kafka: kafka@3.9.2 in A, kafka@4.3.1 in B" in text
+    assert "latency (20,000 msg/s): kafka@4.3.1 against kafka@3.9.2, B against A" in text
+    assert "response p99: 0.70x [0.68, 0.72] (5.47 against 7.81 ms; 5 and 5 blocks, not paired): better" in text
+    assert text.index("What differs") < text.index("response p99")
+    assert "log.dirs" not in text, "a run's own places differ always"
+    assert "listeners" not in text
+
+
+def test_the_same_twice_differs_in_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
+    text = said(capsys, first, second)
+    assert "Nothing that was recorded differs" in text
+    assert "response p99: 1.00x [0.97, 1.03]" in text
+    assert "no difference within the noise threshold (5%)" in said(capsys, first, second, "--noise", "0.05")
+
+
+def test_differences_of_host_settings_and_campaign_come_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
+    other = CAMPAIGN.replace("partitions: 4", "partitions: 8")
+    second = made(runs, blocks_of("kafka@4.3.1", *AFTER), campaign=other, host={"kernel": "Linux 6.18"}, threads="16")
+    text = said(capsys, first, second)
+    assert "Host: kernel: Linux 6.1 in A, Linux 6.18 in B" in text
+    assert "Settings in force: kafka, server, broker: num.io.threads: 8 in A, 16 in B" in text
+    assert "Campaign: workload.partitions: 4 in A, 8 in B" in text
+    assert "Software: the same" in text
+
+
+def test_three_runs_are_held_against_the_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [made(runs, blocks_of("kafka@4.3.1", *(scale * one for one in BEFORE))) for scale in (1.0, 1.5, 2.0)]
+    found = json.loads(run_json(capsys, *names))
+    assert [(one["baseline_run"], one["run"]) for one in found["comparisons"]] == [("A", "B"), ("A", "C")]
+    ratios = [one["ratios"][1] for one in found["comparisons"]]
+    assert [one["name"] for one in ratios] == ["response_ms_p99"] * 2
+    assert [one["ratio"] for one in ratios] == [pytest.approx(1.5), pytest.approx(2.0)]
+    assert {one["comparison"]["verdict"] for one in ratios} == {"worse"}
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run_command(["compare", *arguments, "--json"]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_has_no_counterpart_is_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    peak = [
+        replace(one, spec=replace(one.spec, trial_id="p", experiment="peak")) for one in blocks_of("kafka@4.3.1", 1.0)
+    ]
+    first = made(runs, [*blocks_of("kafka@4.3.1", *BEFORE), *peak])
+    second = made(runs, [*blocks_of("kafka@4.3.1", *BEFORE), *blocks_of("pulsar@4.2.4", *BEFORE)])
+    text = said(capsys, first, second)
+    assert "only in A: peak" in text
+    assert "only in B: pulsar@4.2.4 in latency" in text
+
+
+def test_another_rate_is_told_beside_the_ratio(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
+    faster = [replace(one, offered_msgs_per_s=30_000.0) for one in blocks_of("kafka@4.3.1", *BEFORE)]
+    assert "offered rate differs: 20,000 in A, 30,000 in B" in said(capsys, first, made(runs, faster))
+
+
+def test_invalid_trials_are_left_out_and_loss_is_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = blocks_of("kafka@4.3.1", *BEFORE)
+    late = [replace(good[0], validity=Validity.INVALID, response=replace(good[0].response, p99_ms=900.0)), *good[1:]]
+    (sub,) = late[1].subscriptions
+    late[1] = replace(late[1], subscriptions=(replace(sub, lost=3),))
+    text = said(capsys, made(runs, good), made(runs, late))
+    assert "1 of 5 trials are INVALID in B and left out" in text
+    assert "3 acknowledged messages were lost in B" in text
+    assert "4 and 5 blocks, not paired" in text
+
+
+@pytest.mark.parametrize("level", [4, None])
+def test_other_levels_are_refused_unless_allowed_and_then_marked(
+    level: int | None, runs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
+    second = made(runs, blocks_of("kafka@4.3.1", *AFTER, level=LevelFinding(level, ())))
+    shown = "level 4" if level else "an unknown level"
+    assert f"kafka@4.3.1 (A) at level 3, kafka@4.3.1 (B) at {shown}" in said(capsys, first, second, code=2)
+    junit, markdown = tmp_path / "x.xml", tmp_path / "x.md"
+    files = ("--allow-unequal", "--junit", str(junit), "--markdown", str(markdown))
+    text = said(capsys, first, second, *files)
+    assert "UNEQUAL: these figures are not at the same durability level" in text
+    assert "UNEQUAL: response p99: 0.70x" in text
+    assert 'name="UNEQUAL"' in junit.read_text()
+    assert markdown.read_text().startswith("## UNEQUAL: Tidegauge")
+    assert json.loads(run_json(capsys, first, second, "--allow-unequal"))["unequal"]
+
+
+def test_junit_fails_what_got_worse_and_skips_what_is_open(
+    runs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first, second = made(runs, blocks_of("kafka@4.3.1", *AFTER)), made(runs, blocks_of("kafka@4.3.1", *BEFORE))
+    junit, markdown = tmp_path / "x.xml", tmp_path / "x.md"
+    said(capsys, first, second, "--junit", str(junit), "--markdown", str(markdown))
+    root = ElementTree.fromstring(junit.read_text())
+    assert root.attrib["failures"] == root.attrib["tests"] == "4"
+    assert "| **worse** |" in markdown.read_text()
+    one = made(runs, blocks_of("kafka@4.3.1", 1.0))
+    said(capsys, first, one, "--junit", str(junit))
+    assert ElementTree.fromstring(junit.read_text()).attrib["skipped"] == "4"
+
+
+def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def searched(rate: float) -> list[Finding]:
+        figures = {"sustainable_msgs_per_s": rate}
+        return [
+            Finding(
+                f"{n}", "max-throughput", "kafka@4.3.1", n, True, (), figures={k: v + n for k, v in figures.items()}
+            )
+            for n in range(3)
+        ]
+
+    confirmed = [
+        replace(one, spec=replace(one.spec, experiment="max-throughput", exploratory=True))
+        for one in blocks_of("kafka@4.3.1", 1.0)
+    ]
+    first, second = made(runs, confirmed, findings=searched(40_000)), made(runs, confirmed, findings=searched(50_000))
+    assert "sustainable rate: 1.25x [1.25, 1.25] (50,001 against 40,001 msg/s" in said(capsys, first, second)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"run.json": ("tidegauge.run/1", "tidegauge.run/9")},
+            "has the schema 'tidegauge.run/9'; this Tidegauge reads",
+        ),
+        ({"result.json": ("tidegauge.result/1", "tidegauge.result/0")}, "its schema is 'tidegauge.result/0'"),
+    ],
+)
+def test_other_schemas_are_refused_by_name(
+    change: dict[str, tuple[str, str]], told: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
+    for name, (old, new) in change.items():
+        for path in (runs / second).rglob(name):
+            path.write_text(path.read_text().replace(old, new))
+    assert told in said(capsys, first, second, code=2)
+
+
+def test_what_is_no_comparison_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kafka, pulsar = made(runs, blocks_of("kafka@4.3.1", *BEFORE)), made(runs, blocks_of("pulsar@4.2.4", *BEFORE))
+    empty = made(runs, [])
+    assert "One run can't be compared" in said(capsys, kafka, code=2)
+    assert "is given twice" in said(capsys, kafka, kafka, code=2)
+    assert "Nothing in these runs belongs together: only in A: kafka@4.3.1" in said(capsys, kafka, pulsar, code=2)
+    assert "has no trial with a readable result" in said(capsys, kafka, empty, code=2)
+    assert "must be a share between 0 and 1" in said(capsys, kafka, pulsar, "--noise", "5", code=2)
