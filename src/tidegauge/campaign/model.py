@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidegauge.config.fields import Fields
 from tidegauge.experiments.api import Servers
+from tidegauge.published.examine import Choice
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.workload.model import Workload
@@ -69,7 +70,8 @@ class Campaign:
     `overrides` are the command-line options that replaced values of the file, as the user gave them.
     `deployment` says whether trials start servers of their own or have topics of their own on servers that go on.
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
-    that a system can't have are left out instead of refused.
+    that a system can't have are left out instead of refused. `published` says which claims of a published report it
+    examines, `rates_at` at which values of a sweep's axes rates are found that all points take their shares of.
     """
 
     name: str
@@ -91,6 +93,8 @@ class Campaign:
     skip_impossible: bool = False
     deployment: Servers = Servers.FRESH
     points: tuple[Point, ...] = ()
+    published: Choice | None = None
+    rates_at: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def each(self) -> tuple[Point, ...]:

@@ -12,7 +12,9 @@ from pydantic import AfterValidator, Field
 
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.sweep import read_matrix, with_values
+from tidegauge.campaign.published import apply_scale, parse_published
+from tidegauge.campaign.rates_at import read_rates_at
+from tidegauge.campaign.sweep import label_of, read_matrix, with_values
 from tidegauge.campaign.thresholds import read_thresholds
 from tidegauge.config.fields import Fields, Settings, Size, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
@@ -62,6 +64,8 @@ class _CampaignFields(Fields):
     data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     worker: Any = Field(default_factory=dict)
+    published: Any = None
+    rates_at: Any = None
     sweep: Any = None
     skip_impossible: bool = False
     deployment: ServersChoice = Servers.FRESH
@@ -110,9 +114,11 @@ def parse_campaign(
         UserError: with every problem, each on a line of its own.
     """
     source = read_source(path, "campaign", text)
+    apply_scale(source, overrides)
     _apply(source, overrides)
     reading = _Reading(overrides, system_names, [source])
     assignments = read_matrix(source)
+    rates_at = read_rates_at(source, [one.values for one in assignments], label_of)
     if not assignments:
         campaign = reading.campaign(source)
         thresholds = read_thresholds(source, [Point({}, campaign)] if campaign else [])
@@ -130,7 +136,7 @@ def parse_campaign(
     raise_problems(reading.sources, "campaign")
     if not points:
         return _unreadable(path)
-    return replace(points[0].campaign, points=tuple(points), thresholds=thresholds)
+    return replace(points[0].campaign, points=tuple(points), thresholds=thresholds, rates_at=rates_at)
 
 
 def _unreadable(path: Path) -> NoReturn:
@@ -160,6 +166,7 @@ class _Reading:
         chosen = _experiments(source)
         workload = self._workload(source)
         worker = _worker(source)
+        published = parse_published(source, str(self.overrides.get("scale", "")))
         _check_duplicates(systems, source)
         if source.data.get("data-directory") and source.data.get("data-directories"):
             source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
@@ -182,6 +189,7 @@ class _Reading:
             data_directories=tuple(top.data_directories),
             journal_directories=tuple(top.journal_directories),
             skip_impossible=top.skip_impossible,
+            published=published,
             deployment=top.deployment,
         )
 
@@ -217,6 +225,8 @@ def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
     if "data-directory" in overrides:
         source.data.pop("data-directories", None)
     for key, value in overrides.items():
+        if key == "scale":
+            continue
         source.data[key] = value
         source.overridden[key] = _OPTIONS.get(key, f"--{key}")
 

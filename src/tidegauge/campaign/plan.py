@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.contenders import Contender, contenders
-from tidegauge.campaign.interleave import Entry, interleaved
+from tidegauge.campaign.interleave import Entry, Seat, interleaved
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
+from tidegauge.campaign.rates_at import FINDERS, is_made, reference
 from tidegauge.config.fields import Fields
 from tidegauge.experiments.api import Servers, TrialSpec
 from tidegauge.experiments.procedure import Experiment
@@ -33,13 +34,17 @@ _POINT_CHARS_MAX = 60
 
 @dataclass(frozen=True)
 class Step:
-    """One experiment on one system at one point in one block. `deployment` is equal where the same servers would do."""
+    """One experiment on one system at one point in one block. `deployment` is equal where the same servers would do.
+
+    `rates_point` is the point whose rates its shares are of; None = its own.
+    """
 
     experiment: Experiment[Any]
     options: Fields
     system: SystemChoice
     trials: tuple[TrialSpec, ...]
     deployment: str = ""
+    rates_point: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,22 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
     steps: list[Step] = []
     for block in range(campaign.repeat):
         seats = interleaved(entries, len(campaign.experiments), campaign.seed, block, campaign.deployment)
-        for seat in seats:
+        for seat in _rates_first(campaign, seats):
             contender, point = found[seat.point][seat.system], points[seat.point]
-            steps.append(_step(point, point.campaign.experiments[seat.experiment], contender, len(steps) + 1, block))
+            step = _step(point, point.campaign.experiments[seat.experiment], contender, len(steps) + 1, block)
+            elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
+            steps.append(replace(step, rates_point=elsewhere))
     return Plan(tuple(steps), left_out)
+
+
+def _rates_first(campaign: Campaign, seats: Sequence[Seat]) -> Sequence[Seat]:
+    """With `rates-at` the rates are found there and nowhere else, before anything takes a share of them."""
+    if not campaign.rates_at:
+        return seats
+    names = [one.name for one in campaign.experiments]
+    points = [point.values for point in campaign.each]
+    made = [seat for seat in seats if is_made(names[seat.experiment], points[seat.point], campaign.rates_at)]
+    return sorted(made, key=lambda seat: names[seat.experiment] not in FINDERS)
 
 
 def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:

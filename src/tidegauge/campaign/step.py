@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from tidegauge.campaign.events import Decided, Found, Observer
 from tidegauge.campaign.plan import Step, seconds_expected
+from tidegauge.campaign.rates_at import FINDERS
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.store.api import RunStore
@@ -24,7 +25,8 @@ class RunState(Protocol):
 class StepLab:
     """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps.
 
-    A step at a point of a sweep knows of that point only: a share of a peak is one of the peak found there.
+    A step at a point of a sweep knows of that point only: a share of a peak is one of the peak found there. Where the
+    campaign finds its rates at another point, it knows these as well.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class StepLab:
         self._run = run
         self._place = place
         self._point = step.trials[0].point
+        self._rates_point = self._point if step.rates_point is None else step.rates_point
         self._trial = trial
         self._store = store
         self._observer = observer
@@ -48,12 +51,15 @@ class StepLab:
     @property
     def results(self) -> Sequence[TrialResult]:
         """Results of all trials of the run at this point so far."""
-        return tuple(result for result in self._run.results if result.spec.point == self._point)
+        return tuple(one for one in self._run.results if self._knows(one.spec.experiment, one.spec.point))
 
     @property
     def findings(self) -> Sequence[Finding]:
         """All findings of the run at this point so far."""
-        return tuple(finding for finding in self._run.findings if finding.point == self._point)
+        return tuple(one for one in self._run.findings if self._knows(one.experiment, one.point))
+
+    def _knows(self, experiment: str, point: Mapping[str, str]) -> bool:
+        return point == self._point or (experiment in FINDERS and point == self._rates_point)
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         """One trial. Its result counts from now on, whatever becomes of the step."""

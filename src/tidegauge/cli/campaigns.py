@@ -21,12 +21,18 @@ def ready_directory() -> Path:
 
 def ready_campaign(name: str) -> Path:
     """A ready campaign by its name. Raises `UserError` naming the nearest one."""
-    names = sorted(path.stem for path in ready_directory().glob("*.yaml"))
+    ready = _ready()
+    names = sorted(ready)
     if name not in names:
         raise UserError(
             f"There is no ready campaign '{name}'{nearest(name, names)}.", f"There are: {', '.join(names)}."
         )
-    return ready_directory() / f"{name}.yaml"
+    return ready[name]
+
+
+def _ready() -> dict[str, Path]:
+    """All ready campaigns by name, those in folders (`published/`) too."""
+    return {path.stem: path for path in ready_directory().rglob("*.yaml")}
 
 
 def campaign_path(wanted: str) -> Path:
@@ -44,5 +50,5 @@ def campaign_path(wanted: str) -> Path:
 
 
 def _ready_hint() -> str:
-    names = ", ".join(sorted(path.stem for path in ready_directory().glob("*.yaml")))
+    names = ", ".join(sorted(_ready()))
     return f"Ready campaigns that can be named without a path: {names}."

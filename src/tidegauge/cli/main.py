@@ -21,6 +21,7 @@ from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
 from tidegauge.cli.files import WantedFiles
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.published.scale import Scale
 from tidegauge.report.layout import Paragraph
 
 CLEAN_SCHEMA = "tidegauge.clean/1"
@@ -54,6 +55,11 @@ Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
+
+ScaleOption = Annotated[
+    Scale,
+    typer.Option("--scale", help="Of published campaigns: shares of what is measured, or the report's own values."),
+]
 
 AllowUnequal = Annotated[
     bool,
@@ -128,6 +134,7 @@ def run(
     systems: Systems = None,
     repeat: Repeat = None,
     data_dir: DataDir = None,
+    scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
@@ -137,6 +144,8 @@ def run(
 ) -> int:
     """Run everything that a campaign file says."""
     overrides = _overrides(level, systems, repeat, data_dir)
+    if scale is not Scale.SHARES:
+        overrides["scale"] = scale.value
     return _run(
         campaign_path(campaign),
         overrides,

@@ -18,6 +18,7 @@ from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan, plan_warnings
+from tidegauge.campaign.published import examined
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
@@ -73,7 +74,7 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     run.unequal_allowed = request.allow_unequal
     run.thresholds = ready.campaign.thresholds
     failure = carry_out(ready.campaign, run, out, ready.left_out)
-    stored = store.load_run(run.path)
+    stored = _examined(ready.campaign, store.load_run(run.path))
     _write(request.files, stored, out)
     if isinstance(failure, TidegaugeError) and not stored.results:
         out.say(f"Run directory: {run.path}")
@@ -91,6 +92,14 @@ def _write(files: WantedFiles, run: store.StoredRun, out: Output) -> None:
         files.write(lambda: run_junit(run), lambda: run_markdown(run))
     except UserError as error:
         out.error(error, with_json=False)
+
+
+def _examined(campaign: Campaign, stored: store.StoredRun) -> store.StoredRun:
+    """The run with what it says of the published claims that its campaign examines, if it examines any."""
+    if campaign.published is None or not stored.results:
+        return stored
+    store.keep_published(stored.path, examined(campaign.published, stored))
+    return store.load_run(stored.path)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             for one in compare.finding_ratios(run.findings)
             if run.terms.allowed or levels.equal(run.results)
         ],
+        "published": plain(run.published),
         "exploratory_trials": plain([result for result in run.results if result.spec.exploratory]),
         "trials_without_result": [
             {

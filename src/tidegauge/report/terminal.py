@@ -14,6 +14,7 @@ from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
+from tidegauge.report.published import published_parts
 from tidegauge.report.sweeps import Swept, by_durability, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.store.read import StoredRun, StoredTrial
@@ -43,6 +44,9 @@ def run_report(run: StoredRun) -> RenderableType:
         parts += findings(run.findings)
         comparison = list(_comparison(run))
         parts += [*comparison, Text("")] if comparison else []
+    if run.published is not None:
+        told = host_words(run.environment.get("host"))
+        parts += [*published_parts(run.published, told, bool(run.terms.unequal)), Text("")]
     unfinished = list(_unfinished(run))
     parts += [*unfinished, Text("")] if unfinished else []
     return Group(*parts, *_next(run))

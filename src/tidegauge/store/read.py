@@ -12,7 +12,9 @@ from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
+from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.store.plain import typed
+from tidegauge.store.published import PUBLISHED_FILE
 from tidegauge.store.run import RUN_SCHEMA
 from tidegauge.store.trial import RESULT_SCHEMA
 from tidegauge.store.writer import Writer, may_be_alive
@@ -60,6 +62,7 @@ class StoredRun:
     findings: tuple[Finding, ...] = ()
     terms: Terms = EQUAL_TERMS
     thresholds: tuple[str, ...] = ()
+    published: PublishedOutcome | None = None
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -102,6 +105,7 @@ def load_run(path: Path) -> StoredRun:
         findings=_findings(path / "findings"),
         terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
         thresholds=tuple(map(str, head.get("thresholds") or ())),
+        published=_published(path / PUBLISHED_FILE),
     )
 
 
@@ -195,6 +199,14 @@ def _findings(directory: Path) -> tuple[Finding, ...]:
         except ValueError:
             continue
     return tuple(found)
+
+
+def _published(path: Path) -> PublishedOutcome | None:
+    """Verdicts on a report's claims; None if there are none, or the file can't be read."""
+    try:
+        return typed(PublishedOutcome, (_json(path) or {}).get("published"))
+    except ValueError:
+        return None
 
 
 def _spec(content: object) -> TrialSpec | None:

@@ -1,0 +1,149 @@
+"""The figures of a run that a claim asks for, or why there are none. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT, Figure
+from tidegauge.published.model import Place
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run as claims see it.
+
+    Attributes:
+        specs: planned trials and those made instead, in order.
+        failures: why trials have no result, by their ids.
+        notes: what the user was told: which systems were left out and why.
+    """
+
+    specs: Sequence[TrialSpec]
+    results: Sequence[TrialResult]
+    findings: Sequence[Finding] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A figure by block, and why there is none in those blocks that lack it."""
+
+    values: Mapping[int, float]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> str:
+        """Why there is no figure at all; "" if there is one."""
+        return "" if self.values else (self.problems[0] if self.problems else "not measured")
+
+
+def observe(figure_name: str, place: Place, run: Measured) -> Observed:
+    """The figure at a place of the run."""
+    figure = FIGURES[figure_name]
+    if not figure.measured:
+        return Observed({}, (f"{figure.words} is not measured by Tidegauge",))
+    fitting = [spec for spec in run.specs if spec.experiment == figure.experiment and fits(place, spec, run)]
+    if not fitting:
+        return Observed({}, (_absent(place, figure, run),))
+    if len({_setting(spec) for spec in fitting}) > 1:
+        return Observed({}, (f"several settings of the run fit '{place.words()}'",))
+    if figure.experiment == MAX_THROUGHPUT:
+        return _found(figure, fitting, run)
+    return _measured(figure, fitting, run)
+
+
+def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
+    """Whether a trial was made at a place, in everything that the place says."""
+    workload = spec.workload
+    here = {
+        "system": spec.system.partition("@")[0],
+        "form": spec.choice.form,
+        "level": spec.choice.level,
+        "nodes": spec.nodes,
+        "partitions": workload.partitions,
+        "subscriptions": workload.subscriptions,
+        "producers": workload.producers,
+        "consumers": workload.consumers,
+        "batch_size": workload.client.batch_bytes_max,
+    }
+    for name, wanted in place.given().items():
+        if name == "layout":
+            if wanted not in spec.point.values():
+                return False
+        elif name == "load":
+            if _load(spec, run) != wanted:
+                return False
+        elif here[name] != wanted:
+            return False
+    return True
+
+
+def _load(spec: TrialSpec, run: Measured) -> int:
+    """The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1."""
+    rules = dict.fromkeys(one.rate_rule for one in run.specs if one.experiment == spec.experiment)
+    return list(rules).index(spec.rate_rule) + 1
+
+
+def _setting(spec: TrialSpec) -> tuple[object, ...]:
+    """What must be the same for trials to be repeats of one another."""
+    rate_rule = "" if spec.experiment == MAX_THROUGHPUT else spec.rate_rule
+    return spec.system, spec.choice, tuple(spec.point.items()), rate_rule
+
+
+def _absent(place: Place, figure: Figure, run: Measured) -> str:
+    """Why the run has no trial at a place."""
+    if place.system and not any(spec.system.partition("@")[0] == place.system for spec in run.specs):
+        told = [note for note in run.notes if note.startswith(f"{place.system}@") and " left out" in note]
+        return told[0].rstrip(".") if told else f"{place.system} is missing from the run"
+    if not any(spec.experiment == figure.experiment for spec in run.specs):
+        return f"the run has no {figure.experiment}"
+    return f"the run has no {figure.experiment} at '{place.words()}'"
+
+
+def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:
+    results = {result.spec.trial_id: result for result in run.results}
+    values: dict[int, float] = {}
+    problems = []
+    for spec in fitting:
+        result = results.get(spec.trial_id)
+        if result is None:
+            problems.append(f"{spec.trial_id} {_why(spec.trial_id, run)}")
+            continue
+        if result.validity is Validity.INVALID:
+            problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
+            continue
+        value = figure.of_trial(result) if figure.of_trial else None
+        if value is None or value <= 0:
+            problems.append(f"{spec.trial_id} has no figure for it (too few samples, or it never came so far)")
+            continue
+        values[spec.block] = value
+    return Observed(values, tuple(problems))
+
+
+def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:
+    """What searches found: one finding for all trials of a step, which carry its name."""
+    values: dict[int, float] = {}
+    problems = []
+    for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
+        spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
+        finding = next((one for one in run.findings if one.finding_id == step_id), None)
+        if finding is None or not finding.details.get("goals"):
+            failed = [one for one in run.failures if one.startswith(f"{step_id}-s")]
+            problems.append(f"{step_id} {_why(failed[0] if failed else step_id, run)}")
+            continue
+        goal = finding.details["goals"][0]
+        rate = goal.get("sustainable_msgs_per_s")
+        if not goal.get("decided") or not rate:
+            problems.append(f"the sustainable rate of {step_id} was not decided: {goal.get('problem') or 'no reason'}")
+        elif figure.of_goal is not None:
+            values[spec.block] = figure.of_goal(float(rate), spec.workload.payload.message_bytes)
+    return Observed(values, tuple(problems))
+
+
+def _why(trial_id: str, run: Measured) -> str:
+    reason = run.failures.get(trial_id, "")
+    return f"has no result: {reason}" if reason else "was not reached"

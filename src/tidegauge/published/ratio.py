@@ -1,0 +1,59 @@
+"""The ratio of two figures of one run, with what it may as well be. Pure.
+
+With three blocks or more the interval is that of `statistics.intervals`, paired within blocks. With fewer there is no
+spread to go by, so the ratios seen are widened on both sides by a stated margin: only a difference beyond what single
+trials of the same thing have been seen to differ by then decides anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, paired_ratio
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio, and between which values it lies.
+
+    Attributes:
+        estimate: geometric mean over the blocks that both sides have.
+        margin: factor by which the range of the ratios seen was widened; None where an interval was computed.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    blocks: int
+    margin: float | None = None
+
+    @property
+    def rests_on(self) -> str:
+        """ "5 trials each, 95 % interval"; "one trial each, where only a factor above 1.5 counts"."""
+        if self.margin is None:
+            return f"{self.blocks} trials each, {CONFIDENCE:.0%} interval".replace("%", " %")
+        trials = "one trial" if self.blocks == 1 else f"{self.blocks} trials"
+        return f"{trials} each, too few for an interval: widened by a factor of {self.margin:g} both ways"
+
+
+def ratio_of(above: Mapping[int, float], below: Mapping[int, float], margin: float) -> Ratio | None:
+    """The ratio of two figures by block; None without a block that has both, each above 0.
+
+    Args:
+        margin: factor by which single trials of the same thing may differ (see `figures.Figure.margin`).
+    """
+    ratios = [
+        above[block] / below[block]
+        for block in sorted(above.keys() & below.keys())
+        if above[block] > 0 and below[block] > 0
+    ]
+    if not ratios:
+        return None
+    estimate = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    if len(ratios) >= BLOCKS_MIN:
+        interval = paired_ratio(above, below)
+        if interval is not None:
+            return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
+    return Ratio(estimate, min(ratios) / margin, max(ratios) * margin, len(ratios), margin)

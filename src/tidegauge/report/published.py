@@ -1,0 +1,86 @@
+"""Claims of a published report for a terminal: verdicts, and our figures beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome, Side
+from tidegauge.published.verdict import Verdict
+from tidegauge.report.fairness import MARK
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
+from tidegauge.report.numbers import MISSING
+
+_STYLES = {Verdict.CONFIRMED: "green", Verdict.CONTRADICTED: "bold red", Verdict.NOT_DECIDED: "yellow"}
+_PLACE_CHARS_MAX = 40
+
+
+def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
+    """The report and its hardware, ours, then each claim with its verdict and figures."""
+    yield Text(f"Published: {outcome.title}", style="bold")
+    yield Paragraph(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.", "", "  ", "    ")
+    if host:
+        yield Paragraph(f"Here: {host.removeprefix('Host: ')}", "", "  ", "    ")
+    if outcome.scale == "original":
+        yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
+    for sentence in outcome.differs:
+        yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
+    yield Paragraph(f"{_counts(outcome)}. Absolute values are never confirmed: hosts differ.", "", "  ", "    ")
+    for claim in outcome.claims:
+        yield Text("")
+        yield from _claim(claim, unequal)
+
+
+def _counts(outcome: PublishedOutcome) -> str:
+    """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
+    counted = [(sum(one.verdict is verdict for one in outcome.claims), verdict.value) for verdict in Verdict]
+    parts = [f"{number} {word}" for number, word in counted if number]
+    return f"Of {len(outcome.claims)} claims {', '.join(parts)}"
+
+
+def _claim(claim: ClaimOutcome, unequal: bool) -> Iterable[RenderableType]:
+    mark = f" ({MARK} terms)" if unequal else ""
+    yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{claim.source}]", _STYLES[claim.verdict])
+    yield bullet(claim.reason)
+    sides = list(dict.fromkeys(side for part in claim.parts for side in part.sides))
+    if any(side.values or side.published is not None for side in sides):
+        words = [side.place.split(", ") for side in sides]
+        common = [word for word in words[0] if len(words) > 1 and all(word in own for own in words)]
+        if common:
+            yield bullet(f"{', '.join(common)}:")
+        yield _table(sides, [", ".join(word for word in own if word not in common) or "the same" for own in words])
+
+
+def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
+    """A row for each place; the figure stands in the head where all rows have the same."""
+    figures = list(dict.fromkeys((side.figure, side.unit) for side in sides))
+    one = len(figures) == 1
+    head = f"{figures[0][0]}, {figures[0][1]}" if one else "figures"
+    labels = tuple(
+        place if one else f"{place}: {side.figure}, {side.unit}" for place, side in zip(places, sides, strict=True)
+    )
+    columns = (
+        Column("here", tuple(_number(median(side.values)) if side.values else MISSING for side in sides)),
+        Column("range", tuple(_range(side) for side in sides)),
+        Column("trials", tuple(str(len(side.values)) for side in sides)),
+        Column("published", tuple(MISSING if side.published is None else _number(side.published) for side in sides)),
+    )
+    sources = Column("source", tuple(side.published_source or MISSING for side in sides), words=True)
+    groups = (ColumnGroup(head, columns), ColumnGroup("", (sources,)))
+    return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
+
+
+def _range(side: Side) -> str:
+    if len(side.values) < 2:
+        return MISSING
+    return f"{_number(min(side.values))} to {_number(max(side.values))}"
+
+
+def _number(value: float) -> str:
+    """Three significant digits, thousands with commas: 0.0123, 1.23, 12.3, 123, 1,234."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}" if value >= 0.1 else f"{value:.3g}"

@@ -1,0 +1,119 @@
+"""Verdicts on published claims as they are stored, shown and printed as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+from rich.console import Console, Group
+from run_samples import result, totals
+from test_published_verdict import measured, pair, run_of, trial
+
+from tidegauge import store
+from tidegauge.campaign.published import examined
+from tidegauge.cli.main import run_command
+from tidegauge.published.examine import Choice, examine
+from tidegauge.published.load import report
+from tidegauge.published.outcome import PublishedOutcome
+from tidegauge.published.verdict import Verdict
+from tidegauge.report.published import published_parts
+from tidegauge.report.summary import run_summary
+from tidegauge.report.terminal import run_report
+
+CLAIMS = ("publish-p99-pulsar-below", "catch-up-spares-pulsar", "kafka-publish-grows-with-partitions")
+CHOICE = Choice("streamnative-2020", CLAIMS, ("one machine",))
+
+
+def printed(outcome: PublishedOutcome, host: str = "", unequal: bool = False) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=100, markup=False, highlight=False)
+    console.print(Group(*published_parts(outcome, host, unequal)), crop=False)
+    return out.getvalue()
+
+
+def outcome() -> PublishedOutcome:
+    results = [
+        measured(trial(system, level=level, block=block), p99_ms * (1 + block / 100))
+        for block in range(5)
+        for level in (1, 2, 3)
+        for system, p99_ms in (("kafka", 40.0), ("pulsar", 10.0))
+    ]
+    return examine(report("streamnative-2020"), CHOICE, run_of(*results))
+
+
+def test_both_hardwares_and_both_figures_are_shown() -> None:
+    text = printed(outcome(), "Host: 2 CPUs (small), 4 GiB memory.")
+    assert "Theirs: 3 brokers i3en.2xlarge" in text
+    assert "Here: 2 CPUs (small), 4 GiB memory." in text
+    assert "Of 3 claims 1 confirmed, 2 not decided" in text
+    assert "CONFIRMED: With 1 subscription Pulsar's publish p99 is below Kafka's" in text
+    row = next(line for line in text.splitlines() if line.startswith("kafka, level 1"))
+    assert row.split()[3:] == ["40.8", "40.0", "to", "41.6", "5", "58.8", "table", "2-2"]
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_unequal_terms_are_marked() -> None:
+    assert "CONFIRMED (UNEQUAL terms)" in printed(outcome(), unequal=True)
+    assert "UNEQUAL" not in printed(outcome())
+
+
+def stored_run(tmp_path: Path) -> Path:
+    run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
+    results = pair(50.0, 10.0)
+    run.plan([one.spec for one in results])
+    for one in results:
+        run.trial(one.spec).finish(one, totals())
+    run.finish("finished")
+    return run.path
+
+
+def test_verdicts_are_stored_with_the_run_and_shown_again(tmp_path: Path, capsys: object) -> None:
+    path = stored_run(tmp_path)
+    assert store.load_run(path).published is None
+    assert run_summary(store.load_run(path))["published"] is None
+    store.keep_published(path, examined(CHOICE, store.load_run(path)))
+    content = json.loads((path / "published.json").read_text())
+    assert content["schema"] == "tidegauge.published/1"
+    found = store.load_run(path).published
+    assert found is not None
+    assert found == examined(CHOICE, store.load_run(path))
+    assert [claim.claim for claim in found.claims] == list(CLAIMS)
+    claims = run_summary(store.load_run(path))["published"]["claims"]
+    assert claims[0]["parts"][0]["sides"][0] | {"values": []} == {
+        "place": "kafka, level 1, 100 partitions, 1 subscription",
+        "figure": "publish latency, p99",
+        "unit": "ms",
+        "values": [],
+        "missing": "",
+        "published": 58.83,
+        "published_source": "table 2-2",
+    }
+    assert run_command(["show", str(path), "--json"]) == 0
+
+
+def test_a_run_shows_its_claims_below_its_figures(tmp_path: Path) -> None:
+    path = stored_run(tmp_path)
+    store.keep_published(path, examined(CHOICE, store.load_run(path)))
+    out = io.StringIO()
+    Console(file=out, width=100, markup=False, highlight=False).print(run_report(store.load_run(path)), crop=False)
+    assert "Published: StreamNative 2020" in out.getvalue()
+    assert out.getvalue().index("Published: ") > out.getvalue().index("response time")
+
+
+def test_a_file_that_can_not_be_read_is_no_verdict(tmp_path: Path) -> None:
+    path = stored_run(tmp_path)
+    (path / "published.json").write_text('{"published": {"report": 1}}')
+    assert store.load_run(path).published is None
+
+
+def test_trials_that_failed_are_the_reason_given(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
+    kafka, pulsar = pair(50.0, 10.0)
+    run.plan([kafka.spec, pulsar.spec])
+    run.trial(kafka.spec).finish(result(kafka.spec), totals())
+    run.trial(pulsar.spec).fail("the bookie ended", False)
+    run.finish("failed", "1 of 2 trials failed")
+    claim = examined(CHOICE, store.load_run(run.path)).claims[0]
+    assert claim.verdict is Verdict.NOT_DECIDED
+    assert "the bookie ended" in claim.parts[0].reason
