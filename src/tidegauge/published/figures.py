@@ -86,16 +86,22 @@ def _end_to_end(name: str) -> Figure:
 
 def _catch_up(words: str, unit: str, field: str, scale: float = 1.0) -> Figure:
     def figure(result: TrialResult) -> float | None:
-        value: float | None = getattr(getattr(result, "catch_up", None), field, None)
+        value: float | None = getattr(result.catch_up, field, None)
         return None if value is None else value / scale
 
     return Figure(words, unit, RATE_MARGIN, "catch-up", figure)
 
 
+def _mean_read_gb_per_s(result: TrialResult) -> float | None:
+    """By all late readers together while they caught up."""
+    if result.catch_up is None:
+        return None
+    return result.catch_up.phase("during").late_msgs_per_s * result.spec.workload.payload.message_bytes / _GB
+
+
 def _phase_p99(words: str, experiment: str, phase: str) -> Figure:
     def figure(result: TrialResult) -> float | None:
-        found = getattr(result, "catch_up", None)
-        return None if found is None else _of(found.phase(phase).response, "p99_ms")
+        return None if result.catch_up is None else _of(result.catch_up.phase(phase).response, "p99_ms")
 
     return Figure(words, "ms", LATENCY_MARGIN, experiment, figure)
 
@@ -109,7 +115,7 @@ FIGURES: dict[str, Figure] = {
     ),
     **{f"publish-{name}": _publish(name) for name in _PERCENTILES},
     **{f"end-to-end-{name}": _end_to_end(name) for name in _PERCENTILES},
-    "read-rate": _catch_up("catch-up reads, mean", "GB/s", "drain_bytes_per_s", _GB),
+    "read-rate": Figure("catch-up reads, mean", "GB/s", RATE_MARGIN, "catch-up", _mean_read_gb_per_s),
     "peak-read-rate": _catch_up("catch-up reads, peak", "GB/s", "peak_read_bytes_per_s", _GB),
     "chase-time": _catch_up("time to catch up", "s", "chase_s"),
     "publish-p99-before": _phase_p99("publish latency before catching up, p99", "catch-up", "before"),

@@ -204,7 +204,7 @@ def _findings(directory: Path) -> tuple[Finding, ...]:
 def _published(path: Path) -> PublishedOutcome | None:
     """Verdicts on a report's claims; None if there are none, or the file can't be read."""
     try:
-        return typed(PublishedOutcome, (_json(path) or {}).get("published"))
+        return typed(PublishedOutcome, (read_object(path) or {}).get("published"))
     except ValueError:
         return None
 
