@@ -111,3 +111,10 @@ def test_a_wrong_data_file_is_refused(tmp_path: Path, old: str, new: str, told: 
 def test_an_unknown_report_is_told_with_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'confluent-2020'"):
         report("confluent-2021")
+
+
+@pytest.mark.parametrize("name", report_names())
+def test_every_claim_is_told_in_the_documentation(name: str) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs/published.md").read_text()
+    assert [claim.id for claim in report(name).claims if f"| `{claim.id}` |" not in text] == []
+    assert report(name).title in text
