@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli import omb as command
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
+from tidegauge.experiments.catch_up import CatchUpOptions
 from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
@@ -100,6 +102,24 @@ class TestTheCampaign:
         options = cast(LatencyOptions, one.campaign.experiments[0].options)
         assert (options.warm_up_min, options.measure) == (pytest.approx(12), pytest.approx(24))
         assert any("multiplied by 0.1" in note for note in one.notes)
+
+    def test_a_backlog_becomes_catch_up_for_each_subscription(self, tmp_path: Path) -> None:
+        one = translated(tmp_path, consumerBacklogSizeGB=2, subscriptionsPerTopic=4)
+        (experiment,) = one.campaign.experiments
+        options = cast(CatchUpOptions, experiment.options)
+        assert (experiment.name, options.rate.msgs_per_s, options.drained) == ("catch-up", 1000, 1.0)
+        assert options.backlog.msgs == math.ceil((2 << 30) / 100 / 4)
+        assert (options.warm_up_max, options.measure, options.drain_max) == (120, 60, 960)
+        assert any("consumerBacklogSizeGB: 2 becomes `catch-up`" in note for note in one.notes)
+
+    def test_a_backlog_is_scaled_with_the_times_and_its_ratio_kept(self, tmp_path: Path) -> None:
+        text = WORKLOAD.replace("SizeGB: 0", "SizeGB: 2") + "backlogDrainRatio: 0.75\n"
+        (tmp_path / "w.yaml").write_text(text)
+        (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], False, 0.01)
+        options = cast(CatchUpOptions, one.campaign.experiments[0].options)
+        assert options.backlog.msgs == math.ceil((2 << 30) * 0.01 / 100)
+        assert (options.drained, options.drain_max) == (0.75, 60)
+        assert any("2 times --time-scale" in note for note in one.notes)
 
     def test_rate_0_becomes_a_search(self, tmp_path: Path) -> None:
         one = translated(tmp_path, producerRate=0)

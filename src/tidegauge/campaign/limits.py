@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.campaign import space
+from tidegauge.campaign.model import SystemChoice
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fleet.api import Host
@@ -48,6 +49,18 @@ class Limited:
 
     host: Host
     problems: tuple[str, ...] = ()
+
+
+def too_small(spec: TrialSpec, system: SystemChoice) -> str:
+    """ "" or why the memory limit of a trial leaves servers no room for what they are given. Pure."""
+    limit_bytes = spec.limits.memory_bytes if spec.limits else None
+    own_mb = system.heap_mb + system.direct_memory_mb
+    if limit_bytes is None or system.attach is not None or limit_bytes >= own_mb * _MIB:
+        return ""
+    return (
+        f"server-memory {limit_bytes // _MIB} MiB is less than heap ({system.heap_mb} MiB) and direct-memory "
+        f"({system.direct_memory_mb} MiB) of {system.name} together"
+    )
 
 
 def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path], cleanup: ExitStack) -> Limited:

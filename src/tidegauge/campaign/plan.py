@@ -13,9 +13,11 @@ from typing import Any
 
 from tidegauge.campaign.contenders import Contender, contenders
 from tidegauge.campaign.interleave import Entry, Seat, interleaved
+from tidegauge.campaign.limits import too_small
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
 from tidegauge.campaign.rates_at import FINDERS, is_made, reference
 from tidegauge.config.fields import Fields
+from tidegauge.errors import UserError
 from tidegauge.experiments.api import Servers, TrialSpec
 from tidegauge.experiments.procedure import Experiment
 from tidegauge.experiments.registry import experiments
@@ -109,6 +111,8 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
             step = _step(point, point.campaign.experiments[seat.experiment], contender, len(steps) + 1, block)
             elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
             steps.append(replace(step, rates_point=elsewhere))
+    for one in steps:
+        _check_limits(campaign, one)
     return Plan(tuple(steps), left_out)
 
 
@@ -120,6 +124,16 @@ def _rates_first(campaign: Campaign, seats: Sequence[Seat]) -> Sequence[Seat]:
     points = [point.values for point in campaign.each]
     made = [seat for seat in seats if is_made(names[seat.experiment], points[seat.point], campaign.rates_at)]
     return sorted(made, key=lambda seat: names[seat.experiment] not in FINDERS)
+
+
+def _check_limits(campaign: Campaign, step: Step) -> None:
+    for trial in step.trials:
+        problem = too_small(trial, step.system)
+        if problem:
+            raise UserError(
+                f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
+                "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
+            )
 
 
 def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:

@@ -8,6 +8,7 @@ from tidegauge.experiments.api import CatchUp, Latency
 from tidegauge.experiments.late_readers import PHASES, DeviceReads
 from tidegauge.statistics.rounding import short
 
+_MORE_THAN_ONCE = 1.1
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
@@ -25,7 +26,8 @@ def reads_sentence(reads: DeviceReads) -> str:
         return f"device reads are not known ({reads.unknown or 'there was no backlog'}): reads may have come from cache"
     if reads.from_device:
         read = size_words(reads.share * reads.backlog_bytes)
-        return f"device reads: {read} of {size_words(reads.backlog_bytes)} backlog ({reads.share:.0%})"
+        more = ": newer messages too, or some again" if reads.share > _MORE_THAN_ONCE else ""
+        return f"device reads: {read} of {size_words(reads.backlog_bytes)} backlog ({reads.share:.0%}{more})"
     return (
         f"DOUBTFUL: {reads.share:.0%} of the backlog was read from the device, the rest from cache; only a backlog "
         "larger than the servers' memory tells how fast it comes from disk"

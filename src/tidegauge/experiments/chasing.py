@@ -23,7 +23,7 @@ from tidegauge.config.fields import (
     member_of,
     size_between,
 )
-from tidegauge.experiments.api import CatchUp, TrialResult, TrialSpec, Validity
+from tidegauge.experiments.api import CatchUp, Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.finding import Cell, Finding
 from tidegauge.experiments.late_readers import LateReaders, ServerLimits
@@ -38,8 +38,8 @@ class Disk(StrEnum):
 
 
 def _drained(share: float) -> float:
-    if not 0.5 <= share <= 1:
-        raise ValueError("must be from 50% to 100%")
+    if not 0.01 <= share <= 1:
+        raise ValueError("must be from 1% to 100%")
     return share
 
 
@@ -74,6 +74,8 @@ class ChaseOptions(TrialOptions):
                 chase_s_max=self.drain_max,
             ),
             limits=None if limits == ServerLimits() else limits,
+            # What runs already can't be limited any more.
+            servers=base.servers if limits == ServerLimits() else Servers.FRESH,
         )
 
 

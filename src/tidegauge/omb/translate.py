@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,12 @@ _MEASURE_S = (1.0, 86_400.0)
 _SEARCH_WARM_UP_S = (7.0, 20.0)
 _SEARCH_TRIAL_S = (8.0, 20.0)
 _DRAIN_MAX = "60s"
+_GB = 1 << 30
+"""OMB's."""
+_SHARE_AFTER_DRAIN = 4
+_DRAIN_TIMES = 4.0
+_DRAIN_S = (60.0, 86_400.0)
+"""How long a backlog may take to drain: so many times testDurationMinutes, within these bounds."""
 
 MEANINGS = (
     "publishLatency in OMB's JSON is from the actual send, as OMB has it, and publishDelayLatency the wait before; "
@@ -146,6 +153,8 @@ def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice
             "measured as `peak`, a closed loop. Its rate may be above what is sustainable; producerRate: 0 finds that."
         )
         return _choice("peak", times), told
+    if read.fields.consumer_backlog_size_gb:
+        return _backlog(read, times["warm-up-min"], measure_s, time_scale, told)
     if rate:
         return _choice("latency", {**times, "rate": rate}), told
     search_s = _within(measure_s, _SEARCH_TRIAL_S)
@@ -160,6 +169,35 @@ def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice
         "confirm": _time(max(measure_s, search_s)),
     }
     return _choice("max-throughput", search), told
+
+
+def _backlog(
+    read: ReadWorkload, warm_up: str, measure_s: float, time_scale: float, told: Sequence[str]
+) -> tuple[ExperimentChoice, list[str]]:
+    """A workload with a backlog. OMB counts a backlog over all subscriptions, Tidegauge for each."""
+    fields = read.fields
+    size_bytes = fields.consumer_backlog_size_gb * _GB * time_scale
+    messages = max(1, math.ceil(size_bytes / fields.message_size / fields.subscriptions_per_topic))
+    after_s = _within(measure_s / _SHARE_AFTER_DRAIN, _MEASURE_S)
+    options = {
+        "rate": fields.producer_rate,
+        "backlog": f"{messages} messages",
+        "drained": f"{fields.backlog_drain_ratio * 100:g}%",
+        "drain-max": _time(_within(measure_s * _DRAIN_TIMES, _DRAIN_S)),
+        "warm-up-min": warm_up,
+        "warm-up-max": warm_up,
+        "measure": _time(after_s),
+    }
+    scaled = " times --time-scale" if time_scale != 1 else ""
+    more = [
+        f"consumerBacklogSizeGB: {fields.consumer_backlog_size_gb}{scaled} becomes `catch-up`: {messages:,} messages "
+        "for each subscription. Consumers subscribe at the start and read nothing until the backlog is built; OMB lets "
+        "them read while it warms up. All of it is in OMB's JSON: building, draining, and what is measured after.",
+        f"testDurationMinutes: with a backlog 1/{_SHARE_AFTER_DRAIN} of it ({after_s:g} s) is measured after the "
+        "backlog, and as much before at least; OMB goes on until all of it has passed. A backlog that is not gone "
+        f"{options['drain-max']} after its readers began is given up; OMB waits for ever.",
+    ]
+    return _choice("catch-up", options), [*told, *more]
 
 
 def _choice(name: str, options: Mapping[str, object]) -> ExperimentChoice:

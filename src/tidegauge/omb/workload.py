@@ -26,6 +26,8 @@ DISTINCT_KEYS = 10_000  # As many as OMB has.
 UNREACHABLE_MSGS_PER_S = 10_000_000
 """From here on a rate is OMB's way to say "as fast as it goes": 61 of its own files have just this one."""
 
+BACKLOG_DRAIN_RATIO_MIN = 0.01
+
 Number = Annotated[int, Field(ge=0)]
 
 
@@ -150,10 +152,22 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
     if fields.test_duration_minutes < 1:
         source.complain(("testDurationMinutes",), "'0': OMB then never ends; give the minutes to measure")
     if fields.consumer_backlog_size_gb:
+        _check_backlog(fields, source)
+
+
+def _check_backlog(fields: WorkloadFile, source: Source) -> None:
+    rate = fields.producer_rate
+    if not 0 < rate < UNREACHABLE_MSGS_PER_S:
         source.complain(
-            ("consumerBacklogSizeGB",),
-            f"'{fields.consumer_backlog_size_gb}': building and draining a backlog is not translated: describe it in a "
-            "campaign, or write 0",
+            ("producerRate",),
+            f"'{rate}': a backlog (consumerBacklogSizeGB) is built and read away at one rate here; give it in messages "
+            "a second",
+        )
+    if fields.backlog_drain_ratio < BACKLOG_DRAIN_RATIO_MIN:
+        source.complain(
+            ("backlogDrainRatio",),
+            f"'{fields.backlog_drain_ratio:g}': must be at least {BACKLOG_DRAIN_RATIO_MIN:g}: below it nothing is read "
+            "before the backlog counts as gone",
         )
 
 
