@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegauge.config.units import (
+    Backlog,
     Rate,
+    parse_backlog,
     parse_duration_s,
     parse_rate,
     parse_size_bytes,
@@ -95,3 +97,33 @@ def test_rounding_keeps_two_digits_and_is_near(rate: float) -> None:
 
 def test_rounding_of_known_rates() -> None:
     assert [round_to_two_digits(rate) for rate in (61_234, 99_600, 1049, 7.777, 0)] == [61_000, 100_000, 1000, 7.8, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("2GiB", Backlog(size_bytes=2 << 30, text="2GiB")),
+        ("500k messages", Backlog(msgs=500_000, text="500k messages")),
+        ("7 messages", Backlog(msgs=7, text="7 messages")),
+        ("150% of server memory", Backlog(share_of_server_memory=1.5, text="150% of server memory")),
+        ("50%  of Server-Memory", Backlog(share_of_server_memory=0.5, text="50% of Server-Memory")),
+    ],
+)
+def test_backlogs(text: str, found: Backlog) -> None:
+    assert parse_backlog(text) == found
+    assert str(found) == " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "wrong", [500_000, "500000", "2 GiX", "0GiB", "0% of server memory", "k messages", "50%", None]
+)
+def test_a_backlog_of_nothing_known_is_refused(wrong: object) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        parse_backlog(wrong)
+
+
+def test_a_backlog_in_messages() -> None:
+    assert parse_backlog("1MiB").messages(1000, None) == 1049
+    assert parse_backlog("50% of server memory").messages(1024, 1 << 20) == 512
+    with pytest.raises(ValueError, match="server memory"):
+        parse_backlog("50% of server memory").messages(1024, None)
