@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tidegauge.experiments.api import point_words
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.numbers import count, ms
+from tidegauge.report.sweeps import by_durability
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import FIGURES, Figure
@@ -45,7 +47,8 @@ def run_markdown(run: StoredRun) -> str:
     lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
     lines += _thresholds(run)
     if run.results:
-        lines += [escaped(levels.headline(run.results)), ""]
+        for where, own in by_durability(run.results):
+            lines += [escaped(f"{f'At {where}: ' if where else ''}{levels.headline(own)}"), ""]
     for block in blocks(run.results):
         lines += _block(block)
     lines += _bullets(
@@ -90,7 +93,8 @@ def _block(block: Block) -> list[str]:
         for system in block.systems
     ]
     words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
-    return [f"### {escaped(block.experiment)}", "", words, "", *table(heads, rows), ""]
+    at = f" at {point_words(block.point)}" if block.point else ""
+    return [f"### {escaped(block.experiment + at)}", "", words, "", *table(heads, rows), ""]
 
 
 def _cell(block: Block, system: str, figure: Figure) -> str:

@@ -7,7 +7,7 @@ what is asked of them is asked of every single one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,7 +47,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class FindingFigure:
-    """One figure that an experiment finds from many trials. `name` is its key in `Finding.figures`."""
+    """One figure that an experiment finds. `name` is its key in `Finding.figures`, or in `Finding.details`."""
 
     name: str
     title: str
@@ -56,16 +56,14 @@ class FindingFigure:
 
     def of(self, finding: Finding) -> float | None:
         """The figure in a finding; None where it has none."""
-        value = finding.figures.get(self.name)
-        if value is None:
-            value = self._of_the_first_goal(finding)
-        return None if value is None else float(value)
-
-    def _of_the_first_goal(self, finding: Finding) -> float | None:
-        """As runs have it that were stored before findings had `figures`."""
         goals = finding.details.get("goals")
         first = goals[0] if isinstance(goals, list) and goals else {}
-        return first.get(self.name) if isinstance(first, dict) else None
+        # Of several goals the first stands for a search; runs stored before findings had `figures` have it there only.
+        for place in (finding.figures, finding.details, first):
+            value = place.get(self.name) if isinstance(place, Mapping) else None
+            if value is not None:
+                return float(value)
+        return None
 
 
 _PERCENTILES = (
@@ -146,7 +144,12 @@ FIGURES = {figure.name: figure for figure in _ALL}
 
 FINDING_FIGURES = {
     figure.name: figure
-    for figure in (FindingFigure("sustainable_msgs_per_s", "sustainable rate", "msg/s", higher_is_better=True),)
+    for figure in (
+        FindingFigure("sustainable_msgs_per_s", "sustainable rate", "msg/s", higher_is_better=True),
+        FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", higher_is_better=True),
+        FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", higher_is_better=True),
+        FindingFigure("chase_s", "chase time", "s", higher_is_better=False),
+    )
 }
 """Figures that experiments find, by name."""
 

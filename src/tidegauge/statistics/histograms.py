@@ -56,6 +56,11 @@ class Histogram:
         low, width = _buckets(np.array([index]), self.unit_magnitude)
         return int(low[0] + width[0] - 1)
 
+    def highest_ns(self, indexes: Counts) -> Counts:
+        """The upper ends of buckets."""
+        low, width = _buckets(indexes, self.unit_magnitude)
+        return low + width - 1
+
     def mean_ns(self) -> float:
         """The mean of the buckets' middles; 0 when there are no samples."""
         used = np.flatnonzero(self.counts)

@@ -8,6 +8,9 @@ Both are needed: with much noise a slope is never exactly zero, and with little 
 significant. Steady means no trend in any of the three. Noise without trend is steady: it is what the system does, and
 it is measured.
 
+A figure also moves when it jumped within the horizon (see `changes`), by more than the tolerance: half of such a
+horizon holds another state, even where the jump back makes the slope vanish.
+
 The test is a rule for starting to measure, not a proof: a noisy steady figure looks like a trend by chance about one
 time in seven, which costs one more second of warm-up; a drift slower than the tolerance per horizon passes, and the
 drift over the measured window is tested again and reported (see `classify`).
@@ -21,10 +24,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import median
 
+from tidegauge.statistics.changes import Jump, jumps
 from tidegauge.statistics.rounding import short
 
 SECONDS_MIN = 6
@@ -127,6 +131,10 @@ def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
         moving = _moves(values, tolerance)
         if moving:
             return f"the {name} is {moving} over the last {len(horizon)} s"
+        jump = _jumped(values, tolerance)
+        if jump:
+            ago = len(values) - jump.at
+            return f"the {name} jumped from about {short(jump.before, 2)} to {short(jump.after, 2)} {ago} s ago"
     return ""
 
 
@@ -154,6 +162,10 @@ def drifts(points: Sequence[SecondPoint]) -> str:
             third = len(values) // 3
             first, last = median(values[:third]), median(values[-third:])
             return f"the {name} was {moving}, from about {short(first, 2)} to {short(last, 2)} {unit}"
+        jump = _jumped(values, tolerance * median(values))
+        if jump:
+            levels = f"{short(jump.before, 2)} to {short(jump.after, 2)} {unit}"
+            return f"the {name} jumped from about {levels} after {jump.at} of {len(values)} s"
     return ""
 
 
@@ -175,3 +187,12 @@ def _moves(values: Sequence[float], change_tolerated: float) -> str:
     if not found.is_real or abs(change) <= change_tolerated:
         return ""
     return "rising" if change > 0 else "falling"
+
+
+def _jumped(values: Sequence[float], change_tolerated: float) -> Jump | None:
+    """The newest jump that matters."""
+    stretch = max(1, -(-len(values) // POINTS_MAX))
+    whole = len(values) - len(values) % stretch
+    thinned = [median(values[at : at + stretch]) for at in range(0, whole, stretch)]
+    matter = [jump for jump in jumps(thinned) if abs(jump.after - jump.before) > change_tolerated]
+    return replace(matter[-1], at=matter[-1].at * stretch) if matter else None

@@ -1,0 +1,133 @@
+"""How much a figure moved within one trial: the block bootstrap over its seconds.
+
+Messages of one second share its pauses, and neighbouring seconds share queues, so neither is a sample by itself: runs
+of neighbouring seconds are drawn again, long enough that their ends hardly know of one another. Percentiles come from
+the drawn seconds' histograms merged, never from percentiles of seconds.
+
+Such an interval says how steady the figure was in this trial. It does not know what another trial would give (another
+layout on disk, other neighbours, another JIT compilation), so no verdict rests on it, and it is labelled wherever it
+is shown.
+
+Sources: H. R. Künsch, "The Jackknife and the Bootstrap for General Stationary Observations", Annals of Statistics 17
+(1989); E. Carlstein, "The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
+Sequence", Annals of Statistics 14 (1986), for the length of blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.intervals import CONFIDENCE, Interval, Method, t_quantile
+from tidegauge.statistics.summary import SAMPLES_MIN
+
+SECONDS_MIN = 10
+_PIECES_MAX = 600
+"""A trial of hours is thinned to so many stretches first."""
+_RESAMPLES = 1000
+_SEED = 20_260_102
+
+Floats = NDArray[np.float64]
+
+
+def mean_within(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """The mean of a figure of each second (a rate), with its interval within the trial.
+
+    None with fewer than ten seconds, or a mean that is not positive.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    if series.size < SECONDS_MIN or not series.mean() > 0:
+        return None
+    length = block_length(series)
+    drawn = series[_draw(series.size, length)].mean(axis=1)
+    return _interval(float(series.mean()), drawn, series.size, length, confidence)
+
+
+def percentile_within(
+    seconds: Sequence[Histogram], percentile: float, confidence: float = CONFIDENCE
+) -> Interval | None:
+    """A percentile in ms of all seconds merged, with its interval within the trial.
+
+    None with fewer than ten seconds or too few samples for the percentile (`summary.SAMPLES_MIN`).
+    """
+    pieces = _thinned([one for one in seconds if one.count])
+    whole = _merged(pieces)
+    if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile]:
+        return None
+    each = np.log([max(1, one.percentile_ns(percentile)) for one in pieces])
+    length = block_length(each)
+    drawn = _percentiles(pieces, whole, _draw(len(pieces), length), percentile)
+    return _interval(whole.percentile_ns(percentile) / 1e6, drawn / 1e6, len(pieces), length, confidence)
+
+
+def block_length(series: Floats) -> int:
+    """How many neighbours belong together: by the correlation of each value with the next, at most a fifth of all."""
+    count = series.size
+    around = series - series.mean()
+    spread = float((around**2).sum())
+    next_to = float((around[:-1] * around[1:]).sum()) / spread if spread > 0 else 0.0
+    correlation = min(0.95, max(0.0, next_to))
+    wanted = math.pow(math.sqrt(6) * correlation / (1 - correlation**2), 2 / 3) * math.cbrt(count)
+    return max(1, min(count // 5, math.ceil(max(wanted, math.cbrt(count)))))
+
+
+def _draw(count: int, length: int) -> NDArray[np.int64]:
+    """Places of resampled series: runs of `length` neighbours, the last one followed by the first."""
+    runs = -(-count // length)
+    starts = np.random.default_rng(_SEED).integers(0, count, (_RESAMPLES, runs))
+    places = (starts[:, :, None] + np.arange(length)) % count
+    drawn: NDArray[np.int64] = places.reshape(_RESAMPLES, -1)[:, :count]
+    return drawn
+
+
+def _interval(estimate: float, drawn: Floats, count: int, length: int, confidence: float) -> Interval:
+    """Quantiles of what was drawn, widened by Student's t: so few blocks show too little of the spread."""
+    from scipy.special import ndtri
+
+    blocks = count // length
+    wider = t_quantile(blocks - 1, confidence) / float(ndtri((1 + confidence) / 2))
+    moved = np.log(np.maximum(drawn, estimate * 1e-9) / estimate)
+    low, high = np.quantile(moved, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(
+        estimate=estimate,
+        low=estimate * math.exp(wider * min(0.0, float(low))),
+        high=estimate * math.exp(wider * max(0.0, float(high))),
+        confidence=confidence,
+        blocks=blocks,
+        method=Method.WITHIN_TRIAL,
+        deviation=float(moved.std()),
+    )
+
+
+def _thinned(seconds: list[Histogram]) -> list[Histogram]:
+    stretch = -(-len(seconds) // _PIECES_MAX)
+    if stretch <= 1:
+        return seconds
+    return [_merged(seconds[at : at + stretch]) for at in range(0, len(seconds), stretch)]
+
+
+def _merged(parts: Sequence[Histogram]) -> Histogram:
+    merged = EMPTY
+    for part in parts:
+        merged = add(merged, part)
+    return merged
+
+
+def _percentiles(pieces: Sequence[Histogram], whole: Histogram, places: NDArray[np.int64], percentile: float) -> Floats:
+    """The percentile, in ns, of each resampled trial: counts of its seconds added up bucket by bucket."""
+    used = np.flatnonzero(whole.counts)
+    counts = np.zeros((len(pieces), used.size))
+    for row, piece in enumerate(pieces):
+        known = used[used < piece.counts.size]
+        counts[row, : known.size] = piece.counts[known]
+    times = np.zeros((places.shape[0], len(pieces)))
+    np.add.at(times, (np.repeat(np.arange(places.shape[0]), places.shape[1]), places.ravel()), 1.0)
+    running = np.cumsum(times @ counts, axis=1)
+    ranks = np.maximum(1.0, np.ceil(percentile * running[:, -1] / 100 - 1e-6))
+    columns = (running < ranks[:, None]).sum(axis=1)
+    values: Floats = whole.highest_ns(used)[columns].astype(np.float64)
+    return values
