@@ -30,9 +30,11 @@ from tidegauge.worker.api import (
     SecondFigures,
     SubscriptionSecond,
     SubscriptionTotals,
+    Told,
     TotalFigures,
     WindowFigures,
     WorkerFacts,
+    tell_nobody,
 )
 from tidegauge.workload.model import Workload
 
@@ -142,7 +144,7 @@ class FakeWorker:
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         return [Setting("topic", "flush.messages", "1")]
 
-    def prepare(self, order: LoadOrder) -> list[Setting]:
+    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
         self.journal.note("prepare")
         self.finished = threading.Event()
         self.order = order
@@ -214,6 +216,11 @@ class FakeWorker:
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         self.journal.note(f"delete {len(topics)} topics")
         self.deleted = list(topics)
+
+    def remove_subscriptions(
+        self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
+    ) -> None:
+        self.journal.note(f"remove subscriptions of {', '.join(topics)}")
 
     def close(self) -> None:
         self.journal.note("worker closed")

@@ -21,9 +21,9 @@ from campaign_doubles import (
 
 from tidegauge.campaign import session, space, trial
 from tidegauge.campaign.events import Event, PhaseStarted, SecondSeen
-from tidegauge.campaign.figures import TimedPoint
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.trial import run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
@@ -309,7 +309,7 @@ class Reader:
     """A follower whose seconds' figures arrive 0.1 s after their end, on a clock of its own."""
 
     def __init__(self) -> None:
-        self.points: list[TimedPoint] = []
+        self.points = SeenSeconds()
 
     def until(self, mono_ns: int) -> None:
         while self.until_next_second(mono_ns):

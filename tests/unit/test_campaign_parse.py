@@ -217,7 +217,7 @@ def test_a_wrong_workload_key_is_shown_on_its_line(tmp_path: Path, wrong: str, s
         ("{name: latency, rate: fast}", "experiments[0].rate: 'fast': must be messages a second such as"),
         ("{name: latency, rate: 50% of lowest peak}", "needs a peak experiment listed before this one"),
         ("{name: peak, measure: 30}", "experiments[0].measure: '30': must be a duration with its unit"),
-        ("{name: peak, measure: 500ms}", "experiments[0].measure: '500ms': must be from 1s to 24h"),
+        ("{name: peak, measure: 500ms}", "experiments[0].measure: '500ms': must be from 1s to 30d"),
         ("{name: peak, warm-up-min: 2h}", "must be from 1s to 1h"),
         ("{name: peak, drain-max: 1s}", "must be from 6s to 1h"),
         ("{measure: 30s}", f"must be an experiment ({EXPERIMENTS}), or a mapping with its 'name'"),

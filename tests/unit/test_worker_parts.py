@@ -20,7 +20,8 @@ from tidegauge.worker.classpath import worker_class_path
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.launch import WorkerOptions, jvm_flags
 from tidegauge.worker.log import cause_from_log
-from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys, Payload, Workload
+from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys, Payload, SubscriptionType, Workload
+from tidegauge.workload.schedule import RatePhase, RateSchedule
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -146,6 +147,8 @@ def order() -> LoadOrder:
         client=ClientSettings(9, 1.5, Compression.ZSTD, 10, 11, 12),
         producer_overrides={"kafka": {"a": "1"}, "pulsar": {"b": "2"}},
         consumer_overrides={"kafka": {"c": "3"}},
+        subscription_type=SubscriptionType.SHARED,
+        existing_topics=("t1", "t2"),
     )
     return LoadOrder(
         connection={"bootstrap.servers": "h:1"},
@@ -162,6 +165,7 @@ def order() -> LoadOrder:
         own_lag_tolerance_ms=2.5,
         consumers_start_paused=True,
         subscriptions_start_paused=1,
+        schedule=RateSchedule((RatePhase(10, 20, 1.5, 0),), ("ramp",), repeat=True),
     )
 
 
@@ -178,6 +182,14 @@ def test_prepare_request_carries_everything() -> None:
     )
     assert (request.keys, request.arrival, request.distinct_keys) == (pb.ROUND_ROBIN, pb.POISSON, 8)
     assert request.own_lag_tolerance_ns == 2_500_000
+    (phase,) = request.schedule.phases
+    assert (phase.from_msgs_per_s, phase.to_msgs_per_s, phase.length_ns, request.schedule.repeat) == (
+        10,
+        20,
+        1_500_000_000,
+        True,
+    )
+    assert request.subscription_type == pb.SUBSCRIBE_SHARED
     client = request.client
     assert (client.batch_bytes_max, client.batch_delay_us_max, client.compression) == (9, 1500, pb.ZSTD)
     assert (client.in_flight_messages_max, client.receive_queue_messages, client.connections_per_broker) == (10, 11, 12)

@@ -8,7 +8,7 @@ import pytest
 
 from tidegauge.config.source import raise_problems
 from tidegauge.errors import UserError
-from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Payload, Workload
+from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Payload, SubscriptionType, Workload
 from tidegauge.workload.parse import read_workload
 
 ROOT = Path(__file__).parents[2]
@@ -54,3 +54,44 @@ def test_the_worker_keeps_to_the_same_bound_of_bytes_in_flight() -> None:
     """The bound is stated on both sides of the contract: shown to the user here, kept there."""
     setup = (ROOT / "worker/engine/src/main/java/io/tidegauge/worker/engine/Setup.java").read_text()
     assert f"IN_FLIGHT_BYTES_MAX = {IN_FLIGHT_BYTES_MAX >> 20}L << 20;" in setup
+
+
+def parse(tmp_path: Path, text: str) -> tuple[Workload | None, str]:
+    """The workload, or every complaint about it."""
+    (tmp_path / "w.yaml").write_text(text)
+    workload, source = read_workload(tmp_path / "w.yaml")
+    return workload, "; ".join(map(str, source.problems))
+
+
+def test_one_side_only_and_topics_of_others(tmp_path: Path) -> None:
+    workload, problems = parse(tmp_path, "subscriptions: 0\n")
+    assert workload and not problems and workload.subscriptions == 0
+    workload, _ = parse(tmp_path, "producers: 0\nexisting-topics: [orders, t/space/paid]\nsubscription-type: shared\n")
+    assert workload and (workload.topics, workload.producers) == (2, 0)
+    assert workload.existing_topics == ("orders", "t/space/paid")
+    assert workload.subscription_type is SubscriptionType.SHARED
+    assert workload.in_flight_messages() > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("producers: 0\n", "name them in 'existing-topics'"),
+        ("producers: 0\nsubscriptions: 0\nexisting-topics: [a]\n", "there is nothing to measure"),
+        ("existing-topics: [a]\npartitions: 3\n", "can't be given beside 'existing-topics'"),
+        ("existing-topics: [a, a]\n", "names a topic twice"),
+        ("existing-topics: ['a b']\n", "must match"),
+        ("subscriptions: 0\nsubscription-type: shared\n", "has no effect with 'subscriptions: 0'"),
+        ("subscription-type: exclusive\nconsumers: 2\n", "one consumer"),
+        ("subscription-type: key-shared\n", "needs messages with keys"),
+        (
+            "subscription-type: key-shared\nkeys: random\ndistinct-keys: 9000000\n",
+            "8,388,608 at most, and are 9,000,000",
+        ),
+        ("subscription-type: keyshared\n", "did you mean 'key-shared'?"),
+    ],
+)
+def test_what_does_not_go_together_is_told(tmp_path: Path, text: str, told: str) -> None:
+    workload, problems = parse(tmp_path, text)
+    assert workload is None
+    assert told in problems

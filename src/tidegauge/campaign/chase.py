@@ -84,7 +84,7 @@ def _read_away(session: Session, follower: Follower, late: LateReaders, resumed_
     while chase_s is None and time.monotonic_ns() < deadline_ns:
         if not follower.until_next_second(deadline_ns + _SECOND_NS):
             break
-        now_ns, now = follower.points[-1].until_mono_ns, follower.tally.backlog_msgs
+        now_ns, now = follower.points.last.until_mono_ns, follower.tally.backlog_msgs
         if now_ns <= resumed_ns:
             continue
         if now <= gone_msgs:
@@ -108,7 +108,7 @@ def _after(session: Session, follower: Follower, from_ns: int, gone: bool) -> in
         session.worker.set_window(from_ns, until_ns)
         follower.until(until_ns)
         return until_ns
-    after_ns = follower.points[-1].until_mono_ns
+    after_ns = follower.points.last.until_mono_ns
     follower.timeline.begin(AFTER, after_ns)
     session.phase("after", "the backlog is gone, the load goes on", session.spec.measure_s)
     until_ns = _edge(follower, round(session.spec.measure_s * _SECOND_NS))
@@ -122,7 +122,7 @@ def _edge(follower: Follower, in_ns: int) -> int:
     at_ns = time.monotonic_ns() + in_ns
     if not follower.points:
         return at_ns
-    edge_ns = follower.points[-1].until_mono_ns
+    edge_ns = follower.points.last.until_mono_ns
     return edge_ns + -(-(at_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
 
 

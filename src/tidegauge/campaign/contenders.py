@@ -10,6 +10,7 @@ from tidegauge.durability.levels import NODES_FOR_REPLICATION
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import point_words
 from tidegauge.systems.api import LevelChoice, System
+from tidegauge.workload.model import SubscriptionType
 
 
 class ImpossibleError(UserError):
@@ -71,6 +72,7 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
         try:
             _check_shape(campaign, system, known)
             choice = _level(campaign, system, known)
+            _check_subscriptions(campaign, system, known, choice)
         except ImpossibleError as error:
             if not skip:
                 raise _at_point(error, point) from error
@@ -113,12 +115,36 @@ def _check_shape(campaign: Campaign, choice: SystemChoice, system: System) -> No
         raise ImpossibleError(f"{campaign.source_path}: systems: {choice.name}: shape: {problem}.")
 
 
+def _check_subscriptions(campaign: Campaign, system: SystemChoice, known: System, choice: LevelChoice) -> None:
+    """Topics of others are on clusters of others; and not every system has every type of subscription."""
+    workload = campaign.workload
+    if workload.existing_topics and system.attach is None:
+        raise ImpossibleError(
+            f"{campaign.source_path}: workload.existing-topics: {system.name} is started here, with empty disks: no "
+            "topic exists.",
+            "Name a running cluster with 'attach', or leave out 'existing-topics'.",
+        )
+    if workload.subscription_type is SubscriptionType.BY_PARTITION or not workload.subscriptions:
+        return
+    version = system.version or known.default_version
+    problem = known.subscription_problem(workload.subscription_type, version, choice)
+    if problem:
+        raise ImpossibleError(
+            f"{campaign.source_path}: workload.subscription-type: {known.title} has no "
+            f"'{workload.subscription_type}': {problem}.",
+            "Choose a type that every system has, or leave out the system.",
+        )
+
+
 def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoice:
     """The way this system gives the level; its best one if the campaign names no form.
 
     A form is a word of the systems that have several ("bypass" of Pulsar): others take their only way.
     """
     wanted = system.durability or campaign.durability
+    if not campaign.workload.producers:
+        # Nothing is acknowledged: whatever level the topics have is only told.
+        wanted = replace(wanted, as_found=True)
     # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes
     possible = known.possible_levels(system.version or known.default_version, nodes)

@@ -35,6 +35,17 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True)
+class PhaseProgress:
+    """A slow phase has come so far: `done` of `total`, of `what`. `seconds_left` None where it can't be told yet."""
+
+    trial_id: str
+    what: str
+    done: int
+    total: int
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
 class SecondSeen:
     """Live figures of one second. `response_p99_ms` None when nothing was acknowledged in it."""
 
@@ -89,5 +100,5 @@ class UnequalFound:
     tilt: Tilt
 
 
-Event = RunStarted | PhaseStarted | SecondSeen | TrialEnded | Decided | Found | Note | UnequalFound
+Event = RunStarted | PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | Decided | Found | Note | UnequalFound
 Observer = Callable[[Event], None]

@@ -6,9 +6,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tidegauge.campaign.events import Observer, SecondSeen
+from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
 from tidegauge.campaign.timeline import WARM_UP, Timeline
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
@@ -22,14 +22,6 @@ from tidegauge.worker.api import LoadWorker, SecondFigures
 
 _LOOK_S = 0.25
 _SILENCE_S_MAX = 15.0
-
-
-@dataclass(frozen=True)
-class TimedPoint:
-    """A second for the steady test, with the instant it ended (monotonic ns)."""
-
-    until_mono_ns: int
-    point: SecondPoint
 
 
 class Follower:
@@ -48,7 +40,7 @@ class Follower:
         check: Callable[[], None],
     ) -> None:
         """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full."""
-        self.points: list[TimedPoint] = []
+        self.points = SeenSeconds()
         self.timeline = Timeline(WARM_UP, 0)
         late = frozenset(late_names(spec.workload.subscriptions, spec.late))
         self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
@@ -83,7 +75,7 @@ class Follower:
     def until_known(self, mono_ns: int, patience_s: float) -> None:
         """Follow until the figures reach an instant, or patience ends: the last second may come late."""
         deadline_mono_ns = time.monotonic_ns() + round(patience_s * 1e9)
-        while not self.points or self.points[-1].until_mono_ns < mono_ns:
+        while not self.points or self.points.last.until_mono_ns < mono_ns:
             if self._ended or not self.until_next_second(deadline_mono_ns):
                 return
 
@@ -97,7 +89,7 @@ class Follower:
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
         """The seconds that ended inside a span."""
-        return [timed.point for timed in self.points if from_mono_ns < timed.until_mono_ns <= until_mono_ns]
+        return self.points.between(from_mono_ns, until_mono_ns)
 
     def _read(self, worker: LoadWorker) -> None:
         try:

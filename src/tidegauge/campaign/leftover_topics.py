@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.campaign.topic_ledger import TopicLedger, TopicRecord, forget_record, left_records, worker_lives
-from tidegauge.campaign.topics import FORGOTTEN, TRIED_AGAIN, remaining
+from tidegauge.campaign.topics import FORGOTTEN, TRIED_AGAIN, delete_recorded, remaining
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import System
@@ -85,7 +85,7 @@ def _delete(record: TopicRecord, tools: Tools) -> str:
             host = ending.enter_context(tools.open_host())
             worker = tools.start_worker(host, system.driver, Path(logs))
             ending.callback(worker.close)
-            worker.delete_topics(system.driver, cluster.connection, list(record.topics))
+            delete_recorded(record, worker, system.driver, cluster.connection)
     except (UserError, RunFailedError) as error:
         return _why(error)
     return ""

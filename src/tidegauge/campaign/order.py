@@ -18,7 +18,6 @@ def load_order(
     spec: TrialSpec, system: System, deployment: Deployment, topic_names: Sequence[str], directory: Path
 ) -> LoadOrder:
     """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's."""
-    digest = hashlib.blake2b(str(directory).encode(), digest_size=8).digest()
     return LoadOrder(
         connection=deployment.connection,
         driver=system.driver,
@@ -29,11 +28,19 @@ def load_order(
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=spec.workload,
         msgs_per_s=spec.msgs_per_s or 0.0,
-        trial_id=int.from_bytes(digest, "big"),
+        trial_id=trial_number(directory),
         seed=spec.seed,
         own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
         subscriptions_start_paused=spec.late.subscriptions if spec.late else 0,
+        # What is read before the clock starts would be in no figure.
+        consumers_start_paused=spec.reads_only,
+        schedule=spec.schedule,
     )
+
+
+def trial_number(directory: Path) -> int:
+    """The number of a trial that is stored in `directory`, in every message and the name of every subscription."""
+    return int.from_bytes(hashlib.blake2b(str(directory).encode(), digest_size=8).digest(), "big")
 
 
 def _beside(deployment: Deployment) -> Mapping[str, str]:

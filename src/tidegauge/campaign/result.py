@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import CatchUp, SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.experiments.api import CatchUp, RecordResult, SubscriptionResult, TrialResult, TrialSpec
 from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.hosts.fsync import Calm
 from tidegauge.statistics.classify import Evidence, classify
 from tidegauge.statistics.rounding import short
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
-from tidegauge.statistics.summary import summarise
+from tidegauge.statistics.summary import NO_LATENCY, summarise
 from tidegauge.systems.api import LevelFinding
 from tidegauge.worker.api import SubscriptionTotals, TotalFigures, WindowFigures
 from tidegauge.workload.model import Arrival
@@ -76,7 +76,37 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         control_cpu_s=observed.control_cpu_s,
         disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
         catch_up=observed.catch_up,
+        records=_records(spec, totals, measured_s),
     )
+
+
+def _records(spec: TrialSpec, totals: TotalFigures, measured_s: float) -> tuple[RecordResult, ...]:
+    """One result for each record of the schedule that was in force for some of the window."""
+    if spec.schedule is None:
+        return ()
+    found = []
+    due = spec.schedule.due(measured_s)
+    for number, (name, (messages, seconds), figures) in enumerate(
+        zip(spec.schedule.records, due, totals.window.records, strict=False)
+    ):
+        if seconds <= 0:
+            continue
+        end_to_end = [summarise(sub.record_end_to_end[number]) for sub in totals.subscriptions]
+        found.append(
+            RecordResult(
+                name=name,
+                seconds=seconds,
+                offered_msgs_per_s=messages / seconds,
+                msgs_per_s=figures.acked_within / seconds,
+                intended=figures.intended,
+                failed=figures.failed,
+                response=summarise(figures.response),
+                service=summarise(figures.service),
+                delay=summarise(figures.delay),
+                end_to_end=max(end_to_end, key=lambda one: one.p99_ms or one.max_ms, default=NO_LATENCY),
+            )
+        )
+    return tuple(found)
 
 
 def _evidence(
@@ -91,7 +121,7 @@ def _evidence(
     seconds = observed.seconds
     return Evidence(
         closed_loop=closed_loop,
-        offered_msgs_per_s=None if closed_loop else spec.msgs_per_s,
+        offered_msgs_per_s=None if closed_loop else _offered(spec, measured_s),
         achieved_msgs_per_s=window.acked_within / measured_s,
         window_intended=window.intended,
         failed=window.failed,
@@ -109,6 +139,11 @@ def _evidence(
         too_short=too_short_to_judge(spec.warmup_s_max),
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
     )
+
+
+def _offered(spec: TrialSpec, measured_s: float) -> float | None:
+    """Of a schedule the mean over the window."""
+    return spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
 
 
 def _message_bytes(spec: TrialSpec, window: WindowFigures) -> float:

@@ -28,7 +28,7 @@ def bytes_needed(spec: TrialSpec, nodes: int) -> int:
         # The load goes on while the backlog is read away, and after it.
         building_s = spec.late.backlog_msgs / spec.msgs_per_s if spec.msgs_per_s else 0.0
         seconds += max(spec.measure_s, building_s) + spec.late.chase_s_max
-    written = (spec.msgs_per_s or 0.0) * seconds * spec.workload.payload.message_bytes * _COPIES * nodes
+    written = spec.most_msgs_per_s * seconds * spec.workload.payload.message_bytes * _COPIES * nodes
     return FREE_BYTES_BEFORE + int(written)
 
 

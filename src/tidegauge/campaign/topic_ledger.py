@@ -33,6 +33,7 @@ class TopicRecord:
         run: the run's directory.
         boot, namespace: where `worker` means a process.
         worker: the load generator whose clients use the topics; None while there is none.
+        kept: others' topics, from which only what `trial_id` made on them is to be removed.
     """
 
     system: str
@@ -44,6 +45,8 @@ class TopicRecord:
     namespace: str
     worker: Identity | None = None
     topics: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    trial_id: int = 0
 
 
 class TopicLedger:
@@ -110,6 +113,10 @@ class TopicLedger:
         """Record topics that are about to be made. Raises `StartFailedError`: then they must not be."""
         self._write(replace(self.record, topics=(*self.record.topics, *topics)))
 
+    def keep(self, trial_id: int, *topics: str) -> None:
+        """Record others' topics on which subscriptions are about to be made. Raises `StartFailedError`."""
+        self._write(replace(self.record, kept=topics, trial_id=trial_id))
+
     def drop(self, topic: str) -> None:
         """A topic that was recorded was not made. Raises `StartFailedError`."""
         self._write(replace(self.record, topics=tuple(name for name in self.record.topics if name != topic)))
@@ -125,7 +132,7 @@ class TopicLedger:
 
     def close(self) -> None:
         """Leave the record to `tidegauge clean` and the next start; without topics there is nothing to leave."""
-        if not self.record.topics:
+        if not self.record.topics and not self.record.kept:
             self.forget()
         self._release()
 

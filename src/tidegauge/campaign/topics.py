@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.campaign.secrets import read_secrets
-from tidegauge.campaign.topic_ledger import TopicLedger
+from tidegauge.campaign.topic_ledger import TopicLedger, TopicRecord
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import Servers, TrialSpec
 from tidegauge.systems.api import Distribution, LevelChoice, Setting, System
@@ -72,6 +72,9 @@ class OwnTopics:
         """The topics to measure with. Raises `StartFailedError` if they can't be recorded."""
         return tuple(f"{self._prefix}{index}" for index in range(count))
 
+    def others(self, names: Sequence[str], trial_id: int) -> None:
+        """Topics that others made and keep are about to be used. Raises `StartFailedError`."""
+
     def probe(self) -> str:
         """A topic for a single message, another each time: a message in it would be taken for ours."""
         return f"{self._prefix}probe-{time.time_ns()}"
@@ -103,6 +106,10 @@ class BorrowedTopics(OwnTopics):
         self._ledger.add(*names)
         return names
 
+    def others(self, names: Sequence[str], trial_id: int) -> None:
+        """See `OwnTopics.others`."""
+        self._ledger.keep(trial_id, *names)
+
     def probe(self) -> str:
         """See `OwnTopics.probe`."""
         name = super().probe()
@@ -119,13 +126,14 @@ class BorrowedTopics(OwnTopics):
 
     def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
         """See `OwnTopics.delete`."""
-        if not self._ledger.held or not self._ledger.record.topics:
+        record = self._ledger.record
+        if not self._ledger.held or not (record.topics or record.kept):
             return ""
         with self._ledger:
             try:
                 # Clients first: one that still sends would make its topic anew, and a group in use can't be deleted.
                 worker.finish(delete_topics=False)
-                worker.delete_topics(driver, connection, list(self._ledger.record.topics))
+                delete_recorded(record, worker, driver, connection)
             except RunFailedError as error:
                 return remaining(self._ledger, error.message)
             self._ledger.forget()
@@ -134,6 +142,14 @@ class BorrowedTopics(OwnTopics):
     def close(self) -> None:
         """See `OwnTopics.close`. What is recorded stays so."""
         self._ledger.close()
+
+
+def delete_recorded(record: TopicRecord, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> None:
+    """Delete a record's topics, and what its trial made on those that stay. Raises `RunFailedError`."""
+    if record.topics:
+        worker.delete_topics(driver, connection, list(record.topics))
+    if record.kept:
+        worker.remove_subscriptions(driver, connection, list(record.kept), record.trial_id)
 
 
 def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -> OwnTopics:
@@ -148,6 +164,11 @@ def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -
 def remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:
     """Which topics were not deleted, where they are, why, and what to do."""
     record = ledger.record
+    if record.kept and not record.topics:
+        return (
+            f"Consumer groups or subscriptions of ours may remain on {record.label} ({shown(record.choice)}), topics "
+            f"{', '.join(record.kept)}, of the run {Path(record.run).name}: {why.rstrip('.')}. {next_step}"
+        )
     listed = ", ".join(record.topics[:_TOPICS_SHOWN_MAX])
     more = len(record.topics) - _TOPICS_SHOWN_MAX
     names = f"{listed} and {more} more, named in {ledger.path}," if more > 0 else listed

@@ -19,6 +19,8 @@ from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
 from tidegauge.campaign.order import load_order
+from tidegauge.campaign.progress import Progress
+from tidegauge.campaign.reading import read_only
 from tidegauge.campaign.result import Observed, make_result
 from tidegauge.campaign.session import (
     Bench,
@@ -86,7 +88,8 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
         level = _witnessed(session, order, level)
-        result, totals = _measure(session, level, started_at)
+        measure = read_only if spec.reads_only else _measure
+        result, totals = measure(session, level, started_at)
         store.finish(result, totals)
         delete_topics(session)
         if spec.servers is Servers.SHARED:
@@ -100,9 +103,11 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
 def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     """Topics and clients, then the level read back. Raises `StartFailedError`, `LevelMismatchError`."""
     spec, system, worker = session.spec, session.subject.system, session.worker
-    topics = session.topics.names(spec.workload.topics)
+    topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
     order = load_order(spec, system, session.deployment, topics, session.store.directory)
-    client_settings = worker.prepare(order)
+    if spec.workload.existing_topics:
+        session.topics.others(topics, order.trial_id)
+    client_settings = worker.prepare(order, Progress(session.bench.observer, spec.trial_id).told)
     server_settings = await_complete(session, topics)
     attachment = session.subject.attachment
     if attachment is not None:
@@ -173,8 +178,9 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         started_at=started_at,
         warmup_s=(from_ns - begin_ns) / 1e9,
         unsteady=unsteady,
-        # What late readers do to the others is told by phases: whether figures are steady is asked before them.
-        seconds=tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
+        # What late readers do to the others is told by phases: whether figures are steady is asked before them. Under
+        # a schedule rates and latencies change as they were meant to: no drift of the system's.
+        seconds=() if spec.schedule else tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
         server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
         drain_end=drain_end,
         level=level,
@@ -187,6 +193,8 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
 
 def _offer(spec: TrialSpec) -> str:
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    if spec.schedule is not None:
+        return f"at {spec.msgs_per_s:,.0f} msg/s, where the schedule begins"
     return "as fast as it goes" if closed_loop else f"at {spec.msgs_per_s:,.0f} msg/s"
 
 
@@ -197,8 +205,8 @@ def _warm_up(session: Session, follower: Follower, begin_ns: int) -> str:
     latest_ns = begin_ns + round(spec.warmup_s_max * _SECOND_NS)
     follower.until(earliest_ns)
     while True:
-        unsteady = unsteady_because([timed.point for timed in follower.points], spec.msgs_per_s)
-        whole = bool(follower.points) and follower.points[-1].until_mono_ns >= latest_ns
+        unsteady = unsteady_because(follower.points.recent, spec.msgs_per_s)
+        whole = bool(follower.points) and follower.points.last.until_mono_ns >= latest_ns
         # The figures of the last second come a little after its end, and they count.
         if not unsteady or whole or not follower.until_next_second(latest_ns + _LATE_NS):
             return unsteady
@@ -208,7 +216,7 @@ def _window(follower: Follower, measure_s: float) -> tuple[int, int]:
     """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
     from_ns = time.monotonic_ns() + round(_LEAD_S * _SECOND_NS)
     if follower.points:
-        edge_ns = follower.points[-1].until_mono_ns
+        edge_ns = follower.points.last.until_mono_ns
         from_ns = edge_ns + -(-(from_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
     return from_ns, from_ns + round(measure_s * _SECOND_NS)
 

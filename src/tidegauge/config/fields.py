@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
+from tidegauge.config.rate_schedule import ScheduleRule, parse_rate_or_schedule
 from tidegauge.config.units import (
     Backlog,
     Rate,
@@ -98,6 +99,9 @@ Size = Annotated[int, BeforeValidator(parse_size_bytes)]
 OfferedRate = Annotated[Rate, BeforeValidator(parse_rate)]
 """A `Rate`, from 20000, "20k", "50% of lowest peak" or "50% of lowest sustainable"."""
 
+RateOrSchedule = Annotated[Rate | ScheduleRule, BeforeValidator(parse_rate_or_schedule)]
+"""The same, or steps, a ramp or bursts of it."""
+
 AbsoluteRate = Annotated[float, BeforeValidator(parse_absolute_rate)]
 """Messages a second, from 20000 or "20k"."""
 
@@ -112,5 +116,5 @@ Settings = Annotated[dict[str, str], BeforeValidator(parse_settings)]
 
 WarmUpMin = Annotated[Duration, AfterValidator(duration_between("1s", "1h"))]
 WarmUpMax = Annotated[Duration, AfterValidator(duration_between("1s", "2h"))]
-MeasureTime = Annotated[Duration, AfterValidator(duration_between("1s", "24h"))]
+MeasureTime = Annotated[Duration, AfterValidator(duration_between("1s", "30d"))]
 DrainMax = Annotated[Duration, AfterValidator(duration_between("6s", "1h"))]

@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 
-_DURATION_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_DURATION_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _SIZE_UNITS_BYTES = {
     "b": 1,
     "": 1,
@@ -28,7 +28,7 @@ _OF_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?serve
 _MESSAGES = re.compile(r"(.*\S)\s+messages")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
-DURATION_HELP = "a duration with its unit, such as 500ms, 30s, 5m or 2h"
+DURATION_HELP = "a duration with its unit, such as 500ms, 30s, 5m, 2h or 2d"
 SIZE_HELP = "a size such as 100B, 1KiB or 1MiB"
 RATE_HELP = (
     "messages a second such as 20000 or 20k, or a share such as '50% of lowest peak' or '50% of lowest sustainable'"
@@ -102,7 +102,7 @@ def parse_backlog(value: object) -> Backlog:
 
 
 def parse_duration_s(value: object) -> float:
-    """Seconds from "30s", "500ms", "5m", "2h". A bare number is refused: its unit would be a guess."""
+    """Seconds from "30s", "500ms", "5m", "2h", "2d". A bare number is refused: its unit would be a guess."""
     if isinstance(value, bool) or not isinstance(value, str):
         raise ValueError(f"must be {DURATION_HELP}")
     number, unit = _split(value, f"must be {DURATION_HELP}")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
 from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.workload.model import Workload
+from tidegauge.workload.schedule import RateSchedule
 
 
 class Servers(StrEnum):
@@ -33,6 +34,8 @@ class TrialSpec:
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it told; in a plan, what the campaign says.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
+        schedule: what the rate does in the measured window; None if it stays. `msgs_per_s` is then its first rate, in
+            force during the warm-up.
         point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
             within a point only.
         late: subscriptions that begin to read only when a backlog waits for them; None = all read from the start.
@@ -61,6 +64,17 @@ class TrialSpec:
     point: Mapping[str, str] = field(default_factory=dict)
     late: LateReaders | None = None
     limits: ServerLimits | None = None
+    schedule: RateSchedule | None = None
+
+    @property
+    def most_msgs_per_s(self) -> float:
+        """The highest offered rate of any instant; 0 in a closed loop."""
+        return max(self.msgs_per_s or 0.0, self.schedule.most_msgs_per_s if self.schedule else 0.0)
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether nothing is sent: consumers read topics that others fill."""
+        return self.workload.producers == 0
 
 
 def point_words(point: Mapping[str, str]) -> str:
@@ -97,7 +111,8 @@ class Slope:
 class SubscriptionResult:
     """One subscription of a trial: whole-trial counts; end-to-end and the backlog's growth over the measured window.
 
-    `backlog_growth` is None where the window was too short to tell.
+    `backlog_growth` is None where the window was too short to tell. `verified`: where nothing was sent, the messages
+    that an earlier trial of Tidegauge had made, whose checksums were checked; `foreign` are all others.
     """
 
     name: str
@@ -112,6 +127,26 @@ class SubscriptionResult:
     negative_latency: int
     lost_examples: tuple[str, ...] = ()
     backlog_growth: Slope | None = None
+    verified: int = 0
+
+
+@dataclass(frozen=True)
+class RecordResult:
+    """One record of a rate schedule: the messages intended in its phases. `end_to_end`: of the slowest subscription.
+
+    `offered_msgs_per_s` is what its phases asked for, `msgs_per_s` what was acknowledged while they lasted.
+    """
+
+    name: str
+    seconds: float
+    offered_msgs_per_s: float
+    msgs_per_s: float
+    intended: int
+    failed: int
+    response: Latency
+    service: Latency
+    delay: Latency
+    end_to_end: Latency
 
 
 @dataclass(frozen=True)
@@ -183,7 +218,8 @@ class TrialResult:
     """What one trial found.
 
     Attributes:
-        msgs_per_s: acknowledged messages a second, by when their acknowledgement arrived, over the window.
+        msgs_per_s: acknowledged messages a second, by when their acknowledgement arrived, over the window; where
+            nothing is sent, received ones, between the first and the last receipt.
         mb_per_s: message values acknowledged, 10^6 bytes a second.
         reasons: why it is not VALID; empty when it is.
         warnings: what a reader should know though the trial is valid.
@@ -191,6 +227,7 @@ class TrialResult:
         control_cpu_s: the same of Tidegauge's own control (this process and the host's agent), which runs beside; None
             if it was not recorded.
         steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
+        records: of a rate schedule, one for each step or kind of phase.
     """
 
     spec: TrialSpec
@@ -224,6 +261,7 @@ class TrialResult:
     """Mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started."""
     catch_up: CatchUp | None = None
     """How late readers caught up; None without any."""
+    records: tuple[RecordResult, ...] = ()
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

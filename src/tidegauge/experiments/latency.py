@@ -7,10 +7,12 @@ the same load.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
-from tidegauge.config.fields import OfferedRate
+from tidegauge.config.fields import RateOrSchedule
+from tidegauge.config.rate_schedule import ScheduleRule
 from tidegauge.config.units import Rate, round_to_two_digits
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
@@ -18,22 +20,39 @@ from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
 
+MEASURE_S_MAX = 30 * 86_400.0
+
 
 class LatencyOptions(TrialOptions):
     """Keys of `latency` in a campaign."""
 
-    rate: OfferedRate
+    rate: RateOrSchedule
 
 
 def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    trial = replace(base, msgs_per_s=options.rate.msgs_per_s, rate_rule=str(options.rate))
-    return (options.timed(trial),)
+    rate = options.rate
+    if isinstance(rate, Rate):
+        return (options.timed(replace(base, msgs_per_s=rate.msgs_per_s, rate_rule=str(rate))),)
+    known = all(one.msgs_per_s is not None for one in rate.rates)
+    trial = replace(options.timed(base), rate_rule=str(rate))
+    if known:
+        trial = _following(trial, rate, lambda one: one.msgs_per_s or 0.0)
+    return (trial if rate.burst else replace(trial, measure_s=rate.length_s),)
+
+
+def _following(trial: TrialSpec, rule: ScheduleRule, msgs_per_s: Callable[[Rate], float]) -> TrialSpec:
+    """The trial under a schedule, whose first rate is that of the warm-up."""
+    schedule = rule.resolved(msgs_per_s)
+    return replace(trial, schedule=schedule, msgs_per_s=schedule.first_msgs_per_s)
 
 
 def _run(options: LatencyOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
     for trial in trials:
-        rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
-        lab.measure(replace(trial, msgs_per_s=rate))
+        resolved = partial(resolve_rate, system=trial.system, so_far=lab.results, findings=lab.findings)
+        if isinstance(options.rate, ScheduleRule):
+            lab.measure(_following(trial, options.rate, resolved))
+        else:
+            lab.measure(replace(trial, msgs_per_s=resolved(options.rate)))
 
 
 def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], findings: Sequence[Finding] = ()) -> float:
@@ -78,12 +97,21 @@ def rate_objection(rate: Rate, earlier: Sequence[str]) -> str:
 
 
 def _objection(options: LatencyOptions, earlier: Sequence[str]) -> str:
-    return rate_objection(options.rate, earlier)
+    rule = options.rate
+    if isinstance(rule, ScheduleRule):
+        if not rule.burst and "measure" in options.model_fields_set:
+            return "'measure' can't be given beside steps or a ramp: their lengths say how long is measured"
+        if rule.burst and options.measure < rule.length_s:
+            return f"'measure' must be at least 'every' of the burst, {rule.length_s:g} s"
+        if rule.length_s > MEASURE_S_MAX:
+            return f"the schedule is longer than {MEASURE_S_MAX / 86_400:g} days"
+    rates = rule.rates if isinstance(rule, ScheduleRule) else (rule,)
+    return next(filter(None, (rate_objection(rate, earlier) for rate in rates)), "")
 
 
 EXPERIMENT = Experiment(
     name="latency",
-    summary="publish and end-to-end latency at a fixed rate, the same for all systems (open loop)",
+    summary="publish and end-to-end latency at a rate or a schedule of rates, the same for all systems (open loop)",
     options=LatencyOptions,
     plan=_plan,
     run=_run,

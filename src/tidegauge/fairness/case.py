@@ -140,7 +140,7 @@ def receive_queue_messages(workload: Workload) -> int:
 
     The drivers divide it among partitions but leave each at least 100, so with many partitions it is more.
     """
-    consumers = workload.topics * workload.subscriptions * workload.consumers
+    consumers = max(1, workload.topics * workload.subscriptions * workload.consumers)
     fit = IN_FLIGHT_BYTES_MAX // (consumers * workload.payload.message_bytes)
     queue = max(1, min(workload.client.receive_queue_messages, fit))
     return max(queue, workload.partitions * min(queue, 100))

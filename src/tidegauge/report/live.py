@@ -15,6 +15,7 @@ from tidegauge.campaign.events import (
     Event,
     Found,
     Note,
+    PhaseProgress,
     PhaseStarted,
     RunStarted,
     SecondSeen,
@@ -43,6 +44,7 @@ PHASES = {
     "build": "building",
     "catch up": "catching up",
     "after": "measuring on:",
+    "read": "reading",
     "drain": "draining",
     "stop": "stopping",
 }
@@ -70,6 +72,8 @@ class LiveState:
 
 def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
     """The state after an event."""
+    if isinstance(event, PhaseProgress | SecondSeen):
+        return _within_phase(state, event, now_s)
     match event:
         case RunStarted():
             return replace(state, run_path=event.run_path, trials=event.trials, seconds_expected=event.seconds_expected)
@@ -86,9 +90,6 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
                 second=state.second if event.phase in ("measure", "drain") else None,
                 said_s=now_s,
             )
-        case SecondSeen():
-            said_s = now_s if _due(state, now_s) else state.said_s
-            return replace(state, second=event, said_s=said_s)
         case TrialEnded():
             return replace(state, ended=(*state.ended, event), phase="", second=None, said_s=now_s)
         case Decided():
@@ -97,6 +98,13 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
             return replace(state, trials=event.trials, seconds_expected=each_s * len(event.trials))
         case Found() | Note() | UnequalFound():
             return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
+
+
+def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen, now_s: float) -> LiveState:
+    said_s = now_s if _due(state, now_s) else state.said_s
+    if isinstance(event, PhaseProgress):
+        return replace(state, detail=progress_words(event), said_s=said_s)
+    return replace(state, second=event, said_s=said_s)
 
 
 def _due(state: LiveState, now_s: float) -> bool:
@@ -113,12 +121,21 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             limit = f", at most {duration(event.seconds_max)}" if event.seconds_max else ""
             name = f"{event.trial_id}: " if event.trial_id else ""
             return [f"{name}{_phase_words(event.phase, event.detail)}{limit}"]
+        case PhaseProgress():
+            words = _phase_words(before.phase, progress_words(event))
+            return [f"{event.trial_id}: {words}"] if _due(before, now_s) else []
         case SecondSeen():
             return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
         case TrialEnded():
             return [outcome(event)]
         case Decided() | Found() | Note() | UnequalFound():
             return _lasting_lines(event)
+
+
+def progress_words(event: PhaseProgress) -> str:
+    """How far a slow phase has come, and how long it may take yet."""
+    left = "" if event.seconds_left is None else f", about {duration(event.seconds_left)} left"
+    return f"{event.what}: {count(event.done)} of {count(event.total)}{left}"
 
 
 def lasting(event: Event) -> bool:

@@ -10,7 +10,7 @@ from tidegauge.experiments.api import Latency, TrialResult, Validity, point_word
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.numbers import MISSING, count, ms, short
 from tidegauge.statistics.figures import worst_end_to_end
-from tidegauge.workload.model import Arrival
+from tidegauge.workload.model import Arrival, SubscriptionType
 
 Figure = Callable[[TrialResult], float | None]
 Reduce = Callable[[Sequence[float]], float]
@@ -170,11 +170,32 @@ def footnotes(block: Block) -> list[str]:
             "Over the whole time before, during and after the catching up; what was found by phases is told below. "
             "End-to-end times of late readers hold the time for which they were made to wait."
         )
-    if block.closed_loop:
+    notes += _promises(block)
+    if block.closed_loop and not block.results[0].spec.reads_only:
         notes.append(
             "Closed loop: the next message waits for an earlier one, so these times hide waiting; "
             "compare latency at a fixed rate."
         )
+    return notes
+
+
+def _promises(block: Block) -> list[str]:
+    """What the workload's shape takes away from what is checked."""
+    workload = block.results[0].spec.workload
+    notes = []
+    if block.results[0].spec.reads_only:
+        read = sum(sub.received for result in block.results for sub in result.subscriptions)
+        verified = sum(sub.verified for result in block.results for sub in result.subscriptions)
+        notes.append(
+            f"Nothing was sent. msg/s: received. Of {count(read)} messages {count(verified)} were of an earlier run, "
+            "and their checksums verified; of the others nothing is known but their number."
+        )
+    elif not workload.subscriptions:
+        notes.append("Nobody read, so nothing is known of loss, damage or order: only acknowledgements were measured.")
+    elif workload.subscription_type is SubscriptionType.SHARED:
+        notes.append("Shared subscriptions promise no order, so none was checked.")
+    elif workload.subscription_type is SubscriptionType.KEY_SHARED:
+        notes.append("Key-shared subscriptions promise the order of each key, and that was checked.")
     return notes
 
 

@@ -15,10 +15,11 @@ from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
 from tidegauge.report.published import published_parts
+from tidegauge.report.records import records_table
 from tidegauge.report.sweeps import Swept, by_durability, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.store.read import StoredRun, StoredTrial
-from tidegauge.workload.model import Workload
+from tidegauge.workload.model import SubscriptionType, Workload
 
 WORDS = (
     "Response time: from the intended send to the acknowledgement. Service: from the actual send to the "
@@ -118,6 +119,11 @@ def _experiment(one: Swept) -> Iterable[RenderableType]:
     yield Paragraph(f"{at}{workload_words(first.results[0].spec.workload)}")
     yield Text("")
     yield one.table() if first.point else figure_table(first)
+    for block in one.blocks:
+        records = records_table(block)
+        if records is not None:
+            yield Text("")
+            yield records
     notes = dict.fromkeys(note for block in one.blocks for note in footnotes(block))
     remarks = [remark for block in one.blocks for remark in _remarks(block)]
     if notes or remarks:
@@ -130,7 +136,11 @@ def _experiment(one: Swept) -> Iterable[RenderableType]:
 def load_words(result: TrialResult) -> str:
     """The load of a trial: rate, arrival, length."""
     spec = result.spec
-    if result.offered_msgs_per_s is None:
+    if spec.reads_only:
+        return f"consumers alone, as fast as it goes, {duration(result.measured_s)} from the first to the last message"
+    if spec.schedule is not None:
+        load = f"{spec.rate_rule}; {count(result.offered_msgs_per_s)} msg/s on average, open loop"
+    elif result.offered_msgs_per_s is None:
         load = "as fast as it goes (closed loop)"
     else:
         rule = f" ({spec.rate_rule})" if "%" in spec.rate_rule else ""
@@ -143,10 +153,19 @@ def load_words(result: TrialResult) -> str:
 def workload_words(workload: Workload) -> str:
     """What is sent by whom to whom, and how the clients are set."""
     client = workload.client
+    if workload.existing_topics:
+        topics = f"existing topics {', '.join(workload.existing_topics)}"
+    else:
+        topics = f"{plural(workload.topics, 'topic')} of {plural(workload.partitions, 'partition')}"
+    kind = "" if workload.subscription_type is SubscriptionType.BY_PARTITION else f"{workload.subscription_type} "
+    readers = f"{kind}{plural(workload.subscriptions, 'subscription')} of {plural(workload.consumers, 'consumer')}"
+    if not workload.producers:
+        return f"{topics}, filled by others; each with {readers}."
+    if not workload.subscriptions:
+        readers = "nobody who reads"
     shape = (
-        f"{size(workload.payload.message_bytes)} messages; {plural(workload.topics, 'topic')} of "
-        f"{plural(workload.partitions, 'partition')}, each topic with {plural(workload.producers, 'producer')} and "
-        f"{plural(workload.subscriptions, 'subscription')} of {plural(workload.consumers, 'consumer')}"
+        f"{size(workload.payload.message_bytes)} messages; {topics}, each topic with "
+        f"{plural(workload.producers, 'producer')} and {readers}"
     )
     settings = (
         f"batches to {size(client.batch_bytes_max)} or {client.batch_delay_ms_max:g} ms, compression "

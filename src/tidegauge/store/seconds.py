@@ -7,8 +7,9 @@ maximum are. Columns without "subscription" sum over subscriptions, `backlog_msg
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tidegauge.store.hlog import NS_PER_MS, decode
 from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 SCHEMA = "tidegauge.seconds/1"
+_ROWS_AT_A_TIME = 3600
 
 _QUANTILES = [
     pa.field(f"{series}_{what}_ms", pa.float64())
@@ -181,11 +183,17 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield content
 
 
-def write_parquet(rows: list[Mapping[str, Any]], path: Path) -> None:
-    """Write all rows to one Parquet file, complete or not at all. Raises `RunFailedError`."""
+def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write all rows to one Parquet file, complete or not at all; an hour of them is in memory at a time.
+
+    Raises `RunFailedError`.
+    """
     beside = path.with_name(f".{path.name}.new")
+    left = iter(rows)
     try:
-        pq.write_table(pa.Table.from_pylist([dict(one) for one in rows], schema=COLUMNS), beside)
+        with pq.ParquetWriter(beside, COLUMNS) as writer:
+            while batch := [dict(one) for one in islice(left, _ROWS_AT_A_TIME)]:
+                writer.write_table(pa.Table.from_pylist(batch, schema=COLUMNS))
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)

@@ -102,7 +102,7 @@ class DirectoryTrial:
         self._close_logs(durable=True)
         self._lines.close()
         growing = self.directory / "seconds.jsonl"
-        write_parquet(list(read_lines(growing)), self.directory / "seconds.parquet")
+        write_parquet(read_lines(growing), self.directory / "seconds.parquet")
         growing.unlink(missing_ok=True)
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
 from tidegauge.systems.attach import AttachRules
+from tidegauge.workload.model import SubscriptionType
 
 if TYPE_CHECKING:
     from tidegauge.fairness.case import Case, ClientFacts, Hazard
@@ -209,6 +210,10 @@ class System(Protocol):
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """Why these options of layout can't be, with what is allowed; "" if they can. Pure."""
+        ...
+
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+        """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure."""
         ...
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidegauge.systems.api import Setting
 from tidegauge.workload.model import Workload
+from tidegauge.workload.schedule import RateSchedule
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,11 @@ class SecondFigures:
 
 @dataclass(frozen=True)
 class SubscriptionTotals:
-    """One subscription over the whole trial; `end_to_end` and `window_received` over the measured window."""
+    """One subscription over the whole trial; `end_to_end` and `window_received` over the measured window.
+
+    `record_end_to_end` is that of each record of a schedule. The last four matter where nothing was sent: first and
+    last receipt in the window (0 = none), messages of an earlier trial whose checksums were verified, bytes received.
+    """
 
     name: str
     received: int
@@ -87,6 +92,24 @@ class SubscriptionTotals:
     end_to_end: bytes
     window_received: int
     lost_examples: tuple[str, ...]
+    record_end_to_end: tuple[bytes, ...] = ()
+    first_received_mono_ns: int = 0
+    last_received_mono_ns: int = 0
+    verified: int = 0
+    received_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class RecordFigures:
+    """One record of a schedule: messages of the window by intended time; `acked_within` by when it was acknowledged."""
+
+    intended: int
+    acked: int
+    failed: int
+    acked_within: int
+    response: bytes
+    service: bytes
+    delay: bytes
 
 
 @dataclass(frozen=True)
@@ -109,6 +132,7 @@ class WindowFigures:
     worker_cpu_ns: int
     gc_pause_ns: int
     cpu_wait_ns: int
+    records: tuple[RecordFigures, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,7 +170,16 @@ class LoadOrder:
     own_lag_tolerance_ms: float
     consumers_start_paused: bool = False
     subscriptions_start_paused: int = 0
+    schedule: RateSchedule | None = None
     """The last so many subscriptions of each topic do not read until they are resumed."""
+
+
+Told = Callable[[str, int, int], None]
+"""Is told how far a preparation has come: so many of so many, of what ("partitions", "consumers", "producers")."""
+
+
+def tell_nobody(_what: str, _done: int, _total: int) -> None:
+    """For whoever does not care."""
 
 
 class LoadWorker(Protocol):
@@ -172,8 +205,8 @@ class LoadWorker(Protocol):
         """Effective settings through the official client."""
         ...
 
-    def prepare(self, order: LoadOrder) -> list[Setting]:
-        """Create topics and clients. Returns what the clients were really given."""
+    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+        """Create topics and clients. Returns what the clients were really given. `told` hears how far it has come."""
         ...
 
     def start(self, in_s: float = 0.1) -> int:
@@ -214,6 +247,12 @@ class LoadWorker(Protocol):
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """Delete these topics and all that belongs to them, whoever made them; those that do not exist are no error."""
+        ...
+
+    def remove_subscriptions(
+        self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
+    ) -> None:
+        """Remove from topics that stay what a trial's consumers made there; what does not exist is no error."""
         ...
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from tidegauge.fleet.api import Host, ProcessStatus
 from tidegauge.printable import printable
 from tidegauge.systems.api import Setting
 from tidegauge.worker import messages
-from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, TotalFigures
+from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, Told, TotalFigures, tell_nobody
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.log import cause_from_log
@@ -29,6 +29,9 @@ LEASE_S = 10.0
 _SECRET_KEY = "tidegauge-secret"
 _CALL_S = 30.0
 _PREPARE_S = 180.0
+_PREPARE_S_MAX = 3600.0
+"""With progress: tens of thousands of partitions take many minutes on a small machine."""
+_PROGRESS_S = 1.0
 _MESSAGE_BYTES_MAX = 256 << 20
 _DEATH_WAIT_S = 5.0
 _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
@@ -114,9 +117,37 @@ class GrpcWorker:
         request = pb.DescribeRequest(connection=_connection(driver, connection), topics=topics)
         return messages.settings_of(self._ask("Describe", request, _PREPARE_S))
 
-    def prepare(self, order: LoadOrder) -> list[Setting]:
-        """See `LoadWorker.prepare`."""
-        return messages.settings_of(self._ask("Prepare", messages.prepare_request(order), _PREPARE_S))
+    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+        """See `LoadWorker.prepare`. Given up when it has come no further for `_PREPARE_S`."""
+        call = self._stub.Prepare.future(
+            messages.prepare_request(order), timeout=_PREPARE_S_MAX, metadata=self._metadata
+        )
+        known, since_s = ("", 0, 0), time.monotonic()
+        try:
+            while True:
+                try:
+                    return messages.settings_of(call.result(timeout=_PROGRESS_S))
+                except grpc.FutureTimeoutError:
+                    reply = self._ask("PrepareProgress", pb.PrepareProgressRequest())
+                seen = (reply.what, reply.done, reply.total)
+                if seen != known:
+                    known, since_s = seen, time.monotonic()
+                    told(*seen)
+                elif time.monotonic() - since_s > _PREPARE_S:
+                    raise self._stalled(known)
+        except grpc.RpcError as error:
+            raise self._failure("Prepare", error, _PREPARE_S_MAX) from error
+        finally:
+            call.cancel()
+
+    def _stalled(self, known: tuple[str, int, int]) -> RunFailedError:
+        what, done, total = known
+        come = f" after {done:,} of {total:,} {what}" if what else ""
+        return RunFailedError(
+            f"The worker came no further in Prepare for {_PREPARE_S:.0f} s{come}.",
+            "It may be starved of CPU, or the system under test does not answer.",
+            self._process.log_path,
+        )
 
     def start(self, in_s: float = 0.1) -> int:
         """See `LoadWorker.start`."""
@@ -169,6 +200,15 @@ class GrpcWorker:
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
         request = pb.DeleteTopicsRequest(connection=_connection(driver, connection), topics=topics)
+        self._ask("DeleteTopics", request, _PREPARE_S)
+
+    def remove_subscriptions(
+        self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
+    ) -> None:
+        """See `LoadWorker.remove_subscriptions`."""
+        request = pb.DeleteTopicsRequest(
+            connection=_connection(driver, connection), kept_topics=topics, trial_id=trial_id
+        )
         self._ask("DeleteTopics", request, _PREPARE_S)
 
     def close(self) -> None:

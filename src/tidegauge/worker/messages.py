@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidegauge.systems.api import Setting
 from tidegauge.worker.api import (
     LoadOrder,
+    RecordFigures,
     SecondFigures,
     SubscriptionSecond,
     SubscriptionTotals,
@@ -13,7 +14,8 @@ from tidegauge.worker.api import (
     WorkerFacts,
 )
 from tidegauge.worker.generated import worker_pb2 as pb
-from tidegauge.workload.model import Arrival, Compression, Keys, Workload
+from tidegauge.workload.model import Arrival, Compression, Keys, SubscriptionType, Workload
+from tidegauge.workload.schedule import RateSchedule
 
 _ARRIVALS = {
     Arrival.UNIFORM: pb.Arrival.UNIFORM,
@@ -31,6 +33,13 @@ _COMPRESSIONS = {
     Compression.ZSTD: pb.Compression.ZSTD,
     Compression.SNAPPY: pb.Compression.SNAPPY,
     Compression.GZIP: pb.Compression.GZIP,
+}
+_SUBSCRIPTION_TYPES = {
+    SubscriptionType.BY_PARTITION: pb.SubscriptionType.SUBSCRIBE_BY_PARTITION,
+    SubscriptionType.EXCLUSIVE: pb.SubscriptionType.SUBSCRIBE_EXCLUSIVE,
+    SubscriptionType.FAILOVER: pb.SubscriptionType.SUBSCRIBE_FAILOVER,
+    SubscriptionType.SHARED: pb.SubscriptionType.SUBSCRIBE_SHARED,
+    SubscriptionType.KEY_SHARED: pb.SubscriptionType.SUBSCRIBE_KEY_SHARED,
 }
 
 
@@ -67,7 +76,25 @@ def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
         own_lag_tolerance_ns=round(order.own_lag_tolerance_ms * 1e6),
         consumers_start_paused=order.consumers_start_paused,
         subscriptions_start_paused=order.subscriptions_start_paused,
+        subscription_type=_SUBSCRIPTION_TYPES[workload.subscription_type],
+        existing_topics=bool(workload.existing_topics),
+        schedule=_schedule(order.schedule),
     )
+
+
+def _schedule(schedule: RateSchedule | None) -> pb.RateSchedule | None:
+    if schedule is None:
+        return None
+    phases = [
+        pb.RatePhase(
+            from_msgs_per_s=phase.from_msgs_per_s,
+            to_msgs_per_s=phase.to_msgs_per_s,
+            length_ns=round(phase.length_s * 1e9),
+            record=phase.record,
+        )
+        for phase in schedule.phases
+    ]
+    return pb.RateSchedule(phases=phases, repeat=schedule.repeat)
 
 
 def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
@@ -175,6 +202,10 @@ def _window_of(message: pb.WindowFigures) -> WindowFigures:
         worker_cpu_ns=message.worker_cpu_ns,
         gc_pause_ns=message.gc_pause_ns,
         cpu_wait_ns=message.cpu_wait_ns,
+        records=tuple(
+            RecordFigures(r.intended, r.acked, r.failed, r.acked_within, r.response, r.service, r.delay)
+            for r in message.records
+        ),
     )
 
 
@@ -194,4 +225,9 @@ def _subscription_of(message: pb.SubscriptionTotals) -> SubscriptionTotals:
         end_to_end=message.end_to_end,
         window_received=message.window_received,
         lost_examples=tuple(message.lost_examples),
+        record_end_to_end=tuple(message.record_end_to_end),
+        first_received_mono_ns=message.first_received_mono_ns,
+        last_received_mono_ns=message.last_received_mono_ns,
+        verified=message.verified,
+        received_bytes=message.received_bytes,
     )

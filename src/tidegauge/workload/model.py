@@ -23,6 +23,17 @@ class Keys(StrEnum):
     RANDOM = "random"
 
 
+class SubscriptionType(StrEnum):
+    """Who receives a subscription's messages, and in which order (docs/methodology.md says what is checked)."""
+
+    BY_PARTITION = "by-partition"
+    """Each partition is read by one consumer, in order: what users of each system have by default."""
+    EXCLUSIVE = "exclusive"
+    FAILOVER = "failover"
+    SHARED = "shared"
+    KEY_SHARED = "key-shared"
+
+
 class Compression(StrEnum):
     """Batch compression by the producer's client."""
 
@@ -63,7 +74,10 @@ class ClientSettings:
 
 @dataclass(frozen=True)
 class Workload:
-    """Topics, partitions, subscriptions, producers, consumers (the last two for each topic / subscription)."""
+    """Topics, partitions, subscriptions, producers, consumers (the last two for each topic / subscription).
+
+    Without producers consumers read `existing_topics`, which others made and keep; without subscriptions nobody reads.
+    """
 
     topics: int = 1
     partitions: int = 1
@@ -78,8 +92,10 @@ class Workload:
     producer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By system name: the client's own settings, which win over the neutral block."""
     consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
+    existing_topics: tuple[str, ...] = ()
 
     def in_flight_messages(self) -> int:
         """Unacknowledged messages of each producer, at most: as set, within `IN_FLIGHT_BYTES_MAX` over all of them."""
-        fit = IN_FLIGHT_BYTES_MAX // (self.topics * self.producers * self.payload.message_bytes)
+        fit = IN_FLIGHT_BYTES_MAX // (max(1, self.topics * self.producers) * self.payload.message_bytes)
         return max(1, min(self.client.in_flight_messages_max, fit))

@@ -17,10 +17,14 @@ from tidegauge.workload.model import (
     Compression,
     Keys,
     Payload,
+    SubscriptionType,
     Workload,
 )
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
+TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:-]{0,248}$")]
+KEY_ORDER_BYTES_MAX = 64 << 20
+"""What the worker may hold to check the order of each key: 8 bytes for each key, producer and consumer."""
 
 
 class WorkloadFields(Fields):
@@ -28,8 +32,8 @@ class WorkloadFields(Fields):
 
     topics: Count = 1
     partitions: Count = 1
-    producers: Count = 1
-    subscriptions: Annotated[int, Field(ge=1, le=100)] = 1
+    producers: Annotated[int, Field(ge=0, le=10_000)] = 1
+    subscriptions: Annotated[int, Field(ge=0, le=100)] = 1
     consumers: Count = 1
     message_size: Annotated[Size, AfterValidator(size_between("48B", "1MiB"))] = 1024
     random_share: Annotated[float, Field(ge=0, le=1)] = 1.0
@@ -44,6 +48,10 @@ class WorkloadFields(Fields):
     in_flight: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
     receive_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
     connections: Annotated[int, Field(ge=1, le=64)] = 1
+    subscription_type: Annotated[SubscriptionType, BeforeValidator(member_of(SubscriptionType))] = (
+        SubscriptionType.BY_PARTITION
+    )
+    existing_topics: Annotated[list[TopicName], Field(max_length=10_000)] = Field(default_factory=list)
 
 
 def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Workload | None:
@@ -52,7 +60,9 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Work
     if fields is None:
         return None
     payload_file = _find_payload(fields.payload_file, source, at)
-    if payload_file is None:
+    before = len(source.problems)
+    check_roles(fields, data, source, at)
+    if payload_file is None or len(source.problems) > before:
         return None
     return _to_workload(fields, payload_file)
 
@@ -61,6 +71,46 @@ def parse_workload_file(source: Source) -> Workload | None:
     """The workload of a file that was read, or None after noting what is wrong in `source`."""
     data = {key: value for key, value in source.data.items() if key not in ("name", "description")}
     return parse_workload(data, source, ())
+
+
+def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:
+    """Notes in `source` what of producers, subscriptions and topics does not go together."""
+    if not fields.producers and not fields.subscriptions:
+        source.complain((*at, "producers"), "'0': without producers and subscriptions there is nothing to measure")
+    elif not fields.producers and not fields.existing_topics:
+        source.complain(
+            (*at, "producers"), "'0': then consumers read topics that others fill: name them in 'existing-topics'"
+        )
+    for key in ("topics", "partitions"):
+        if fields.existing_topics and key in data:
+            source.complain((*at, key), "can't be given beside 'existing-topics', whose partitions are as they are")
+    if len(set(fields.existing_topics)) < len(fields.existing_topics):
+        source.complain((*at, "existing-topics"), "names a topic twice")
+    _check_subscriptions(fields, data, source, at)
+
+
+def _check_subscriptions(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:
+    kind = fields.subscription_type
+    key = (*at, "subscription-type")
+    if not fields.subscriptions:
+        for name in ("consumers", "subscription-type"):
+            if name in data:
+                source.complain((*at, name), "has no effect with 'subscriptions: 0': nobody reads; leave it out")
+        return
+    if kind is SubscriptionType.EXCLUSIVE and fields.consumers > 1:
+        source.complain(key, "'exclusive': a subscription then has one consumer; write 'consumers: 1', or 'failover'")
+    if kind is not SubscriptionType.KEY_SHARED or not fields.producers:
+        return
+    if fields.keys is Keys.NONE:
+        source.complain(key, "'key-shared' needs messages with keys: 'keys: round-robin' or 'random'")
+    needed = 8 * fields.distinct_keys * fields.topics * fields.producers * fields.consumers * fields.subscriptions
+    if needed > KEY_ORDER_BYTES_MAX:
+        most = KEY_ORDER_BYTES_MAX // 8
+        source.complain(
+            (*at, "distinct-keys"),
+            f"'{fields.distinct_keys}': key-shared keeps the order of each key for each producer and consumer; keys "
+            f"times producers times consumers may be {most:,} at most, and are {needed // 8:,}",
+        )
 
 
 def read_workload(path: Path) -> tuple[Workload | None, Source]:
@@ -82,7 +132,7 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
 
 def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
     return Workload(
-        topics=fields.topics,
+        topics=len(fields.existing_topics) or fields.topics,
         partitions=fields.partitions,
         producers=fields.producers,
         subscriptions=fields.subscriptions,
@@ -104,4 +154,6 @@ def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
             receive_queue_messages=fields.receive_queue,
             connections_per_broker=fields.connections,
         ),
+        subscription_type=fields.subscription_type,
+        existing_topics=tuple(fields.existing_topics),
     )

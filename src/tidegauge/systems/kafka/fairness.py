@@ -16,6 +16,7 @@ from tidegauge.fairness.case import (
 )
 from tidegauge.fairness.published import BY_DEFINITION, CONFLUENT_2020, NO_FIGURE, STREAMNATIVE_2020
 from tidegauge.fairness.tilt import Severity
+from tidegauge.systems.kafka import subscriptions
 from tidegauge.systems.kafka.level import client_acks
 
 NEVER = str(2**63 - 1)
@@ -68,7 +69,8 @@ def client_facts(case: Case) -> ClientFacts:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    return [*_flush(case), *_requests(case), *_acks(case), *_idempotence(case), *_recompression(case), *_waits(case)]
+    own = [*_flush(case), *_requests(case), *_acks(case), *_idempotence(case), *_recompression(case), *_waits(case)]
+    return [*own, *subscriptions.hazards(case)]
 
 
 def _flush(case: Case) -> list[Hazard]:

@@ -17,6 +17,8 @@ from tidegauge.systems.kafka import attach, fairness, level
 from tidegauge.systems.kafka.deployment import deploy
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
+from tidegauge.systems.kafka.subscriptions import subscription_problem
+from tidegauge.workload.model import SubscriptionType
 
 OUTSIDE_HEAP_MB = 380
 """Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
@@ -44,6 +46,10 @@ class KafkaSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """See `System.shape_problem`."""
         return "Kafka has no options of layout" if shape else ""
+
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+        """See `System.subscription_problem`."""
+        return subscription_problem(kind, version)
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""

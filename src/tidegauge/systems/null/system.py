@@ -21,6 +21,7 @@ from tidegauge.systems.api import (
 )
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.workload.model import SubscriptionType
 
 VERSION = "1"
 
@@ -77,6 +78,10 @@ class NullSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """It has none."""
         return "null has no options of layout" if shape else ""
+
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+        """It gives each consumer partitions of its own, whatever is asked for: enough where nothing is shared."""
+        return ""
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """No process, no memory."""

@@ -18,6 +18,7 @@ from tidegauge.systems.pulsar.cluster import deploy_cluster
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
+from tidegauge.workload.model import SubscriptionType
 
 
 class PulsarSystem:
@@ -46,6 +47,10 @@ class PulsarSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """See `System.shape_problem`."""
         return shape_problem(shape, nodes)
+
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+        """See `System.subscription_problem`: it has all of them."""
+        return ""
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""

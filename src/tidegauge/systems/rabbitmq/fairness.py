@@ -19,6 +19,7 @@ from tidegauge.fairness.case import (
 from tidegauge.fairness.published import CONFLUENT_2020, NO_FIGURE
 from tidegauge.fairness.tilt import Severity
 from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.rabbitmq import subscriptions
 from tidegauge.systems.rabbitmq.level import FORMS, form_of
 
 STREAM = "stream"
@@ -74,7 +75,8 @@ def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
 
 def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
-    return [*_automatic_acknowledgement(case), *_no_confirms(case), *_transient(case, possible), *_one_copy(case)]
+    own = [*_automatic_acknowledgement(case), *_no_confirms(case), *_transient(case, possible), *_one_copy(case)]
+    return [*own, *subscriptions.hazards(case)]
 
 
 def _automatic_acknowledgement(case: Case) -> list[Hazard]:

@@ -15,6 +15,8 @@ from tidegauge.systems.rabbitmq import attach, fairness, level
 from tidegauge.systems.rabbitmq.deployment import deploy
 from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
+from tidegauge.systems.rabbitmq.subscriptions import subscription_problem
+from tidegauge.workload.model import SubscriptionType
 
 OUTSIDE_WATERMARK_MB = 150
 """What a node uses beside what its memory watermark counts, MiB."""
@@ -40,6 +42,10 @@ class RabbitmqSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """See `System.shape_problem`."""
         return "RabbitMQ has no options of layout" if shape else ""
+
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+        """See `System.subscription_problem`."""
+        return subscription_problem(kind, version, level.topic_settings(choice).get("queue.type", "") == "stream")
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""

@@ -1,6 +1,12 @@
 package io.tidegauge.worker.api;
 
-/** A consumer to create, one of possibly several that share the subscription (Kafka: the group). */
+/**
+ * A consumer to create, one of possibly several that share the subscription (Kafka: the group).
+ *
+ * @param type how the subscription's consumers share its messages
+ * @param fromEnd whether a new subscription begins after the newest message instead of at the
+ *     oldest
+ */
 public record ConsumerSpec(
     String topic,
     int topicIndex,
@@ -8,4 +14,28 @@ public record ConsumerSpec(
     String subscription,
     String clientId,
     boolean startPaused,
-    ClientOptions options) {}
+    ClientOptions options,
+    SubscriptionType type,
+    boolean fromEnd) {
+
+  /** A consumer that reads its partitions from the beginning. */
+  public ConsumerSpec(
+      String topic,
+      int topicIndex,
+      int partitions,
+      String subscription,
+      String clientId,
+      boolean startPaused,
+      ClientOptions options) {
+    this(
+        topic,
+        topicIndex,
+        partitions,
+        subscription,
+        clientId,
+        startPaused,
+        options,
+        SubscriptionType.BY_PARTITION,
+        false);
+  }
+}

@@ -13,6 +13,28 @@ public interface Driver extends AutoCloseable {
   /** Creates the topics and returns when every partition can be written to. */
   void createTopics(List<TopicSpec> topics) throws DriverException;
 
+  /** Is told how far {@link #createTopics} has come, from its thread. */
+  default void report(Progress progress) {}
+
+  /**
+   * Takes up topics that others made and keep: they are never created nor deleted.
+   *
+   * @return the number of partitions of each
+   * @throws DriverException if one does not exist
+   */
+  default List<Integer> openTopics(List<String> names) throws DriverException {
+    throw new DriverException("this driver can't use topics that exist already");
+  }
+
+  /**
+   * Removes subscriptions (groups, queues) from topics that stay, whichever process made them.
+   *
+   * @param prefix what the names begin with that the engine gave to the trial's subscriptions
+   */
+  default void removeSubscriptions(List<String> topics, String prefix) throws DriverException {
+    throw new DriverException("this driver can't use topics that exist already");
+  }
+
   /**
    * Deletes the topics with all that belongs to them (subscriptions, groups, queues), also those
    * that another process made; those that do not exist are no error.

@@ -6,6 +6,18 @@ import java.util.Map;
  * A topic to create.
  *
  * @param settings topic-level settings in the system's own words (Kafka: flush.messages)
+ * @param type how subscriptions will share its messages, where a topic must be made for that
  */
 public record TopicSpec(
-    String name, int partitions, int replicationFactor, Map<String, String> settings) {}
+    String name,
+    int partitions,
+    int replicationFactor,
+    Map<String, String> settings,
+    SubscriptionType type) {
+
+  /** A topic for the usual subscriptions. */
+  public TopicSpec(
+      String name, int partitions, int replicationFactor, Map<String, String> settings) {
+    this(name, partitions, replicationFactor, settings, SubscriptionType.BY_PARTITION);
+  }
+}

@@ -1,10 +1,12 @@
 package io.tidegauge.worker.app;
 
 import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Arrival;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.load.Keys;
+import io.tidegauge.worker.engine.schedule.RateSchedule;
 import io.tidegauge.worker.proto.Compression;
 import io.tidegauge.worker.proto.KeyChoice;
 import io.tidegauge.worker.proto.PrepareRequest;
@@ -35,7 +37,34 @@ final class FromProto {
         r.getMsgsPerS(),
         client(r.getClient(), r.getPayload().getMessageBytes()),
         r.getOwnLagToleranceNs(),
-        pausedSubscriptions(r));
+        pausedSubscriptions(r),
+        new TrialPlan.Variant(
+            subscriptionType(r), r.getExistingTopics(), schedule(r.getSchedule())));
+  }
+
+  private static SubscriptionType subscriptionType(PrepareRequest r) {
+    return switch (r.getSubscriptionType()) {
+      case SUBSCRIBE_EXCLUSIVE -> SubscriptionType.EXCLUSIVE;
+      case SUBSCRIBE_FAILOVER -> SubscriptionType.FAILOVER;
+      case SUBSCRIBE_SHARED -> SubscriptionType.SHARED;
+      case SUBSCRIBE_KEY_SHARED -> SubscriptionType.KEY_SHARED;
+      case SUBSCRIBE_BY_PARTITION -> SubscriptionType.BY_PARTITION;
+      default -> throw new IllegalArgumentException("unknown subscription type");
+    };
+  }
+
+  private static RateSchedule schedule(io.tidegauge.worker.proto.RateSchedule s) {
+    if (s.getPhasesCount() == 0) {
+      return null;
+    }
+    return new RateSchedule(
+        s.getPhasesList().stream()
+            .map(
+                p ->
+                    new RateSchedule.Phase(
+                        p.getFromMsgsPerS(), p.getToMsgsPerS(), p.getLengthNs(), p.getRecord()))
+            .toList(),
+        s.getRepeat());
   }
 
   private static int pausedSubscriptions(PrepareRequest r) {
@@ -49,7 +78,11 @@ final class FromProto {
         .map(
             t ->
                 new TopicSpec(
-                    t.getName(), t.getPartitions(), t.getReplicationFactor(), t.getSettingsMap()))
+                    t.getName(),
+                    t.getPartitions(),
+                    t.getReplicationFactor(),
+                    t.getSettingsMap(),
+                    subscriptionType(r)))
         .toList();
   }
 

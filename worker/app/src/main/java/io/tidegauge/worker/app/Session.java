@@ -16,6 +16,7 @@ final class Session {
   private final Drivers drivers;
   private Driver driver;
   private volatile Trial trial;
+  private final Preparation progress = new Preparation();
 
   Session(Drivers drivers) {
     this.drivers = drivers;
@@ -29,14 +30,21 @@ final class Session {
     trial = null;
     Driver opened = drivers.open(connection);
     try {
-      Trial prepared = Trial.prepare(plan, opened);
+      Trial prepared = Trial.prepare(plan, opened, progress);
       driver = opened;
       trial = prepared;
       return prepared;
     } catch (DriverException | RuntimeException e) {
       opened.close();
       throw e;
+    } finally {
+      progress.over();
     }
+  }
+
+  /** How far a preparation that goes on has come. */
+  Preparation.State progress() {
+    return progress.state();
   }
 
   /** The trial at hand, running or finished. */

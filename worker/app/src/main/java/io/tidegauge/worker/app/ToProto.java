@@ -5,6 +5,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.proto.EffectiveSetting;
 import io.tidegauge.worker.proto.ErrorCount;
+import io.tidegauge.worker.proto.RecordFigures;
 import io.tidegauge.worker.proto.SecondFigures;
 import io.tidegauge.worker.proto.SubscriptionSecond;
 import io.tidegauge.worker.proto.SubscriptionTotals;
@@ -88,23 +89,37 @@ final class ToProto {
   }
 
   private static WindowFigures window(io.tidegauge.worker.engine.figures.WindowFigures w) {
-    return WindowFigures.newBuilder()
-        .setFromMonoNs(w.fromMonoNs())
-        .setUntilMonoNs(w.untilMonoNs())
-        .setIntended(w.intended())
-        .setAcked(w.acked())
-        .setFailed(w.failed())
-        .setAckedBytes(w.ackedBytes())
-        .setResponse(bytes(w.response()))
-        .setService(bytes(w.service()))
-        .setDelay(bytes(w.delay()))
-        .setOwnLag(bytes(w.ownLag()))
-        .setOwnLagOverTolerance(w.ownLagOverTolerance())
-        .setBlockedNs(w.blockedNs())
-        .setAckedWithin(w.ackedWithin())
-        .setWorkerCpuNs(w.workerCpuNs())
-        .setGcPauseNs(w.gcPauseNs())
-        .setCpuWaitNs(w.cpuWaitNs())
+    WindowFigures.Builder b =
+        WindowFigures.newBuilder()
+            .setFromMonoNs(w.fromMonoNs())
+            .setUntilMonoNs(w.untilMonoNs())
+            .setIntended(w.intended())
+            .setAcked(w.acked())
+            .setFailed(w.failed())
+            .setAckedBytes(w.ackedBytes())
+            .setResponse(bytes(w.response()))
+            .setService(bytes(w.service()))
+            .setDelay(bytes(w.delay()))
+            .setOwnLag(bytes(w.ownLag()))
+            .setOwnLagOverTolerance(w.ownLagOverTolerance())
+            .setBlockedNs(w.blockedNs())
+            .setAckedWithin(w.ackedWithin())
+            .setWorkerCpuNs(w.workerCpuNs())
+            .setGcPauseNs(w.gcPauseNs())
+            .setCpuWaitNs(w.cpuWaitNs());
+    w.records().forEach(r -> b.addRecords(record(r)));
+    return b.build();
+  }
+
+  private static RecordFigures record(io.tidegauge.worker.engine.figures.RecordFigures r) {
+    return RecordFigures.newBuilder()
+        .setIntended(r.intended())
+        .setAcked(r.acked())
+        .setFailed(r.failed())
+        .setAckedWithin(r.ackedWithin())
+        .setResponse(bytes(r.response()))
+        .setService(bytes(r.service()))
+        .setDelay(bytes(r.delay()))
         .build();
   }
 
@@ -125,6 +140,11 @@ final class ToProto {
         .setEndToEnd(bytes(s.endToEnd()))
         .setWindowReceived(s.windowReceived())
         .addAllLostExamples(s.lostExamples())
+        .addAllRecordEndToEnd(s.recordEndToEnd().stream().map(ToProto::bytes).toList())
+        .setFirstReceivedMonoNs(s.others().firstReceivedNs())
+        .setLastReceivedMonoNs(s.others().lastReceivedNs())
+        .setVerified(s.others().verified())
+        .setReceivedBytes(s.others().receivedBytes())
         .build();
   }
 

@@ -110,6 +110,23 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
           return PrepareReply.newBuilder()
               .addAllClientSettings(ToProto.settings(trial.clientSettings()))
               .setLoadThreads(trial.loadThreads())
+              .addAllPartitions(trial.partitions())
+              .build();
+        });
+  }
+
+  @Override
+  public void prepareProgress(
+      PrepareProgressRequest request, StreamObserver<PrepareProgressReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          Preparation.State state = session.progress();
+          return PrepareProgressReply.newBuilder()
+              .setWhat(state.what())
+              .setDone(state.done())
+              .setTotal(state.total())
               .build();
         });
   }
@@ -231,7 +248,13 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         Status.UNAVAILABLE,
         () -> {
           try (Driver driver = session.open(request.getConnection())) {
-            driver.deleteTopics(request.getTopicsList());
+            if (request.getTopicsCount() > 0) {
+              driver.deleteTopics(request.getTopicsList());
+            }
+            if (request.getKeptTopicsCount() > 0) {
+              String prefix = Trial.subscriptionPrefix(request.getTrialId());
+              driver.removeSubscriptions(request.getKeptTopicsList(), prefix);
+            }
             return DeleteTopicsReply.getDefaultInstance();
           }
         });

@@ -76,7 +76,8 @@ public final class EngineBench {
         rate,
         options.client(),
         5_000_000,
-        0);
+        0,
+        TrialPlan.Variant.NONE);
   }
 
   private static List<TopicSpec> topics(Options options) {

@@ -7,10 +7,15 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Progress;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.check.CheckContext;
 import io.tidegauge.worker.engine.check.ConsumerChecker;
+import io.tidegauge.worker.engine.check.ForeignChecker;
+import io.tidegauge.worker.engine.check.Order;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.load.AckRecorders;
@@ -50,11 +55,17 @@ final class Setup implements AutoCloseable {
   final int slotsPerProducer;
   private final ClientOptions options;
   private final boolean ownValues;
+  private final Progress progress;
 
-  private Setup(TrialPlan plan, Driver driver, PayloadPool pool) {
+  /** As they are: of existing topics the partitions that the system told. */
+  private List<TopicSpec> topics;
+
+  private Setup(TrialPlan plan, Driver driver, PayloadPool pool, Progress progress) {
     this.plan = plan;
     this.driver = driver;
     this.pool = pool;
+    this.progress = progress;
+    this.topics = plan.topics();
     this.ownValues = driver.retainsValue();
     long producerCount = Math.max(1, plan.producers());
     long fit =
@@ -76,10 +87,11 @@ final class Setup implements AutoCloseable {
   }
 
   /** Creates topics, consumers and producers; on failure closes what was made. */
-  static Setup create(TrialPlan plan, Driver driver) throws DriverException {
-    Setup setup = new Setup(plan, driver, pool(plan));
+  static Setup create(TrialPlan plan, Driver driver, Progress progress) throws DriverException {
+    Setup setup = new Setup(plan, driver, pool(plan), progress);
     try {
-      driver.createTopics(plan.topics());
+      driver.report(progress);
+      setup.makeTopics();
       setup.createConsumers();
       setup.createClients();
       return setup;
@@ -101,9 +113,54 @@ final class Setup implements AutoCloseable {
     }
   }
 
+  private void makeTopics() throws DriverException {
+    if (!plan.variant().existingTopics()) {
+      driver.createTopics(topics);
+      return;
+    }
+    List<Integer> partitions = driver.openTopics(topicNames());
+    List<TopicSpec> found = new ArrayList<>();
+    for (int t = 0; t < topics.size(); t++) {
+      TopicSpec topic = topics.get(t);
+      found.add(
+          new TopicSpec(
+              topic.name(),
+              partitions.get(t),
+              topic.replicationFactor(),
+              topic.settings(),
+              topic.type()));
+    }
+    topics = List.copyOf(found);
+  }
+
+  /** Deletes the topics, or from topics that are others' the subscriptions of this trial. */
+  void removeTopics(boolean delete) throws DriverException {
+    if (plan.variant().existingTopics()) {
+      driver.removeSubscriptions(topicNames(), subscriptionPrefix(plan.trialId()));
+    } else if (delete) {
+      driver.deleteTopics(topicNames());
+    }
+  }
+
+  /** What the names of a trial's subscriptions begin with. */
+  static String subscriptionPrefix(long trialId) {
+    return "tg-" + Long.toHexString(trialId) + "-";
+  }
+
+  private List<String> topicNames() {
+    return topics.stream().map(TopicSpec::name).toList();
+  }
+
+  /** Partitions of each topic. */
+  List<Integer> partitions() {
+    return topics.stream().map(TopicSpec::partitions).toList();
+  }
+
   private void createConsumers() throws DriverException {
     CheckContext context = new CheckContext(plan.trialId(), pool, live::window, errors);
-    int perTopic = plan.producersPerTopic();
+    long total =
+        (long) topics.size() * plan.subscriptionsPerTopic() * plan.consumersPerSubscription();
+    long made = 0;
     for (int s = 0; s < plan.subscriptionsPerTopic(); s++) {
       String name = "sub-" + s;
       boolean shared = plan.consumersPerSubscription() > 1;
@@ -111,37 +168,59 @@ final class Setup implements AutoCloseable {
       subscriptions.add(subscription);
       List<MessageConsumer> ofSubscription = new ArrayList<>();
       consumers.add(ofSubscription);
-      for (int t = 0; t < plan.topics().size(); t++) {
-        TopicSpec topic = plan.topics().get(t);
+      for (int t = 0; t < topics.size(); t++) {
         for (int c = 0; c < plan.consumersPerSubscription(); c++) {
-          String client = "tg-consumer-" + t + "-" + s + "-" + c;
-          ConsumerSpec spec =
-              new ConsumerSpec(
-                  topic.name(),
-                  t,
-                  topic.partitions(),
-                  "tg-" + Long.toHexString(plan.trialId()) + "-" + name,
-                  client,
-                  plan.startsPaused(s),
-                  options);
-          ofSubscription.add(
-              driver.createConsumer(
-                  spec,
-                  new ConsumerChecker(
-                      subscription, context, t * perTopic, perTopic, topic.partitions())));
+          ConsumerSpec spec = consumerSpec(t, s, "tg-consumer-" + t + "-" + s + "-" + c);
+          ofSubscription.add(driver.createConsumer(spec, checker(t, subscription, context)));
+          progress.at("consumers", ++made, total);
         }
       }
     }
   }
 
+  private ConsumerSpec consumerSpec(int t, int subscription, String client) {
+    TopicSpec topic = topics.get(t);
+    return new ConsumerSpec(
+        topic.name(),
+        t,
+        topic.partitions(),
+        subscriptionPrefix(plan.trialId()) + "sub-" + subscription,
+        client,
+        plan.startsPaused(subscription),
+        options,
+        plan.variant().subscriptionType(),
+        // What was in others' topics before is not what our producers send.
+        plan.variant().existingTopics() && plan.producersPerTopic() > 0);
+  }
+
+  private MessageSink checker(int t, Subscription subscription, CheckContext context) {
+    int producers = plan.producersPerTopic();
+    if (producers == 0) {
+      return new ForeignChecker(subscription, context);
+    }
+    Order order =
+        switch (plan.variant().subscriptionType()) {
+          case SHARED -> Order.NONE;
+          case KEY_SHARED ->
+              Order.byKey(
+                  t * producers,
+                  producers,
+                  new Keys.Rule(plan.keys(), Math.max(1, plan.distinctKeys()), plan.seed()));
+          default -> Order.byPartition(producers, topics.get(t).partitions());
+        };
+    return new ConsumerChecker(subscription, context, t * producers, producers, order);
+  }
+
   private void createClients() throws DriverException {
-    for (int t = 0; t < plan.topics().size(); t++) {
-      TopicSpec topic = plan.topics().get(t);
+    boolean byKey = plan.variant().subscriptionType() == SubscriptionType.KEY_SHARED;
+    for (int t = 0; t < topics.size(); t++) {
+      TopicSpec topic = topics.get(t);
       for (int p = 0; p < plan.producersPerTopic(); p++) {
         String client = "tg-producer-" + t + "-" + p;
         clients.add(
             driver.createProducer(
-                new ProducerSpec(topic.name(), t, topic.partitions(), client, options)));
+                new ProducerSpec(topic.name(), t, topic.partitions(), client, options, byKey)));
+        progress.at("producers", clients.size(), plan.producers());
       }
     }
     byte[][] keys = Keys.distinct(plan.keys(), plan.distinctKeys());

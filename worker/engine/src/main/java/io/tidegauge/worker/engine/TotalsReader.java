@@ -4,6 +4,8 @@ import io.tidegauge.worker.engine.check.Losses;
 import io.tidegauge.worker.engine.check.ReceiveRecorder;
 import io.tidegauge.worker.engine.check.SequenceSet;
 import io.tidegauge.worker.engine.check.Subscription;
+import io.tidegauge.worker.engine.figures.Foreign;
+import io.tidegauge.worker.engine.figures.RecordFigures;
 import io.tidegauge.worker.engine.figures.SubscriptionTotals;
 import io.tidegauge.worker.engine.figures.TotalFigures;
 import io.tidegauge.worker.engine.figures.Window;
@@ -86,7 +88,47 @@ final class TotalsReader {
         setup.acks.sum(AckRecorder.WINDOW_ACKED_WITHIN, epoch),
         used.cpuNs(),
         used.gcPauseNs(),
-        used.cpuWaitNs());
+        used.cpuWaitNs(),
+        records(window));
+  }
+
+  private List<RecordFigures> records(Window window) {
+    List<RecordFigures> all = new ArrayList<>();
+    for (int record = 0; record < window.records(); record++) {
+      all.add(record(record, window.epoch()));
+    }
+    return all;
+  }
+
+  private RecordFigures record(int record, int epoch) {
+    long[] acks = new long[3];
+    List<LatencyHistogram> response = new ArrayList<>();
+    List<LatencyHistogram> service = new ArrayList<>();
+    for (AckRecorder r : setup.acks.all()) {
+      if (r.hasEpoch(epoch)) {
+        for (int counter = 0; counter < acks.length; counter++) {
+          acks[counter] += r.records().get(record, counter);
+        }
+        r.records().addTo(record, AckRecorder.RECORD_RESPONSE, response);
+        r.records().addTo(record, AckRecorder.RECORD_SERVICE, service);
+      }
+    }
+    long intended = 0;
+    List<LatencyHistogram> delay = new ArrayList<>();
+    for (LoadRecorder r : threads.recorders()) {
+      if (r.hasEpoch(epoch)) {
+        intended += r.records().get(record, LoadRecorder.RECORD_INTENDED);
+        r.records().addTo(record, LoadRecorder.RECORD_DELAY, delay);
+      }
+    }
+    return new RecordFigures(
+        intended,
+        acks[AckRecorder.RECORD_ACKED],
+        acks[AckRecorder.RECORD_FAILED],
+        acks[AckRecorder.RECORD_ACKED_WITHIN],
+        encoder.encode(response),
+        encoder.encode(service),
+        encoder.encode(delay));
   }
 
   private List<SubscriptionTotals> subscriptions(Window window) {
@@ -138,6 +180,37 @@ final class TotalsReader {
         s.sum(ReceiveRecorder.NEGATIVE_LATENCY),
         encoder.encode(endToEnd),
         s.windowReceived(window.epoch()),
-        List.copyOf(examples.subList(0, (int) Math.min(lost, examples.size()))));
+        List.copyOf(examples.subList(0, (int) Math.min(lost, examples.size()))),
+        recordEndToEnd(s, window),
+        foreign(s));
+  }
+
+  private List<byte[]> recordEndToEnd(Subscription s, Window window) {
+    List<byte[]> all = new ArrayList<>();
+    for (int record = 0; record < window.records(); record++) {
+      List<LatencyHistogram> endToEnd = new ArrayList<>();
+      for (ReceiveRecorder r : s.recorders()) {
+        if (r.hasEpoch(window.epoch())) {
+          r.records().addTo(record, 0, endToEnd);
+        }
+      }
+      all.add(encoder.encode(endToEnd));
+    }
+    return all;
+  }
+
+  private static Foreign foreign(Subscription s) {
+    long first = Long.MAX_VALUE;
+    long last = 0;
+    for (ReceiveRecorder r : s.recorders()) {
+      long began = r.get(ReceiveRecorder.FIRST_RECEIVED_NS);
+      first = began == 0 ? first : Math.min(first, began);
+      last = Math.max(last, r.get(ReceiveRecorder.LAST_RECEIVED_NS));
+    }
+    return new Foreign(
+        last == 0 ? 0 : first,
+        last,
+        s.sum(ReceiveRecorder.VERIFIED),
+        s.sum(ReceiveRecorder.RECEIVED_BYTES));
   }
 }

@@ -5,7 +5,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
-import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.engine.figures.TotalFigures;
 import io.tidegauge.worker.engine.figures.Window;
@@ -17,6 +17,7 @@ import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.schedule.Arrivals;
 import io.tidegauge.worker.engine.schedule.PoissonArrivals;
 import io.tidegauge.worker.engine.schedule.RateProfile;
+import io.tidegauge.worker.engine.schedule.RateSchedule;
 import io.tidegauge.worker.engine.schedule.Schedule;
 import io.tidegauge.worker.engine.schedule.UniformArrivals;
 import java.util.List;
@@ -38,13 +39,17 @@ public final class Trial {
   private final long cpuNsBefore = ProcessUse.cpuNs();
   private final long gcPauseNsBefore = ProcessUse.gcPauseNs();
   private double msgsPerS;
+
+  /** What the rate was before a window's schedule began; null while the trial is not started. */
+  private RateProfile steady;
+
   private boolean stopped;
   private volatile boolean finished;
   private TotalFigures finalTotals;
 
   private Trial(Setup setup) {
     this.setup = setup;
-    this.msgsPerS = setup.plan.arrival() == Arrival.CLOSED_LOOP ? 0 : setup.plan.msgsPerS();
+    this.msgsPerS = setup.plan.arrival() == Arrival.CLOSED_LOOP ? 0 : setup.plan.firstMsgsPerS();
     Producer.Context context =
         new Producer.Context(
             setup.plan.trialId(), setup.pool, setup.live, setup.acks, setup.errors);
@@ -61,7 +66,23 @@ public final class Trial {
    * @param driver stays open after the trial; the caller closes it
    */
   public static Trial prepare(TrialPlan plan, Driver driver) throws DriverException {
-    return new Trial(Setup.create(plan, driver));
+    return prepare(plan, driver, Progress.NONE);
+  }
+
+  /** The same, telling how far it has come. */
+  public static Trial prepare(TrialPlan plan, Driver driver, Progress progress)
+      throws DriverException {
+    return new Trial(Setup.create(plan, driver, progress));
+  }
+
+  /** Partitions of each topic, in the plan's order. */
+  public List<Integer> partitions() {
+    return setup.partitions();
+  }
+
+  /** What the names begin with that a trial gives to its subscriptions. */
+  public static String subscriptionPrefix(long trialId) {
+    return Setup.subscriptionPrefix(trialId);
   }
 
   /** What the clients were really given. */
@@ -85,6 +106,7 @@ public final class Trial {
         p.follow(new Schedule(arrivals(p.index(), count), profile));
       }
     }
+    steady = profile;
     setup.live.profile = profile;
     threads.start();
     sampler.start();
@@ -101,6 +123,7 @@ public final class Trial {
   public synchronized void setRate(double newMsgsPerS, long atMonoNs) {
     require(!finished, "the trial is finished");
     require(setup.plan.arrival() != Arrival.CLOSED_LOOP, "a closed loop has no rate");
+    require(setup.plan.variant().schedule() == null, "the rate follows a schedule");
     RateProfile profile = setup.live.profile;
     if (profile == null) {
       msgsPerS = newMsgsPerS;
@@ -113,10 +136,16 @@ public final class Trial {
   /**
    * Sets the measured window by intended time; {@code until} 0 = open. Messages are put inside or
    * outside when they are sent and answered, so a window can't begin, nor its end be moved back,
-   * before what has happened already.
+   * before what has happened already. A schedule of rates begins with the window.
    */
   public synchronized void setWindow(long fromMonoNs, long untilMonoNs) {
-    Window window = setup.live.window.next(fromMonoNs, untilMonoNs);
+    RateSchedule schedule = setup.plan.variant().schedule();
+    Window window = setup.live.window.next(fromMonoNs, untilMonoNs).following(schedule);
+    if (schedule != null && window.epoch() != setup.live.window.epoch()) {
+      require(steady != null, "the trial has not been started");
+      setup.live.profile = steady.withSchedule(fromMonoNs, schedule);
+      threads.wake();
+    }
     use.set(window, System.nanoTime());
     setup.live.window = window;
     sampler.wake();
@@ -218,9 +247,7 @@ public final class Trial {
       finalTotals = totals;
     }
     setup.close();
-    if (deleteTopics) {
-      setup.driver.deleteTopics(setup.plan.topics().stream().map(TopicSpec::name).toList());
-    }
+    setup.removeTopics(deleteTopics);
   }
 
   private static void require(boolean good, String message) {

@@ -1,9 +1,11 @@
 package io.tidegauge.worker.engine;
 
 import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.schedule.RateSchedule;
 import java.util.List;
 
 /**
@@ -28,7 +30,8 @@ public record TrialPlan(
     double msgsPerS,
     ClientOptions client,
     long ownLagToleranceNs,
-    int pausedSubscriptions) {
+    int pausedSubscriptions,
+    Variant variant) {
 
   /** Largest message, header included. */
   public static final int MESSAGE_BYTES_MAX = 1 << 20;
@@ -43,14 +46,42 @@ public record TrialPlan(
    */
   public record Payload(int messageBytes, double randomShare, String file, int poolBodies) {}
 
+  /**
+   * What most trials leave as it is.
+   *
+   * @param subscriptionType how the consumers of a subscription share its messages
+   * @param existingTopics whether the topics are others', never created nor deleted
+   * @param schedule what the rate does from the window's beginning on; null if it stays
+   */
+  public record Variant(
+      SubscriptionType subscriptionType, boolean existingTopics, RateSchedule schedule) {
+    /** Topics of our own, a steady rate, the usual subscriptions. */
+    public static final Variant NONE = new Variant(SubscriptionType.BY_PARTITION, false, null);
+  }
+
   /** Throws {@link IllegalArgumentException} with the reason if the plan makes no sense. */
   public TrialPlan {
     topics = List.copyOf(topics);
     require(!topics.isEmpty(), "a trial needs at least one topic");
     require(
-        topics.stream().allMatch(t -> t.partitions() > 0), "a topic needs at least one partition");
+        variant.existingTopics() || topics.stream().allMatch(t -> t.partitions() > 0),
+        "a topic needs at least one partition");
     require(producersPerTopic >= 0, "producers_per_topic must be 0 or more");
     require(subscriptionsPerTopic >= 0, "subscriptions_per_topic must be 0 or more");
+    require(
+        producersPerTopic + subscriptionsPerTopic > 0,
+        "without producers and subscriptions there is nothing to do");
+    require(
+        variant.schedule() == null || arrival != Arrival.CLOSED_LOOP,
+        "a closed loop follows no schedule");
+    require(
+        variant.subscriptionType() != SubscriptionType.KEY_SHARED
+            || keys != Keys.Choice.NONE
+            || producersPerTopic == 0,
+        "key-shared subscriptions need messages with keys");
+    require(
+        variant.subscriptionType() != SubscriptionType.EXCLUSIVE || consumersPerSubscription <= 1,
+        "an exclusive subscription has one consumer");
     require(
         consumersPerSubscription >= (subscriptionsPerTopic > 0 ? 1 : 0),
         "a subscription needs at least one consumer");
@@ -70,6 +101,11 @@ public record TrialPlan(
   /** Whether a subscription, by its number from 0, starts paused. */
   public boolean startsPaused(int subscription) {
     return subscription >= subscriptionsPerTopic - pausedSubscriptions;
+  }
+
+  /** The rate before anything changes it. */
+  public double firstMsgsPerS() {
+    return variant.schedule() == null ? msgsPerS : variant.schedule().firstMsgsPerS();
   }
 
   public int producers() {

@@ -38,6 +38,21 @@ final class ClientSettings {
 
   private static final String CLASSIC = "classic";
 
+  /** What a share consumer throws at, by its own list. */
+  private static final Set<String> NOT_OF_SHARE_GROUPS =
+      Set.of(
+          ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+          ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
+          ConsumerConfig.GROUP_PROTOCOL_CONFIG,
+          ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG,
+          ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG,
+          ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
+          ConsumerConfig.GROUP_INSTANCE_ID_CONFIG,
+          ConsumerConfig.GROUP_REMOTE_ASSIGNOR_CONFIG,
+          ConsumerConfig.ISOLATION_LEVEL_CONFIG,
+          ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG,
+          ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG);
+
   /** Chosen by the driver: giving them would break it. */
   private static final Set<String> RESERVED =
       Set.of(
@@ -98,6 +113,22 @@ final class ClientSettings {
       // The newer protocol takes it from the broker and refuses to be told.
       all.putIfAbsent(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, HEARTBEAT_INTERVAL_MS);
     }
+    return all;
+  }
+
+  /** The same of a member of a share group, whose client refuses what only other groups have. */
+  static Map<String, Object> shareConsumer(Connection connection, ConsumerSpec spec)
+      throws DriverException {
+    for (String key : spec.options().consumerOverrides().keySet()) {
+      if (NOT_OF_SHARE_GROUPS.contains(key)) {
+        throw new DriverException(
+            "Kafka's share groups (subscription-type: shared) have no consumer setting \""
+                + key
+                + "\"");
+      }
+    }
+    Map<String, Object> all = consumer(connection, spec);
+    all.keySet().removeAll(NOT_OF_SHARE_GROUPS);
     return all;
   }
 

@@ -13,7 +13,6 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InterruptException;
@@ -24,7 +23,6 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
   private static final Duration POLL = Duration.ofSeconds(1);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
   private static final long ERROR_PAUSE_MS = 100;
-  private static final byte[] NO_BYTES = {};
 
   private final Consumer<ByteBuffer, ByteBuffer> client;
   private final ConsumerSpec spec;
@@ -156,7 +154,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
     try {
       ConsumerRecords<ByteBuffer, ByteBuffer> batch = client.poll(POLL);
       if (!batch.isEmpty()) {
-        deliver(batch, System.nanoTime());
+        Handover.deliver(batch, spec.topicIndex(), sink, System.nanoTime());
       } else if (ready.getCount() > 0
           && !partitionExpected
           && client.groupMetadata().generationId() > 0) {
@@ -169,32 +167,6 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
       closing = true;
     } catch (RuntimeException e) {
       report(e);
-    }
-  }
-
-  /**
-   * Hands over one poll's messages from the arrays that the fetch responses lie in; nothing is
-   * copied.
-   */
-  private void deliver(ConsumerRecords<ByteBuffer, ByteBuffer> batch, long receivedMonoNs) {
-    int topicIndex = spec.topicIndex();
-    for (ConsumerRecord<ByteBuffer, ByteBuffer> record : batch) {
-      ByteBuffer value = record.value();
-      if (value == null) {
-        sink.received(topicIndex, record.partition(), NO_BYTES, 0, 0, receivedMonoNs);
-      } else if (value.hasArray()) {
-        sink.received(
-            topicIndex,
-            record.partition(),
-            value.array(),
-            value.arrayOffset() + value.position(),
-            value.remaining(),
-            receivedMonoNs);
-      } else {
-        byte[] copy = new byte[value.remaining()];
-        value.duplicate().get(copy);
-        sink.received(topicIndex, record.partition(), copy, 0, copy.length, receivedMonoNs);
-      }
     }
   }
 

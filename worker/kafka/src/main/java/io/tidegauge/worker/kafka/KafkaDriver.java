@@ -9,7 +9,9 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -23,6 +25,7 @@ import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
@@ -42,6 +45,8 @@ final class KafkaDriver implements Driver {
   private final Map<String, Integer> membersByGroup = new HashMap<>();
 
   private final Map<String, Set<String>> groupsByTopic = new HashMap<>();
+  private final Set<String> shareGroups = new HashSet<>();
+  private Progress progress = Progress.NONE;
   private Admin admin;
 
   KafkaDriver(Connection connection) {
@@ -63,28 +68,62 @@ final class KafkaDriver implements Driver {
 
   @Override
   public void createTopics(List<TopicSpec> topics) throws DriverException {
-    new Topics(admin(), connection.timeoutMs()).create(topics);
+    new Topics(admin(), connection.timeoutMs(), progress).create(topics);
+  }
+
+  @Override
+  public void report(Progress to) {
+    progress = to;
+  }
+
+  @Override
+  public List<Integer> openTopics(List<String> names) throws DriverException {
+    return new Topics(admin(), connection.timeoutMs(), progress).partitionsOf(names);
+  }
+
+  @Override
+  public void removeSubscriptions(List<String> topics, String prefix) throws DriverException {
+    Groups groups = new Groups(admin(), connection.timeoutMs());
+    Set<String> share = new HashSet<>();
+    Set<String> ordinary = new HashSet<>();
+    for (String topic : topics) {
+      Set<String> own = groupsByTopic.getOrDefault(topic, Set.of());
+      own.forEach(group -> (shareGroups.contains(group) ? share : ordinary).add(group));
+      groups.find(group -> group.startsWith(topic + "-" + prefix), ordinary, share);
+    }
+    groups.delete(ordinary);
+    new ShareGroups(admin(), connection.timeoutMs()).delete(share);
+    topics.forEach(groupsByTopic::remove);
+    membersByGroup.keySet().removeAll(ordinary);
+    membersByGroup.keySet().removeAll(share);
   }
 
   @Override
   public void deleteTopics(List<String> names) throws DriverException {
-    Topics topics = new Topics(admin(), connection.timeoutMs());
-    Set<String> groups = new HashSet<>();
+    Groups groups = new Groups(admin(), connection.timeoutMs());
+    Set<String> share = new HashSet<>();
+    Set<String> ordinary = new HashSet<>();
     List<String> foreign = new ArrayList<>();
     for (String name : names) {
       Set<String> own = groupsByTopic.get(name);
       if (own == null) {
         foreign.add(name);
       } else {
-        groups.addAll(own);
+        own.forEach(group -> (shareGroups.contains(group) ? share : ordinary).add(group));
       }
     }
     if (!foreign.isEmpty()) {
-      groups.addAll(topics.groupsOf(foreign));
+      groups.find(
+          group -> foreign.stream().anyMatch(topic -> ClientSettings.isGroupOf(topic, group)),
+          ordinary,
+          share);
     }
-    topics.delete(names, groups);
+    new Topics(admin(), connection.timeoutMs(), progress).delete(names);
+    groups.delete(ordinary);
+    new ShareGroups(admin(), connection.timeoutMs()).delete(share);
     names.forEach(groupsByTopic::remove);
-    membersByGroup.keySet().removeAll(groups);
+    membersByGroup.keySet().removeAll(ordinary);
+    membersByGroup.keySet().removeAll(share);
   }
 
   @Override
@@ -120,11 +159,62 @@ final class KafkaDriver implements Driver {
   @Override
   public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
       throws DriverException {
-    Map<String, Object> settings = ClientSettings.consumer(connection, spec);
+    refuseLacking(spec.type());
     reach.check(connection.servers());
     String group = ClientSettings.groupId(spec);
     int members = membersByGroup.merge(group, 1, Integer::sum);
+    boolean share = spec.type() == SubscriptionType.SHARED;
+    if (share && members == 1) {
+      ShareGroups groups = new ShareGroups(admin(), connection.timeoutMs());
+      groups.require();
+      groups.begin(group, spec.fromEnd());
+    } else if (spec.fromEnd() && members == 1) {
+      new Groups(admin(), connection.timeoutMs()).beginAtEnd(group, spec);
+    }
     groupsByTopic.computeIfAbsent(spec.topic(), topic -> new HashSet<>()).add(group);
+    return share ? shareConsumer(group, members, spec, sink) : member(group, members, spec, sink);
+  }
+
+  private static void refuseLacking(SubscriptionType type) throws DriverException {
+    if (type == SubscriptionType.EXCLUSIVE) {
+      throw type.lacking(
+          "Kafka", "any consumer may join a group; failover with one consumer comes nearest");
+    }
+    if (type == SubscriptionType.KEY_SHARED) {
+      throw type.lacking(
+          "Kafka",
+          "a group shares out partitions, not keys; failover keeps the order of each key, since a "
+              + "key's messages are in one partition");
+    }
+  }
+
+  private MessageConsumer shareConsumer(
+      String group, int members, ConsumerSpec spec, MessageSink sink) throws DriverException {
+    shareGroups.add(group);
+    Map<String, Object> settings = ClientSettings.shareConsumer(connection, spec);
+    ShareConsumer consumer;
+    try {
+      consumer = new ShareConsumer(new KafkaShareConsumer<>(settings), spec, sink);
+      EffectiveSettings.of(
+          "consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
+    } catch (KafkaException e) {
+      throw Failures.describe("create a consumer for " + spec.topic(), e);
+    }
+    consumer.start();
+    try {
+      if (!spec.startPaused()) {
+        new ShareGroups(admin(), connection.timeoutMs()).await(group, members, spec);
+      }
+      return consumer;
+    } catch (DriverException e) {
+      consumer.close();
+      throw e;
+    }
+  }
+
+  private MessageConsumer member(String group, int members, ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
+    Map<String, Object> settings = ClientSettings.consumer(connection, spec);
     GroupConsumer consumer;
     try {
       KafkaConsumer<ByteBuffer, ByteBuffer> client = new KafkaConsumer<>(settings);

@@ -1,7 +1,7 @@
 package io.tidegauge.worker.kafka;
 
-import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -12,20 +12,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.GroupListing;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
-import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.errors.GroupIdNotFoundException;
-import org.apache.kafka.common.errors.GroupNotEmptyException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** Creates and deletes topics. */
@@ -46,10 +42,13 @@ final class Topics {
 
   private final Admin admin;
   private final int timeoutMs;
+  private final Progress progress;
+  private long total;
 
-  Topics(Admin admin, int timeoutMs) {
+  Topics(Admin admin, int timeoutMs, Progress progress) {
     this.admin = admin;
     this.timeoutMs = timeoutMs;
+    this.progress = progress;
   }
 
   /** Creates the topics and returns when the leader of every partition answers. */
@@ -57,6 +56,7 @@ final class Topics {
     Optional<Spread> spread = specs.size() > 1 ? spread() : Optional.empty();
     List<TopicSpec> request = new ArrayList<>();
     int partitions = 0;
+    total = specs.stream().mapToLong(TopicSpec::partitions).sum();
     for (TopicSpec spec : specs) {
       int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
       if (!request.isEmpty() && partitions + first > PARTITIONS_PER_REQUEST) {
@@ -109,6 +109,7 @@ final class Topics {
     while (partitions < spec.partitions()) {
       // The request states the number before it, so the metadata must have caught up.
       awaitLeaders(List.of(withPartitions(spec, partitions)));
+      progress.at("partitions", partitions, total);
       partitions = Math.min(spec.partitions(), partitions + PARTITIONS_PER_REQUEST);
       Failures.await(
           admin.createPartitions(Map.of(spec.name(), NewPartitions.increaseTo(partitions))).all(),
@@ -132,10 +133,14 @@ final class Topics {
         open.add(new TopicPartition(spec.name(), partition));
       }
     }
+    long all = open.size();
     long progressMonoNs = System.nanoTime();
     while (true) {
       int before = open.size();
       open.removeAll(answering(withLeader(open)));
+      if (all == total) {
+        progress.at("partitions", total - open.size(), total);
+      }
       if (open.isEmpty()) {
         return;
       }
@@ -206,8 +211,20 @@ final class Topics {
     return answered;
   }
 
-  /** Deletes the topics and those of the groups that are empty. What does not exist is no error. */
-  void delete(Collection<String> names, Collection<String> groups) throws DriverException {
+  /** The number of partitions of each; fails if one does not exist. */
+  List<Integer> partitionsOf(List<String> names) throws DriverException {
+    List<Integer> partitions = new ArrayList<>();
+    Map<String, KafkaFuture<TopicDescription>> answers =
+        admin.describeTopics(names).topicNameValues();
+    for (String name : names) {
+      partitions.add(
+          Failures.await(answers.get(name), "find topic " + name, timeoutMs).partitions().size());
+    }
+    return partitions;
+  }
+
+  /** Deletes the topics. What does not exist is no error. */
+  void delete(Collection<String> names) throws DriverException {
     for (Map.Entry<String, KafkaFuture<Void>> answer :
         admin.deleteTopics(names).topicNameValues().entrySet()) {
       awaitUnless(
@@ -215,54 +232,6 @@ final class Topics {
           answer.getValue(),
           "delete topic " + answer.getKey());
     }
-    for (Map.Entry<String, KafkaFuture<Void>> answer :
-        admin.deleteConsumerGroups(groups).deletedGroups().entrySet()) {
-      try {
-        awaitUnless(
-            GroupIdNotFoundException.class, answer.getValue(), "delete group " + answer.getKey());
-      } catch (DriverException e) {
-        if (!(Failures.root(e.getCause()) instanceof GroupNotEmptyException)) {
-          throw e;
-        }
-        deleteWithMembers(answer.getKey());
-      }
-    }
-  }
-
-  /** A member whose process was killed counts as one until its session ends, after 45 s. */
-  private void deleteWithMembers(String group) {
-    try {
-      RemoveMembersFromConsumerGroupOptions all = new RemoveMembersFromConsumerGroupOptions();
-      Failures.await(
-          admin.removeMembersFromConsumerGroup(group, all).all(),
-          "take the members out of group " + group,
-          timeoutMs);
-      Failures.await(
-          admin.deleteConsumerGroups(List.of(group)).all(), "delete group " + group, timeoutMs);
-    } catch (DriverException e) {
-      // A member is on its way out; the group without its topic is of no use to anyone and
-      // expires.
-    }
-  }
-
-  /**
-   * The groups that read these topics, by the names that Tidegauge gives them; none that we have no
-   * right to see.
-   */
-  Set<String> groupsOf(Collection<String> topics) throws DriverException {
-    Set<String> found = new HashSet<>();
-    Collection<GroupListing> groups;
-    try {
-      groups = Failures.await(admin.listGroups().valid(), "list its groups", timeoutMs);
-    } catch (AccessException e) {
-      return found;
-    }
-    for (GroupListing group : groups) {
-      if (topics.stream().anyMatch(topic -> ClientSettings.isGroupOf(topic, group.groupId()))) {
-        found.add(group.groupId());
-      }
-    }
-    return found;
   }
 
   private void awaitUnless(

@@ -5,6 +5,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Keys;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.SubscriptionType;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -37,6 +38,7 @@ final class ClientSettings {
           "topicNames",
           "topicsPattern",
           "subscriptionName",
+          "subscriptionType",
           "consumerName",
           "startPaused",
           "poolMessages",
@@ -95,9 +97,8 @@ final class ClientSettings {
         Math.max(
             queue / Math.max(1, spec.partitions()), Math.min(queue, PARTITION_QUEUE_MESSAGES_MIN));
     Map<String, Object> all = new HashMap<>();
-    // Failover keeps the order of each partition with any number of consumers; Shared does not.
-    all.put("subscriptionType", "Failover");
-    all.put("subscriptionInitialPosition", "Earliest");
+    all.put("subscriptionType", subscriptionType(spec.type()));
+    all.put("subscriptionInitialPosition", spec.fromEnd() ? "Latest" : "Earliest");
     all.put("receiverQueueSize", share);
     all.putAll(options.consumerOverrides());
     return all;
@@ -109,6 +110,16 @@ final class ClientSettings {
    */
   private static long batchDelayUs(ClientOptions options) {
     return Math.max(BATCH_DELAY_US_MIN, (options.batchDelayUsMax() + 999) / 1000 * 1000);
+  }
+
+  /** Failover keeps the order of each partition with any number of consumers; Shared does not. */
+  private static String subscriptionType(SubscriptionType type) {
+    return switch (type) {
+      case BY_PARTITION, FAILOVER -> "Failover";
+      case EXCLUSIVE -> "Exclusive";
+      case SHARED -> "Shared";
+      case KEY_SHARED -> "Key_Shared";
+    };
   }
 
   private static String compression(String name) throws DriverException {

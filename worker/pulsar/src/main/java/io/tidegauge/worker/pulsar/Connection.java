@@ -85,7 +85,13 @@ record Connection(
   }
 
   String fullName(String topic) {
-    return "persistent://" + namespace + "/" + topic;
+    return "persistent://" + placed(topic);
+  }
+
+  /** Tenant, namespace and name: a topic of others may be in another namespace than ours. */
+  String placed(String topic) {
+    String bare = topic.replaceFirst("^persistent://", "");
+    return bare.contains("/") ? bare : namespace + "/" + bare;
   }
 
   /** The servers of the service URL, each of the form host:port. */

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Progress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -32,9 +33,11 @@ final class PartitionsConsumer implements MessageConsumer {
   private final List<Consumer<byte[]>> consumers = new ArrayList<>();
   private final ExecutorService thread;
   private final Gate gate;
+  private final Progress progress;
 
-  PartitionsConsumer(PulsarClient client, ConsumerSpec spec) {
+  PartitionsConsumer(PulsarClient client, ConsumerSpec spec, Progress progress) {
     this.client = client;
+    this.progress = progress;
     this.gate = new Gate(spec.startPaused());
     this.thread =
         Executors.newSingleThreadExecutor(
@@ -62,6 +65,7 @@ final class PartitionsConsumer implements MessageConsumer {
             Failures.await(
                 subscribing, "subscribe to " + spec.topic(), 2L * Connection.TIMEOUT_MS));
       }
+      progress.at("partitions of a consumer", consumers.size(), spec.partitions());
     }
   }
 

@@ -9,6 +9,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.Reach;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.LinkedHashSet;
@@ -16,9 +17,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.ConsumerBuilder;
 import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.ProducerBuilder;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.PulsarClientSharedResources;
@@ -40,6 +43,7 @@ final class PulsarDriver implements Driver {
   private final Reach reach;
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
   private PulsarClientSharedResources threads;
+  private Progress progress = Progress.NONE;
 
   PulsarDriver(Connection connection) {
     this.connection = connection;
@@ -51,15 +55,32 @@ final class PulsarDriver implements Driver {
   public void createTopics(List<TopicSpec> topics) throws DriverException {
     PulsarClient client = newClient(ADMIN_OPTIONS);
     try {
-      new Topics(rest, connection).create(topics, client);
+      new Topics(rest, connection, progress).create(topics, client);
     } finally {
       Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
     }
   }
 
   @Override
+  public void report(Progress to) {
+    progress = to;
+  }
+
+  @Override
+  public List<Integer> openTopics(List<String> names) throws DriverException {
+    return new Topics(rest, connection, progress).partitionsOf(names);
+  }
+
+  @Override
+  public void removeSubscriptions(List<String> topics, String prefix) throws DriverException {
+    for (String topic : topics) {
+      new Topics(rest, connection, progress).unsubscribe(topic, prefix);
+    }
+  }
+
+  @Override
   public void deleteTopics(List<String> names) throws DriverException {
-    new Topics(rest, connection).delete(names);
+    new Topics(rest, connection, progress).delete(names);
   }
 
   @Override
@@ -81,17 +102,22 @@ final class PulsarDriver implements Driver {
             "producer setting", settings, standard, ProducerConfigurationData.class);
     PulsarClient client = newClient(spec.options());
     try {
+      ProducerBuilder<byte[]> builder =
+          client.newProducer().loadConf(settings).topic(connection.fullName(spec.topic()));
+      if (spec.batchByKey()) {
+        // A broker hands a batch over whole: one of several keys could go to one consumer only.
+        builder.batcherBuilder(BatcherBuilder.KEY_BASED);
+      }
       Producer<byte[]> producer =
           Failures.await(
-              client
-                  .newProducer()
-                  .loadConf(settings)
-                  .topic(connection.fullName(spec.topic()))
-                  .createAsync(),
+              builder.createAsync(),
               "create a producer for " + spec.topic(),
               2L * Connection.TIMEOUT_MS);
       rememberClient(spec.options());
       EffectiveSettings.of("producer", effective, standard, clientSettings);
+      if (spec.batchByKey()) {
+        clientSettings.add(new EffectiveSetting("producer", "batcherBuilder", "KEY_BASED", false));
+      }
       return new TopicProducer(client, producer);
     } catch (DriverException e) {
       Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
@@ -147,7 +173,7 @@ final class PulsarDriver implements Driver {
   private MessageConsumer readAll(
       PulsarClient client, ConsumerBuilder<byte[]> builder, ConsumerSpec spec, MessageSink sink)
       throws DriverException {
-    PartitionsConsumer reader = new PartitionsConsumer(client, spec);
+    PartitionsConsumer reader = new PartitionsConsumer(client, spec, progress);
     try {
       reader.start(builder, connection.fullName(spec.topic()), spec, sink);
       return reader;

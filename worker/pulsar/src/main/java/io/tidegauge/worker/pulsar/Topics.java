@@ -1,6 +1,7 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,10 +22,12 @@ final class Topics {
 
   private final AdminRest rest;
   private final Connection connection;
+  private final Progress progress;
 
-  Topics(AdminRest rest, Connection connection) {
+  Topics(AdminRest rest, Connection connection, Progress progress) {
     this.rest = rest;
     this.connection = connection;
+    this.progress = progress;
   }
 
   /**
@@ -72,7 +75,7 @@ final class Topics {
   }
 
   /** A producer that comes up means: a broker owns the partition and has a ledger open for it. */
-  private static void openAll(List<String> partitions, PulsarClient client) throws DriverException {
+  private void openAll(List<String> partitions, PulsarClient client) throws DriverException {
     for (int from = 0; from < partitions.size(); from += OPEN_BATCH) {
       List<CompletableFuture<Void>> batch = new ArrayList<>();
       for (String partition :
@@ -84,6 +87,47 @@ final class Topics {
           CompletableFuture.allOf(batch.toArray(CompletableFuture[]::new)),
           "open " + partitions.get(from) + " and those after it for writing",
           2L * Connection.TIMEOUT_MS);
+      progress.at("partitions", Math.min(partitions.size(), from + OPEN_BATCH), partitions.size());
+    }
+  }
+
+  /** The number of partitions of each, one of a topic that has none; fails if one is not there. */
+  List<Integer> partitionsOf(List<String> names) throws DriverException {
+    List<Integer> found = new ArrayList<>();
+    for (String name : names) {
+      int partitions = partitions(name);
+      if (partitions == 0) {
+        rest.require("find topic " + name, "GET", path(name) + "/subscriptions", null);
+      }
+      found.add(Math.max(1, partitions));
+    }
+    return found;
+  }
+
+  private int partitions(String name) throws DriverException {
+    String told = rest.require("find topic " + name, "GET", path(name) + "/partitions", null);
+    return Json.parseObject(told).get("partitions") instanceof Number number
+        ? number.intValue()
+        : 0;
+  }
+
+  /** Removes the subscriptions that begin so, also those with a consumer whose process died. */
+  void unsubscribe(String name, String prefix) throws DriverException {
+    String what = "remove our subscriptions of topic " + name;
+    AdminRest.Answer listed = rest.call("GET", path(name) + "/subscriptions", null);
+    if (listed.status() == AdminRest.NOT_FOUND) {
+      return;
+    }
+    if (!listed.good()) {
+      throw AdminRest.refusal(what, listed);
+    }
+    if (Json.parse(listed.body()) instanceof List<?> subscriptions) {
+      for (Object subscription : subscriptions) {
+        String known = String.valueOf(subscription);
+        if (known.startsWith(prefix)) {
+          rest.require(what, "DELETE", path(name) + "/subscription/" + known + "?force=true", null);
+        }
+      }
     }
   }
 
@@ -103,6 +147,6 @@ final class Topics {
   }
 
   private String path(String name) {
-    return "persistent/" + connection.namespace() + "/" + name;
+    return "persistent/" + connection.placed(name);
   }
 }

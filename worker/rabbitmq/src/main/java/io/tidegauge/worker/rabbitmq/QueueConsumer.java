@@ -9,6 +9,7 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.SubscriptionType;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -148,7 +149,14 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
       if (!reading.containsKey(partition)) {
         reading.put(
             partition,
-            channel.basicConsume(queueOf.apply(partition), false, new Reader(partition)));
+            channel.basicConsume(
+                queueOf.apply(partition),
+                /* autoAck= */ false,
+                /* consumerTag= */ "",
+                /* noLocal= */ false,
+                spec.type() == SubscriptionType.EXCLUSIVE,
+                Map.of(),
+                new Reader(partition)));
       }
     }
   }

@@ -49,18 +49,19 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
 
   QueueProducer(
       Connection connection,
+      Topic topic,
       ProducerSpec spec,
       int number,
       ProducerOptions options,
-      boolean persistent,
       ScheduledExecutorService keeper) {
-    this.exchange = spec.topic();
+    this.exchange = topic.exchange();
     this.routingKeys = new String[spec.partitions()];
     for (int partition = 0; partition < spec.partitions(); partition++) {
-      routingKeys[partition] = Integer.toString(partition);
+      routingKeys[partition] = topic.routingKey(partition);
     }
     this.chooser = new PartitionChooser(spec.partitions(), number);
-    this.properties = new AMQP.BasicProperties.Builder().deliveryMode(persistent ? 2 : 1).build();
+    int mode = topic.settings.persistent() ? 2 : 1;
+    this.properties = new AMQP.BasicProperties.Builder().deliveryMode(mode).build();
     this.mandatory = options.mandatory();
     this.inFlightMessagesMax = spec.options().inFlightMessagesMax();
     this.link = new AmqpLink(connection, number, spec.clientId(), null, keeper, this);

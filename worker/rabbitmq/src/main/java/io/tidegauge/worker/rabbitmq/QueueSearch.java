@@ -36,7 +36,8 @@ final class QueueSearch {
     return found;
   }
 
-  private boolean exists(String queue) throws DriverException {
+  /** Whether there is a queue or stream of this name. */
+  boolean exists(String queue) throws DriverException {
     try {
       // A channel of its own: the server closes it over a name that it does not know.
       admin.run(0, "look for queue " + queue, channel -> channel.queueDeclarePassive(queue));

@@ -8,7 +8,9 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -53,9 +55,38 @@ final class RabbitmqDriver implements Driver {
     topology.requireNodes();
     for (TopicSpec spec : specs) {
       TopicSettings settings = TopicSettings.of(spec, connection.queueType());
+      requireStreamFailover(spec.type(), settings);
       topics.put(spec.name(), new Topic(spec.name(), spec.partitions(), settings));
       topology.create(spec, settings);
     }
+  }
+
+  /** Streams have a single active consumer since 3.11. */
+  private void requireStreamFailover(SubscriptionType type, TopicSettings settings)
+      throws DriverException {
+    boolean wanted = type == SubscriptionType.FAILOVER && settings.type() == QueueType.STREAM;
+    if (wanted && admin.serverVersion().matches("3\\.([0-9]|10)\\..*")) {
+      throw type.lacking(
+          "RabbitMQ " + admin.serverVersion() + "'s stream",
+          "it has a single active consumer from 3.11 on");
+    }
+  }
+
+  @Override
+  public List<Integer> openTopics(List<String> names) throws DriverException {
+    List<Integer> partitions = new ArrayList<>();
+    for (String name : names) {
+      Topic topic = new ExistingTopics(connection, admin, management).open(name);
+      topics.put(name, topic);
+      partitions.add(topic.partitions);
+    }
+    return partitions;
+  }
+
+  /** None are made: the one subscription of a queue is the queue, and streams keep none for us. */
+  @Override
+  public void removeSubscriptions(List<String> names, String prefix) {
+    names.forEach(topics::remove);
   }
 
   @Override
@@ -82,18 +113,16 @@ final class RabbitmqDriver implements Driver {
     int number = clients++;
     if (topic.settings.type() == QueueType.STREAM) {
       StreamOptions options = StreamOptions.of(spec.options());
-      IntFunction<String> streamOf = partition -> Topology.queue(topic.name, partition);
+      IntFunction<String> streamOf = topic::queue;
       StreamProducer producer =
           new StreamProducer(streams, spec, number, options, streamOf, !retainsValue());
       clientSettings.addAll(options.disclosedProducer());
       return producer;
     }
     ProducerOptions options = ProducerOptions.of(spec.options());
-    boolean persistent = topic.settings.persistent();
-    QueueProducer producer =
-        new QueueProducer(connection, spec, number, options, persistent, keeper);
+    QueueProducer producer = new QueueProducer(connection, topic, spec, number, options, keeper);
     producer.open();
-    clientSettings.addAll(options.disclosed(persistent));
+    clientSettings.addAll(options.disclosed(topic.settings.persistent()));
     return producer;
   }
 
@@ -101,6 +130,9 @@ final class RabbitmqDriver implements Driver {
   public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
       throws DriverException {
     Topic topic = topic(spec.topic(), spec.partitions());
+    if (topic.existing) {
+      TopicSettings.refuseLacking(spec.type(), topic.settings.type());
+    }
     String subscription = spec.subscription();
     if (!topic.isKnown(subscription) && topic.subscribe(subscription)) {
       topology.declareQueues(topic.name, topic.partitions, subscription, topic.settings);
@@ -109,7 +141,7 @@ final class RabbitmqDriver implements Driver {
     PartitionedConsumer consumer;
     if (topic.settings.type() == QueueType.STREAM) {
       StreamOptions options = StreamOptions.of(spec.options());
-      consumer = new StreamConsumer(streams, spec, options, queueOf, sink);
+      consumer = new StreamConsumer(streams, spec, options, queueOf, sink, topic.existing);
       clientSettings.addAll(options.disclosedConsumer());
     } else {
       ConsumerOptions options = ConsumerOptions.of(spec.options());
@@ -120,7 +152,7 @@ final class RabbitmqDriver implements Driver {
       clientSettings.addAll(options.disclosed(topic.partitions));
     }
     try {
-      topic.join(subscription, consumer);
+      topic.join(subscription, consumer, spec.type());
       return consumer;
     } catch (DriverException e) {
       consumer.close();

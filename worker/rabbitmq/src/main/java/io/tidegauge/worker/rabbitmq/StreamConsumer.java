@@ -1,12 +1,14 @@
 package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.stream.Consumer;
+import com.rabbitmq.stream.ConsumerBuilder;
 import com.rabbitmq.stream.Environment;
 import com.rabbitmq.stream.Message;
 import com.rabbitmq.stream.OffsetSpecification;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.SubscriptionType;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -27,6 +29,10 @@ final class StreamConsumer implements PartitionedConsumer {
   private final StreamOptions options;
   private final IntFunction<String> streamOf;
   private final MessageSink sink;
+
+  /** Of a stream of others nothing is kept: positions would be written into it. */
+  private final boolean existing;
+
   private final Environment environment;
   private final Object gate = new Object();
 
@@ -45,13 +51,15 @@ final class StreamConsumer implements PartitionedConsumer {
       ConsumerSpec spec,
       StreamOptions options,
       IntFunction<String> streamOf,
-      MessageSink sink)
+      MessageSink sink,
+      boolean existing)
       throws DriverException {
     this.clients = clients;
     this.spec = spec;
     this.options = options;
     this.streamOf = streamOf;
     this.sink = sink;
+    this.existing = existing;
     this.paused = spec.startPaused();
     this.environment = clients.environment(spec.clientId());
   }
@@ -83,17 +91,27 @@ final class StreamConsumer implements PartitionedConsumer {
     String stream = streamOf.apply(partition);
     return clients.whenReady(
         "consume " + stream,
-        () ->
-            environment.consumerBuilder().stream(stream)
-                .name(spec.subscription())
-                .offset(OffsetSpecification.first())
-                .autoTrackingStrategy()
-                .builder()
-                .flow()
-                .strategy(options.flow())
-                .builder()
-                .messageHandler((context, message) -> received(partition, message))
-                .build());
+        () -> builder(stream).messageHandler((c, message) -> received(partition, message)).build());
+  }
+
+  private ConsumerBuilder builder(String stream) {
+    ConsumerBuilder builder =
+        environment.consumerBuilder().stream(stream)
+            .offset(spec.fromEnd() ? OffsetSpecification.next() : OffsetSpecification.first())
+            .flow()
+            .strategy(options.flow())
+            .builder();
+    if (spec.type() == SubscriptionType.FAILOVER) {
+      // Who becomes active goes on where the one before had stored its position.
+      return builder
+          .name(spec.subscription())
+          .singleActiveConsumer()
+          .autoTrackingStrategy()
+          .builder();
+    }
+    return existing
+        ? builder.noTrackingStrategy()
+        : builder.name(spec.subscription()).autoTrackingStrategy().builder();
   }
 
   private void received(int partition, Message message) {

@@ -2,6 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Keys;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.HashMap;
 import java.util.List;
@@ -21,6 +22,10 @@ record TopicSettings(
   static final String TYPE = "queue.type";
   static final String MEMBERS = "queue.members";
   static final String PERSISTENT = "message.persistent";
+
+  /** The queue argument that lets one consumer at a time receive. */
+  static final String SINGLE_ACTIVE_CONSUMER = "x-single-active-consumer";
+
   private static final List<String> KEYS = List.of(TYPE, MEMBERS, PERSISTENT);
 
   static TopicSettings of(TopicSpec spec, QueueType typeByDefault) throws DriverException {
@@ -41,8 +46,27 @@ record TopicSettings(
       throw new DriverException(
           "RabbitMQ's streams have no transient messages: leave out " + PERSISTENT);
     }
+    refuseLacking(spec.type(), type);
+    if (spec.type() == SubscriptionType.FAILOVER && type != QueueType.STREAM) {
+      arguments.put(SINGLE_ACTIVE_CONSUMER, true);
+    }
     return new TopicSettings(
         type, type == QueueType.CLASSIC ? 1 : members, persistent, Map.copyOf(arguments));
+  }
+
+  /** Refuses what neither queues nor streams have. */
+  static void refuseLacking(SubscriptionType wanted, QueueType type) throws DriverException {
+    if (wanted == SubscriptionType.KEY_SHARED) {
+      throw wanted.lacking(
+          "RabbitMQ",
+          "a queue knows no keys; with several partitions, failover keeps the order of each key");
+    }
+    boolean reads = wanted == SubscriptionType.SHARED || wanted == SubscriptionType.EXCLUSIVE;
+    if (reads && type == QueueType.STREAM) {
+      throw wanted.lacking(
+          "RabbitMQ's stream",
+          "every consumer reads all of a stream; failover (single active consumer) is what it has");
+    }
   }
 
   private static String argumentName(String key) throws DriverException {

@@ -14,7 +14,7 @@ import java.util.zip.CRC32C;
  *
  * <p>A damaged body counts as corrupt and its sequence as received. A damaged header counts as
  * corrupt and unattributed, since producer and sequence can't be trusted. A message is reordered if
- * it is new and a later one of the same producer was received from the same partition before it.
+ * it is new and came behind a later one that the subscription promises to deliver after it.
  */
 public final class ConsumerChecker implements MessageSink {
   private static final long SEQUENCE_MAX = 1L << 46;
@@ -26,30 +26,29 @@ public final class ConsumerChecker implements MessageSink {
   private final PayloadPool pool;
   private final long trialId;
   private final int producersFrom;
-  private final int partitions;
   private final SequenceSet.Cursor[] cursors;
-  private final long[][] highest;
+  private final Order order;
   private final CRC32C crc = new CRC32C();
 
   /**
    * @param producersFrom number of the first producer of the consumer's topic
    * @param producers producers of that topic
+   * @param order what the subscription promises
    */
   public ConsumerChecker(
       Subscription subscription,
       CheckContext context,
       int producersFrom,
       int producers,
-      int partitions) {
+      Order order) {
     this.subscription = subscription;
     this.window = context.window();
     this.errors = context.errors();
     this.pool = context.pool();
     this.trialId = context.trialId();
     this.producersFrom = producersFrom;
-    this.partitions = partitions;
     this.cursors = new SequenceSet.Cursor[producers];
-    this.highest = new long[producers][];
+    this.order = order;
     subscription.add(recorder);
   }
 
@@ -75,7 +74,9 @@ public final class ConsumerChecker implements MessageSink {
     }
     if (cursor(producer).add(sequence)) {
       recorder.unique(window.get(), MessageHeader.intendedNs(array, offset), receivedMonoNs);
-      checkOrder(producer, partition, sequence);
+      if (!order.keeps(producer, partition, sequence)) {
+        recorder.count(ReceiveRecorder.REORDERED);
+      }
     } else {
       recorder.count(ReceiveRecorder.DUPLICATED);
     }
@@ -109,12 +110,8 @@ public final class ConsumerChecker implements MessageSink {
       return false;
     }
     int bodyCrc = MessageHeader.bodyCrc(array, offset);
-    if (pool.matches(MessageHeader.bodyIndex(array, offset), bodyCrc, array, offset, length)) {
-      return true;
-    }
-    crc.reset();
-    crc.update(array, offset + MessageHeader.BYTES, length - MessageHeader.BYTES);
-    return (int) crc.getValue() == bodyCrc;
+    return pool.matches(MessageHeader.bodyIndex(array, offset), bodyCrc, array, offset, length)
+        || MessageHeader.isBodyIntact(array, offset, length, crc);
   }
 
   private SequenceSet.Cursor cursor(int producer) {
@@ -124,20 +121,6 @@ public final class ConsumerChecker implements MessageSink {
       cursors[producer] = cursor;
     }
     return cursor;
-  }
-
-  private void checkOrder(int producer, int partition, long sequence) {
-    long[] row = highest[producer];
-    if (row == null) {
-      row = new long[partitions];
-      java.util.Arrays.fill(row, -1);
-      highest[producer] = row;
-    }
-    if (sequence < row[partition]) {
-      recorder.count(ReceiveRecorder.REORDERED);
-    } else {
-      row[partition] = sequence;
-    }
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine.check;
 
 import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.Recorder;
+import io.tidegauge.worker.engine.figures.Records;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.figures.WindowedHistogram;
 
@@ -17,10 +18,17 @@ public final class ReceiveRecorder extends Recorder {
   public static final int FOREIGN = 7;
   public static final int NEGATIVE_LATENCY = 8;
   public static final int WINDOW_RECEIVED = 9;
-  private static final int SIZE = 10;
+
+  /** Messages of others whose checksums could be verified, and when the window's were received. */
+  public static final int VERIFIED = 10;
+
+  public static final int FIRST_RECEIVED_NS = 11;
+  public static final int LAST_RECEIVED_NS = 12;
+  private static final int SIZE = 13;
 
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram endToEnd = new WindowedHistogram();
+  private volatile Records records = Records.of(Window.NONE, 0, 0);
 
   void count(int counter) {
     counters.add(counter, 1);
@@ -45,12 +53,34 @@ public final class ReceiveRecorder extends Recorder {
       latencyNs = 0;
     }
     endToEnd.record(measured, latencyNs);
+    if (measured && window.schedule() != null) {
+      records.record(records.at(intendedNs), 0, latencyNs);
+    }
+  }
+
+  /** A message that others made has arrived: it belongs to the window by its receipt. */
+  void foreign(Window latest, long receivedNs) {
+    if (adopt(latest).contains(receivedNs)) {
+      counters.add(WINDOW_RECEIVED, 1);
+      if (counters.own(FIRST_RECEIVED_NS) == 0) {
+        counters.set(FIRST_RECEIVED_NS, receivedNs);
+      }
+      counters.set(LAST_RECEIVED_NS, receivedNs);
+    }
   }
 
   @Override
-  protected void beginWindow(int newEpoch) {
+  protected void beginWindow(Window next) {
     counters.set(WINDOW_RECEIVED, 0);
-    endToEnd.begin(newEpoch);
+    counters.set(FIRST_RECEIVED_NS, 0);
+    counters.set(LAST_RECEIVED_NS, 0);
+    endToEnd.begin(next.epoch());
+    records = Records.of(next, 0, 1);
+  }
+
+  /** End to end of the window's schedule. */
+  public Records records() {
+    return records;
   }
 
   public long get(int counter) {

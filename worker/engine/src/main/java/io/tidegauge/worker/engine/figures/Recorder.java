@@ -14,7 +14,7 @@ public abstract class Recorder {
   protected final Window adopt(Window latest) {
     if (latest != window) {
       if (latest.epoch() != epoch) {
-        beginWindow(latest.epoch());
+        beginWindow(latest);
         epoch = latest.epoch();
       }
       window = latest;
@@ -23,7 +23,7 @@ public abstract class Recorder {
   }
 
   /** Forget the window's counters and histograms. */
-  protected abstract void beginWindow(int newEpoch);
+  protected abstract void beginWindow(Window next);
 
   /** Whether the figures of the window are those of this epoch. */
   public final boolean hasEpoch(int wanted) {

@@ -5,6 +5,8 @@ import java.util.List;
 /**
  * One subscription over the whole trial; {@code endToEnd} and {@code windowReceived} over the
  * measured window.
+ *
+ * @param recordEndToEnd of each record of a schedule
  */
 public record SubscriptionTotals(
     String name,
@@ -20,4 +22,6 @@ public record SubscriptionTotals(
     long negativeLatency,
     byte[] endToEnd,
     long windowReceived,
-    List<String> lostExamples) {}
+    List<String> lostExamples,
+    List<byte[]> recordEndToEnd,
+    Foreign others) {}

@@ -1,5 +1,7 @@
 package io.tidegauge.worker.engine.figures;
 
+import java.util.List;
+
 /**
  * The measured window, by intended time; {@code ackedWithin} counts acknowledgements by when they
  * arrived.
@@ -20,4 +22,5 @@ public record WindowFigures(
     long ackedWithin,
     long workerCpuNs,
     long gcPauseNs,
-    long cpuWaitNs) {}
+    long cpuWaitNs,
+    List<RecordFigures> records) {}

@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.Recorder;
+import io.tidegauge.worker.engine.figures.Records;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.figures.WindowedHistogram;
 import io.tidegauge.worker.engine.os.TaskClock;
@@ -15,11 +16,24 @@ public final class AckRecorder extends Recorder {
   public static final int WINDOW_ACKED_WITHIN = 4;
   private static final int SIZE = 5;
 
+  /** Counters of a schedule's record. */
+  public static final int RECORD_ACKED = 0;
+
+  public static final int RECORD_FAILED = 1;
+  public static final int RECORD_ACKED_WITHIN = 2;
+  private static final int RECORD_SIZE = 3;
+
+  /** Latencies of a schedule's record. */
+  public static final int RECORD_RESPONSE = 0;
+
+  public static final int RECORD_SERVICE = 1;
+
   final Thread thread = Thread.currentThread();
   final TaskClock clock = TaskClock.ofCurrentThread();
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram response = new WindowedHistogram();
   private final WindowedHistogram service = new WindowedHistogram();
+  private volatile Records records = Records.of(Window.NONE, 0, 0);
 
   void acked(Window latest, long intendedNs, long sentNs, long nowNs) {
     Window window = adopt(latest);
@@ -33,6 +47,22 @@ public final class AckRecorder extends Recorder {
     }
     response.record(measured, nowNs - intendedNs);
     service.record(measured, nowNs - sentNs);
+    if (window.schedule() != null) {
+      sort(window, intendedNs, sentNs, nowNs);
+    }
+  }
+
+  private void sort(Window window, long intendedNs, long sentNs, long nowNs) {
+    Records sorted = records;
+    if (window.contains(intendedNs)) {
+      int record = sorted.at(intendedNs);
+      sorted.count(record, RECORD_ACKED);
+      sorted.record(record, RECORD_RESPONSE, nowNs - intendedNs);
+      sorted.record(record, RECORD_SERVICE, nowNs - sentNs);
+    }
+    if (window.contains(nowNs)) {
+      sorted.count(sorted.at(nowNs), RECORD_ACKED_WITHIN);
+    }
   }
 
   void failed(Window latest, long intendedNs) {
@@ -40,20 +70,29 @@ public final class AckRecorder extends Recorder {
     counters.add(FAILED, 1);
     if (window.contains(intendedNs)) {
       counters.add(WINDOW_FAILED, 1);
+      if (window.schedule() != null) {
+        records.count(records.at(intendedNs), RECORD_FAILED);
+      }
     }
   }
 
   @Override
-  protected void beginWindow(int newEpoch) {
+  protected void beginWindow(Window next) {
     counters.set(WINDOW_ACKED, 0);
     counters.set(WINDOW_FAILED, 0);
     counters.set(WINDOW_ACKED_WITHIN, 0);
-    response.begin(newEpoch);
-    service.begin(newEpoch);
+    response.begin(next.epoch());
+    service.begin(next.epoch());
+    records = Records.of(next, RECORD_SIZE, 2);
   }
 
   public long get(int counter) {
     return counters.get(counter);
+  }
+
+  /** Of the window's schedule. */
+  public Records records() {
+    return records;
   }
 
   public WindowedHistogram response() {

@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.Recorder;
+import io.tidegauge.worker.engine.figures.Records;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.figures.WindowedHistogram;
 
@@ -16,12 +17,18 @@ public final class LoadRecorder extends Recorder {
   private static final int LAG_MAX = 6;
   private static final int LAG_SECONDS = 4;
   private static final int SIZE = LAG_MAX + LAG_SECONDS;
+
+  /** Counter and latency of a schedule's record. */
+  public static final int RECORD_INTENDED = 0;
+
+  public static final int RECORD_DELAY = 0;
   private static final long SECOND_NS = 1_000_000_000L;
 
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram delay = new WindowedHistogram();
   private final WindowedHistogram ownLag = new WindowedHistogram();
   private final long toleranceNs;
+  private volatile Records records = Records.of(Window.NONE, 0, 0);
   private volatile long startNs;
   private long second;
   private long secondEndNs = Long.MAX_VALUE;
@@ -45,6 +52,11 @@ public final class LoadRecorder extends Recorder {
       counters.add(WINDOW_INTENDED, 1);
       if (lagNs > toleranceNs) {
         counters.add(WINDOW_OWN_LAG_OVER, 1);
+      }
+      if (window.schedule() != null) {
+        int record = records.at(intendedNs);
+        records.count(record, RECORD_INTENDED);
+        records.record(record, RECORD_DELAY, nowNs - intendedNs);
       }
     }
     if (nowNs >= secondEndNs) {
@@ -79,12 +91,13 @@ public final class LoadRecorder extends Recorder {
   }
 
   @Override
-  protected void beginWindow(int newEpoch) {
+  protected void beginWindow(Window next) {
     counters.set(WINDOW_INTENDED, 0);
     counters.set(WINDOW_BLOCKED_NS, 0);
     counters.set(WINDOW_OWN_LAG_OVER, 0);
-    delay.begin(newEpoch);
-    ownLag.begin(newEpoch);
+    delay.begin(next.epoch());
+    ownLag.begin(next.epoch());
+    records = Records.of(next, 1, 1);
   }
 
   public long get(int counter) {
@@ -108,6 +121,11 @@ public final class LoadRecorder extends Recorder {
 
   private long wholeSeconds(long ns) {
     return Math.max(0, ns - startNs + SECOND_NS / 2) / SECOND_NS;
+  }
+
+  /** Of the window's schedule. */
+  public Records records() {
+    return records;
   }
 
   public WindowedHistogram delay() {

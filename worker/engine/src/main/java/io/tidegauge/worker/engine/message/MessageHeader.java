@@ -54,6 +54,21 @@ public final class MessageHeader {
     return (int) crc.getValue();
   }
 
+  /** Whether a whole header of ours is there, undamaged. */
+  public static boolean isOurs(byte[] a, int offset, CRC32C crc) {
+    return magic(a, offset) == MAGIC && headerCrc(a, offset) == checksum(a, offset, crc);
+  }
+
+  /** Whether the value is as long as its header says and its body has the checksum there. */
+  public static boolean isBodyIntact(byte[] a, int offset, int length, CRC32C crc) {
+    if (totalLength(a, offset) != length) {
+      return false;
+    }
+    crc.reset();
+    crc.update(a, offset + BYTES, length - BYTES);
+    return (int) crc.getValue() == bodyCrc(a, offset);
+  }
+
   public static int magic(byte[] a, int offset) {
     return (int) INT.get(a, offset);
   }

@@ -21,7 +21,8 @@ class CheckerTest {
   private Window window = new Window(1, 0, Long.MAX_VALUE);
   private final CheckContext context = new CheckContext(TRIAL, pool, () -> window, errors);
   private final Subscription alone = new Subscription("sub-0", 2, false);
-  private final ConsumerChecker consumer = new ConsumerChecker(alone, context, 0, 2, 4);
+  private final ConsumerChecker consumer =
+      new ConsumerChecker(alone, context, 0, 2, Order.byPartition(2, 4));
 
   private byte[] message(int producer, long sequence) {
     byte[] value = pool.newValue(TRIAL, producer, (int) (sequence % 4));
@@ -179,8 +180,8 @@ class CheckerTest {
   @Test
   void aSubscriptionIsTheUnionOfItsConsumers() {
     Subscription shared = new Subscription("sub-0", 2, true);
-    ConsumerChecker a = new ConsumerChecker(shared, context, 0, 2, 4);
-    ConsumerChecker b = new ConsumerChecker(shared, context, 0, 2, 4);
+    ConsumerChecker a = new ConsumerChecker(shared, context, 0, 2, Order.byPartition(2, 4));
+    ConsumerChecker b = new ConsumerChecker(shared, context, 0, 2, Order.byPartition(2, 4));
     give(a, 0, message(0, 0));
     give(b, 1, message(0, 1));
     give(a, 0, message(0, 2));

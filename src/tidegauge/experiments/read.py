@@ -1,0 +1,56 @@
+"""`read`: how fast consumers read topics that others have filled, or keep filling (`producers: 0`, `existing-topics`).
+
+Consumers begin at the oldest message, all at the same moment, and read as fast as they can; once they have everything
+that was there, at the rate at which others send. Of messages that Tidegauge did not make nothing is claimed but their
+number and size. There is no warm-up: what is read during it could not be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.procedure import Experiment, Lab
+from tidegauge.workload.model import Arrival
+
+
+class ReadOptions(Fields):
+    """Keys of `read` in a campaign. It ends after `measure`, or when nothing has come for `idle`."""
+
+    measure: MeasureTime = 60.0
+    idle: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 5.0
+
+
+def _plan(options: ReadOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+    trial = replace(
+        base,
+        workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP),
+        rate_rule="as fast as it goes",
+        measure_s=options.measure,
+        drain_s_max=options.idle,
+    )
+    return (trial,)
+
+
+def _run(_options: ReadOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+    for trial in trials:
+        lab.measure(trial)
+
+
+def _no_objection(_options: ReadOptions, _earlier: Sequence[str]) -> str:
+    return ""
+
+
+EXPERIMENT = Experiment(
+    name="read",
+    summary="how fast consumers read topics that others fill (with 'producers: 0' and 'existing-topics')",
+    options=ReadOptions,
+    plan=_plan,
+    run=_run,
+    objection=_no_objection,
+)

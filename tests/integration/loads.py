@@ -1,0 +1,76 @@
+"""Loads of any shape on a deployment of a test, through the worker, and what came of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from deployments import Ready
+
+from tidegauge.worker.api import LoadOrder, TotalFigures
+from tidegauge.workload.model import Arrival, ClientSettings, Payload, Workload
+from tidegauge.workload.schedule import RateSchedule
+
+SMALL = Workload(payload=Payload(message_bytes=200), client=ClientSettings(in_flight_messages_max=500))
+DRAIN_S_MAX = 20.0
+
+
+def order_for(
+    ready: Ready, name: str, workload: Workload, msgs_per_s: float = 1000.0, schedule: RateSchedule | None = None
+) -> LoadOrder:
+    """A load on topics of its own, or on those that the workload says exist."""
+    return LoadOrder(
+        connection=ready.deployment.connection,
+        driver=ready.system.driver,
+        system=ready.system.name,
+        topic_names=workload.existing_topics or tuple(f"{name}-{index}" for index in range(workload.topics)),
+        replication_factor=1,
+        topic_settings=ready.system.topic_settings(ready.choice),
+        acks=ready.system.client_acks(ready.choice, 1),
+        workload=workload,
+        msgs_per_s=msgs_per_s,
+        trial_id=abs(hash((name, time.time_ns()))) >> 2,
+        seed=1,
+        own_lag_tolerance_ms=1.0,
+        consumers_start_paused=not workload.producers,
+        schedule=schedule,
+    )
+
+
+def run_load(ready: Ready, order: LoadOrder, seconds: float = 1.0, keep: bool = False) -> TotalFigures:
+    """Carry out a load and wait until its consumers have everything. `keep`: its topics."""
+    worker = ready.worker
+    worker.prepare(order)
+    try:
+        begin_ns = worker.start()
+        worker.set_window(begin_ns, begin_ns + round(seconds * 1e9))
+        time.sleep(seconds + 0.2)
+        worker.stop_producers(10.0)
+        deadline_s = time.monotonic() + DRAIN_S_MAX
+        while any(s.backlog for s in worker.totals().subscriptions) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        # What a wrong delivery would bring comes a little later.
+        time.sleep(0.2)
+        return worker.totals()
+    finally:
+        worker.finish(delete_topics=not keep)
+
+
+def read_all(ready: Ready, workload: Workload, expected: int, patience_s: float = 20.0) -> TotalFigures:
+    """Read existing topics until so many messages have come, or patience ends."""
+    worker = ready.worker
+    order = order_for(ready, "read", replace(workload, arrival=Arrival.CLOSED_LOOP), 0.0)
+    worker.prepare(order)
+    try:
+        worker.set_window(worker.start(0.0), 0)
+        worker.resume_consumers([])
+        deadline_s = time.monotonic() + patience_s
+        while time.monotonic() < deadline_s:
+            totals = worker.totals()
+            if all(sub.received >= expected for sub in totals.subscriptions):
+                break
+            time.sleep(0.05)
+        time.sleep(0.2)
+        return worker.totals()
+    finally:
+        worker.finish(delete_topics=False)

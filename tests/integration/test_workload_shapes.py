@@ -1,0 +1,122 @@
+"""What else a workload can be, on real servers: types of subscription, fan-out, one side only, changing rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from deployments import Ready, ready
+from loads import SMALL, order_for, read_all, run_load
+
+from tidegauge.errors import RunFailedError
+from tidegauge.systems.api import LevelChoice
+from tidegauge.worker.api import TotalFigures
+from tidegauge.workload.model import Keys, SubscriptionType
+from tidegauge.workload.schedule import RatePhase, RateSchedule
+
+SYSTEMS = ["kafka", "pulsar", "rabbitmq"]
+HAVE = {
+    SubscriptionType.EXCLUSIVE: ["pulsar", "rabbitmq"],
+    SubscriptionType.FAILOVER: SYSTEMS,
+    SubscriptionType.SHARED: SYSTEMS,
+    SubscriptionType.KEY_SHARED: ["pulsar"],
+}
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
+    with ready(request.param, LevelChoice(4), tmp_path_factory.mktemp(request.param)) as started:
+        yield started
+
+
+def exact(totals: TotalFigures) -> int:
+    """Every message sent was acknowledged and came to each subscription once; returns how many."""
+    assert totals.sent == totals.acked > 0
+    for sub in totals.subscriptions:
+        assert (sub.unique, sub.lost, sub.duplicated, sub.corrupt, sub.foreign) == (totals.acked, 0, 0, 0, 0)
+    return totals.acked
+
+
+@pytest.mark.parametrize("kind", list(HAVE))
+def test_two_consumers_of_each_type_account_for_every_message(system: Ready, kind: SubscriptionType) -> None:
+    keyed = kind is SubscriptionType.KEY_SHARED
+    consumers = 1 if kind is SubscriptionType.EXCLUSIVE else 2
+    workload = replace(
+        SMALL,
+        partitions=2,
+        consumers=consumers,
+        subscription_type=kind,
+        keys=Keys.ROUND_ROBIN if keyed else Keys.NONE,
+        distinct_keys=50,
+    )
+    order = order_for(system, f"type-{kind}", workload)
+    if system.system.name not in HAVE[kind]:
+        assert system.system.subscription_problem(kind, system.system.default_version, system.choice)
+        with pytest.raises(RunFailedError, match="has no subscription-type"):
+            system.worker.prepare(order)
+        return
+    assert system.system.subscription_problem(kind, system.system.default_version, system.choice) == ""
+    totals = run_load(system, order)
+    exact(totals)
+    assert [sub.reordered for sub in totals.subscriptions] == [0]
+
+
+def test_shared_consumers_take_from_one_partition(system: Ready) -> None:
+    """What the other types can't: more consumers than partitions, all of them at work, and no order to check."""
+    workload = replace(SMALL, consumers=3, subscription_type=SubscriptionType.SHARED)
+    exact(run_load(system, order_for(system, "shared", workload)))
+
+
+def test_several_topics_fan_out_to_several_subscriptions(system: Ready) -> None:
+    workload = replace(SMALL, topics=3, partitions=2, producers=2, subscriptions=3, consumers=2)
+    totals = run_load(system, order_for(system, "fan-out", workload))
+    exact(totals)
+    assert len(totals.subscriptions) == 3
+    assert [sub.reordered for sub in totals.subscriptions] == [0, 0, 0]
+
+
+def test_producers_alone_then_readers_alone_of_the_same_topic(system: Ready) -> None:
+    """Without subscriptions nobody reads; then a reader finds what is there, verifies it, and leaves nothing behind."""
+    name = system.system.name
+    kept = {"kafka": 0, "pulsar": 1, "rabbitmq": 0}[name]
+    alone = replace(SMALL, partitions=2, subscriptions=kept)
+    order = order_for(system, "filled", alone)
+    if kept:
+        # Pulsar deletes what no subscription wants: one that stays paused keeps it.
+        order = replace(order, consumers_start_paused=True)
+    worker = system.worker
+    worker.prepare(order)
+    worker.start()
+    while worker.totals().acked < 500:
+        pass
+    worker.stop_producers(10.0)
+    sent = worker.totals().acked
+    assert [sub.received for sub in worker.totals().subscriptions] == [0] * kept
+    worker.finish(delete_topics=False)
+    existing = replace(SMALL, producers=0, existing_topics=order.topic_names)
+    totals = read_all(system, existing, sent)
+    (sub,) = totals.subscriptions
+    assert totals.sent == 0
+    assert (sub.received, sub.verified, sub.foreign, sub.corrupt) == (sent, sent, 0, 0)
+    assert sub.last_received_mono_ns > sub.first_received_mono_ns > 0
+    # The topic is still there: producers may use it too, and what was there before is not taken for theirs.
+    if name != "rabbitmq":
+        totals = run_load(system, order_for(system, "", replace(SMALL, existing_topics=order.topic_names)), 0.5)
+        assert exact(totals) > 0
+    worker.delete_topics(system.system.driver, system.deployment.connection, list(order.topic_names))
+
+
+def test_a_topic_that_does_not_exist_is_no_existing_one(system: Ready) -> None:
+    workload = replace(SMALL, producers=0, existing_topics=("never-made",))
+    with pytest.raises(RunFailedError, match="never-made"):
+        system.worker.prepare(order_for(system, "", workload))
+
+
+def test_a_schedule_keeps_the_latency_of_each_step(system: Ready) -> None:
+    steps = RateSchedule((RatePhase(500, 500, 1.0, 0), RatePhase(500, 1500, 1.0, 1)), ("low", "rising"))
+    totals = run_load(system, order_for(system, "steps", SMALL, 0.0, steps), seconds=2.0)
+    assert [record.intended for record in totals.window.records] == [500, 1000]
+    assert [record.acked for record in totals.window.records] == [500, 1000]
+    assert all(record.response for record in totals.window.records)
+    assert all(sub.record_end_to_end[0] and sub.record_end_to_end[1] for sub in totals.subscriptions)

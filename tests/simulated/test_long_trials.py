@@ -1,0 +1,139 @@
+"""A day of seconds through what control keeps and writes: memory stays, the files grow as documented."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import random
+import re
+import resource
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
+from tidegauge.store.files import LineFile
+from tidegauge.store.hlog import IntervalLog
+from tidegauge.store.seconds import row, write_parquet
+from tidegauge.worker.api import SecondFigures, SubscriptionSecond
+
+DAY_S = 86_400
+SECOND_NS = 10**9
+ROOT = Path(__file__).parents[2]
+
+
+def point(second: int, rate: float = 1000.0, backlog: int = 0) -> TimedPoint:
+    return TimedPoint((second + 1) * SECOND_NS, SecondPoint(rate, 5.0 + second % 3, backlog, {"sub-0": backlog}))
+
+
+def test_days_of_seconds_keeps_a_bounded_number_of_points() -> None:
+    seen = SeenSeconds()
+    for second in range(DAY_S):
+        seen.append(point(second))
+    after_a_day = len(pickle.dumps(seen))
+    for second in range(DAY_S, 4 * DAY_S):
+        seen.append(point(second))
+    assert len(seen) == 4 * DAY_S
+    assert after_a_day < 2 << 20
+    assert len(pickle.dumps(seen)) < 1.5 * after_a_day
+    assert seen.last.until_mono_ns == 4 * DAY_S * SECOND_NS
+    assert unsteady_because(seen.recent, 1000.0) == ""
+
+
+def test_what_a_long_window_shows_is_what_it_did() -> None:
+    """The same tests on merged seconds: a steady day is steady, one that drifts or falls behind is told."""
+    steady, drifting, behind = SeenSeconds(), SeenSeconds(), SeenSeconds()
+    for second in range(6 * 3600):
+        steady.append(point(second))
+        drifting.append(point(second, rate=1000.0 + second / 20))
+        behind.append(point(second, backlog=second * 100))
+    span = (3600 * SECOND_NS, 6 * 3600 * SECOND_NS)
+    assert len(steady.between(*span)) == 5 * 3600
+    assert (drifts(steady.between(*span)), backlog_grows(steady.between(*span))) == ("", False)
+    assert "rate was rising" in drifts(drifting.between(*span))
+    assert backlog_grows(behind.between(*span))
+
+
+def test_a_short_trial_keeps_every_second_as_it_was() -> None:
+    seen = SeenSeconds()
+    for second in range(KEPT_MAX - 1):
+        seen.append(point(second, rate=float(second)))
+    kept = seen.between(0, KEPT_MAX * SECOND_NS)
+    assert [one.msgs_per_s for one in kept] == [float(second) for second in range(KEPT_MAX - 1)]
+
+
+def figures(second: int, encoded: bytes) -> SecondFigures:
+    subscription = SubscriptionSecond("sub-0", 50_000, 51_200_000, 12, 0, 0, 0, encoded)
+    return SecondFigures(
+        second=second,
+        from_mono_ns=second * SECOND_NS,
+        until_mono_ns=(second + 1) * SECOND_NS,
+        scheduled_msgs_per_s=50_000.0,
+        sent=50_000,
+        acked=50_000,
+        failed=0,
+        acked_bytes=51_200_000,
+        in_flight=100,
+        blocked_ns=0,
+        own_lag_ns_max=20_000,
+        response=encoded,
+        service=encoded,
+        delay=encoded,
+        subscriptions=(subscription,),
+        worker_cpu_ns=SECOND_NS // 2,
+        gc_pause_ns=0,
+        heap_used_bytes=100 << 20,
+    )
+
+
+def test_hours_of_rows_become_parquet_one_at_a_time(tmp_path: Path) -> None:
+    one = row(figures(0, b""))
+    write_parquet(({**one, "second": second} for second in range(3600)), tmp_path / "hour.parquet")
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    write_parquet(({**one, "second": second} for second in range(5 * 3600)), tmp_path / "hours.parquet")
+    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib) / 1024
+    # All rows at once would take more than 60 MiB.
+    assert grown_mib < 32
+
+
+def test_an_hour_on_disk_is_as_documented(tmp_path: Path) -> None:
+
+    histogram = HdrHistogram(1, 2**42, 3)
+    for value in random.Random(1).choices(range(200_000, 9_000_000), k=5_000):
+        histogram.record_value(value)
+    encoded = base64.b64decode(histogram.encode())
+    log = IntervalLog(tmp_path / "response.hlog")
+    for second in range(10):
+        log.append(encoded, second * SECOND_NS, (second + 1) * SECOND_NS)
+    log.close()
+    a_second = len(json.dumps(row(figures(0, encoded)))) + 4 * (tmp_path / "response.hlog").stat().st_size / 10
+    told = re.search(r"an hour takes about (\d+) to (\d+) MiB", (ROOT / "docs/reference.md").read_text())
+    assert told, "the reference says what an hour takes"
+    assert int(told[1]) * 0.5 <= 3600 * a_second / (1 << 20) <= int(told[2])
+
+
+@pytest.mark.slow
+def test_a_day_through_store_and_statistics(tmp_path: Path) -> None:
+    """What a whole day costs in memory, with real histograms decoded and appended each second."""
+
+    histogram = HdrHistogram(1, 2**42, 3)
+    for value in range(200_000, 2_000_000, 10_000):
+        histogram.record_value(value)
+    encoded = base64.b64decode(histogram.encode())
+    log, lines, seen = IntervalLog(tmp_path / "response.hlog"), LineFile(tmp_path / "seconds.jsonl"), SeenSeconds()
+
+    def seconds(first: int, until: int) -> int:
+        for second in range(first, until):
+            log.append(encoded, second * SECOND_NS, (second + 1) * SECOND_NS)
+            lines.append(json.dumps(row(figures(second, encoded))))
+            seen.append(point(second))
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    after_an_hour_kib = seconds(0, 3600)
+    after_a_day_kib = seconds(3600, DAY_S)
+    log.close()
+    lines.close()
+    assert (after_a_day_kib - after_an_hour_kib) / 1024 < 16

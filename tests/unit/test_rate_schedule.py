@@ -1,0 +1,109 @@
+"""Rates that change: how a campaign words them, and what they ask for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tidegauge.config.rate_schedule import RAMP_RECORDS, ScheduleRule, parse_rate_or_schedule
+from tidegauge.config.units import Rate
+from tidegauge.experiments.latency import EXPERIMENT, LatencyOptions
+from tidegauge.experiments.registry import experiments
+from tidegauge.workload.schedule import RateSchedule
+
+
+def schedule(value: Any) -> RateSchedule:
+    rule = parse_rate_or_schedule(value)
+    assert isinstance(rule, ScheduleRule)
+    return rule.resolved(lambda rate: rate.msgs_per_s or 1234.0)
+
+
+STEPS = {"steps": [{"rate": "10k", "for": "30s"}, {"rate": "50k", "for": "10s"}]}
+RAMP = {"from": "10k", "to": "50k", "over": "60s"}
+BURST = {"base": "10k", "burst": "50k", "every": "30s", "for": "2s"}
+
+
+def test_steps_follow_one_another() -> None:
+    steps = schedule(STEPS)
+    assert steps.length_s == 40
+    assert steps.records == ("0 to 30 s: 10,000 msg/s", "30 to 40 s: 50,000 msg/s")
+    assert steps.due(40) == ((300_000, 30), (500_000, 10))
+    assert (steps.first_msgs_per_s, steps.most_msgs_per_s, steps.mean_msgs_per_s(40)) == (10_000, 50_000, 20_000)
+
+
+def test_a_window_longer_than_the_steps_belongs_to_the_last() -> None:
+    assert schedule(STEPS).due(42) == ((300_000, 30), (600_000, 12))
+    assert schedule(STEPS).due(31) == ((300_000, 30), (50_000, 1))
+
+
+def test_a_ramp_is_kept_in_tenths_and_has_no_stairs() -> None:
+    ramp = schedule(RAMP)
+    assert len(ramp.records) == RAMP_RECORDS
+    assert ramp.mean_msgs_per_s(60) == pytest.approx(30_000)
+    assert ramp.due(60)[0] == pytest.approx((72_000, 6))
+    assert ramp.due(60)[9] == pytest.approx((288_000, 6))
+    assert all(a.to_msgs_per_s == pytest.approx(b.from_msgs_per_s) for a, b in pairwise(ramp.phases))
+
+
+def test_a_burst_repeats_for_days_in_two_records() -> None:
+    burst = schedule(BURST)
+    assert (burst.repeat, len(burst.phases), len(burst.records)) == (True, 2, 2)
+    (base, base_s), (high, high_s) = burst.due(2 * 86_400)
+    assert (base, base_s) == pytest.approx((5760 * 28 * 10_000, 5760 * 28))
+    assert (high, high_s) == pytest.approx((5760 * 2 * 50_000, 5760 * 2))
+    assert burst.due(29.0)[1] == pytest.approx((50_000, 1))
+
+
+def test_steps_may_be_ramps_and_shares() -> None:
+    mixed = {"steps": [{"from": "50% of lowest peak", "to": "20k", "over": "10s"}, {"rate": "20k", "for": "5s"}]}
+    rule = parse_rate_or_schedule(mixed)
+    assert isinstance(rule, ScheduleRule)
+    assert rule.rates[0] == Rate(share_of_lowest_peak=0.5)
+    assert rule.resolved(lambda rate: rate.msgs_per_s or 1000.0).first_msgs_per_s == 1000
+    assert "50% of lowest peak to 20000 msg/s over 10 s" in str(rule)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"rates": []}, "must be a rate, '{steps"),
+        ({"steps": []}, "'steps' must be a list"),
+        ({"steps": [{"rate": "10k"}]}, "step 1: the key 'for' is missing"),
+        ({"steps": [{"rate": "10k", "for": "30"}]}, "step 1: 'for': must be a duration"),
+        ({"steps": [{"rate": "10k", "for": "100ms"}]}, "step 1: 'for': must be at least 1s"),
+        ({"steps": [{"rate": "-1", "for": "10s"}]}, "step 1: must be messages a second"),
+        ({"steps": [{"rat": "10k", "for": "10s"}]}, "step 1: unknown key 'rat' (did you mean 'rate'?)"),
+        ({"steps": [{"rate": "1k", "for": "1s"}] * 101}, "101 records of latency"),
+        ({"from": "10k", "to": "20k"}, "the key 'over' is missing"),
+        ({"base": "1k", "burst": "2k", "every": "2s", "for": "2s"}, "must be shorter than 'every'"),
+        ({"burst": "2k"}, "the key 'base' is missing"),
+        ("fast", "must be messages a second"),
+    ],
+)
+def test_what_is_wrong_is_told(value: Any, told: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse_rate_or_schedule(value)
+    assert told in str(caught.value)
+
+
+def options(**values: Any) -> LatencyOptions:
+    return LatencyOptions.model_validate(values)
+
+
+def test_objections() -> None:
+    object_to = EXPERIMENT.objection
+    assert object_to(options(rate=STEPS), []) == ""
+    assert "'measure' can't be given" in object_to(options(rate=STEPS, measure="10s"), [])
+    assert "at least 'every'" in object_to(options(rate=BURST, measure="20s"), [])
+    assert object_to(options(rate=BURST, measure="2d"), []) == ""
+    shares = {"steps": [{"rate": "50% of lowest sustainable", "for": "9s"}]}
+    assert "needs a max-throughput" in object_to(options(rate=shares), ["peak"])
+    assert object_to(options(rate=shares), ["max-throughput"]) == ""
+    days = {"from": "1k", "to": "2k", "over": "31d"}
+    assert "longer than 30 days" in object_to(options(rate=days), [])
+
+
+def test_every_experiment_is_registered() -> None:
+    assert {"latency", "read"} <= set(experiments())

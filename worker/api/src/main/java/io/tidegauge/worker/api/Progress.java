@@ -1,0 +1,15 @@
+package io.tidegauge.worker.api;
+
+/** Is told how far a slow preparation has come. */
+@FunctionalInterface
+public interface Progress {
+  /** For whoever does not care. */
+  Progress NONE = (what, done, total) -> {};
+
+  /**
+   * So many of a kind are ready.
+   *
+   * @param what "partitions", "consumers", "producers"
+   */
+  void at(String what, long done, long total);
+}
