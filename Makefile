@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-slow test-fast test-java check format build proto wheel clean
+.PHONY: help quick test test-slow test-fast test-java check format build proto schemas wheel clean
 
 PYTHON := .venv/bin/python
 WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name '*.java' -o -name 'pom.xml' -o -name '*.proto' \
@@ -47,6 +47,9 @@ build: .tools/worker-built ## Python environment and worker, nothing run
 
 proto: .venv/.ready ## Regenerate the Python side of proto/worker.proto
 	$(PYTHON) scripts/generate_proto.py
+
+schemas: .venv/.ready ## Regenerate docs/schemas, the JSON Schemas of everything that is written as JSON
+	$(PYTHON) scripts/generate_schemas.py
 
 wheel: .tools/worker-built ## A wheel that carries the worker: pip install is all its user needs
 	$(PYTHON) scripts/build_wheel.py

@@ -32,6 +32,8 @@ class Place:
 
     root: Path
     cache: Path | None = None
+    reports: bool = False
+    """Whether runs write their report: it takes a few seconds, and few tests look at it."""
 
     @property
     def runs(self) -> Path:
@@ -43,6 +45,7 @@ class Place:
 
     def environment(self) -> dict[str, str]:
         own = {"TIDEGAUGE_STATE": str(self.state), "TIDEGAUGE_RUNS": str(self.runs), "COLUMNS": "100"}
+        own["TIDEGAUGE_REPORT"] = "on" if self.reports else "off"
         if self.cache:
             own["TIDEGAUGE_CACHE"] = str(self.cache)
         return {**os.environ, **own}

@@ -44,6 +44,7 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(running.LocalHost, "open", _Host)
     monkeypatch.setattr(running, "clean_leftovers", lambda: ["Ended processes left by an earlier run: kafka-1."])
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("TIDEGAUGE_REPORT", "off")  # test_cli_reports has its tests
     monkeypatch.delenv("TIDEGAUGE_DEBUG", raising=False)
 
 

@@ -59,6 +59,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.setattr(running, "execute", execute)
     monkeypatch.setattr(running.LocalHost, "open", _Host)
+    monkeypatch.setenv("TIDEGAUGE_REPORT", "off")
     monkeypatch.setattr(running, "clean_leftovers", lambda: [])
     monkeypatch.setattr(running, "_stopping", lambda _agents: "")
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))

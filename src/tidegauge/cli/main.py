@@ -245,6 +245,39 @@ def compare(
     return compare_runs(request, Output(as_json))
 
 
+@app.command(epilog="Example: tidegauge report last --output report.html --svg plots")
+def report(
+    run: Annotated[str, typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.")] = "last",
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write (default: report.html in the run).")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="A directory for every plot as SVG.")] = None,
+    png: Annotated[Path | None, typer.Option("--png", help="A directory for every plot as PNG.")] = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Write a run's report: one HTML file with answers, plots and everything behind them, to be read offline."""
+    from tidegauge.cli.reports import ReportRequest, make_report
+
+    return make_report(ReportRequest(run, runs_dir, output, svg, png), Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge index --runs-dir runs")
+def index(
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write (default: index.html beside the runs).")
+    ] = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Write a page that lists all runs, can be sorted, and leads to their reports."""
+    from tidegauge.cli.reports import make_index
+
+    return make_index(runs_dir, output, Output(as_json))
+
+
 @app.command(epilog="Example: tidegauge clean")
 def clean(
     *,

@@ -16,6 +16,7 @@ from tidegauge import store
 from tidegauge.campaign.events import Note
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
 from tidegauge.cli.output import Output, error_content
+from tidegauge.cli.reports import keep_report
 from tidegauge.cli.running import Ready, carry_out, create, exit_code, prepare
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.omb.driver import without_secrets
@@ -117,6 +118,7 @@ def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _D
     store.keep_omb_files(run.path, texts)
     out.say(f"{_title(one)}:")
     failure = carry_out(ready.campaign, run, out, [*map(Note, one.notes), *ready.left_out])
+    keep_report(run.path, out)
     stored = store.load_run(run.path)
     written, why = _write_results(one, stored, began, request.output_directory)
     if not out.as_json:

@@ -28,6 +28,7 @@ from tidegauge.cli.interruption import announced_interruption
 from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
+from tidegauge.cli.reports import keep_report
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.fairness.tilt import Terms
@@ -75,6 +76,7 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     run.thresholds = ready.campaign.thresholds
     failure = carry_out(ready.campaign, run, out, ready.left_out)
     stored = _examined(ready.campaign, store.load_run(run.path))
+    keep_report(run.path, out)
     _write(request.files, stored, out)
     if isinstance(failure, TidegaugeError) and not stored.results:
         out.say(f"Run directory: {run.path}")

@@ -30,7 +30,7 @@ def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
             for sentence in one.summary:
                 yield bullet(f"{_where(one)}{_who(one, own)}: {sentence}", "" if one.decided else "yellow")
         if any(one.rows for one in own):
-            yield _table(own)
+            yield finding_table(own)
         yield Text("")
 
 
@@ -39,7 +39,8 @@ def _who(finding: Finding, own: Sequence[Finding]) -> str:
     return f"{finding.system}, block {finding.block + 1}" if repeated else finding.system
 
 
-def _table(own: Sequence[Finding]) -> FigureTable:
+def finding_table(own: Sequence[Finding]) -> FigureTable:
+    """The rows of all findings of one experiment, with their systems as labels."""
     rows = [(_who(finding, own), row) for finding in own for row in finding.rows]
     heads = list(dict.fromkeys(head for _, row in rows for head in row))
     groups = []

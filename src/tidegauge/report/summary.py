@@ -12,6 +12,7 @@ from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.sweeps import by_durability, in_order
 from tidegauge.report.tables import blocks
+from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
 
@@ -89,10 +90,12 @@ def comparison(ratio: compare.Ratio, terms: Terms) -> dict[str, Any]:
 
 def head(run: StoredRun) -> dict[str, Any]:
     """What a run is and how it stands."""
+    report = run.path / REPORT_NAME
     return {
         "name": run.path.name,
         "campaign": run.name,
         "path": str(run.path.absolute()),
+        "report": str(report.absolute()) if report.is_file() else "",
         "status": run.status,
         "reason": run.reason,
         "notes": list(run.notes),

@@ -16,8 +16,10 @@ from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
 from tidegauge.report.published import published_parts
 from tidegauge.report.records import records_table
+from tidegauge.report.remarks import remarks
 from tidegauge.report.sweeps import Swept, by_durability, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
+from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.workload.model import SubscriptionType, Workload
 
@@ -125,12 +127,12 @@ def _experiment(one: Swept) -> Iterable[RenderableType]:
             yield Text("")
             yield records
     notes = dict.fromkeys(note for block in one.blocks for note in footnotes(block))
-    remarks = [remark for block in one.blocks for remark in _remarks(block)]
-    if notes or remarks:
+    told = [remark for block in one.blocks for remark in _remarks(block)]
+    if notes or told:
         yield Text("")
     for note in notes:
         yield Paragraph(note, style="dim")
-    yield from remarks
+    yield from told
 
 
 def load_words(result: TrialResult) -> str:
@@ -175,17 +177,9 @@ def workload_words(workload: Workload) -> str:
 
 
 def _remarks(block: Block) -> Iterable[RenderableType]:
-    """Why a trial is not valid, what its readers should know, and errors that clients met."""
-    for result in sorted(block.results, key=lambda one: (one.spec.system, one.spec.trial_id)):
-        alone = len(block.of(result.spec.system)) == 1 and not block.point
-        who = result.spec.system if alone else result.spec.trial_id
-        style = "bold red" if result.validity is Validity.INVALID else "yellow"
-        for reason in result.reasons:
-            yield bullet(f"{who} is {result.validity.value.upper()}: {reason}", style)
-        for warning in result.warnings:
-            yield bullet(f"{who}: {warning}")
-        for where, message, times in result.errors:
-            yield bullet(f"{who}: {plural(times, 'error')} in {where}: {message}")
+    for remark in remarks(block):
+        style = "" if remark.validity is None else "bold red" if remark.validity is Validity.INVALID else "yellow"
+        yield bullet(remark.text, style)
 
 
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
@@ -236,4 +230,7 @@ def _next(run: StoredRun) -> list[RenderableType]:
             Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"),
         ]
     lines.append(Paragraph(f"  again:          tidegauge show {shown_path(run.path)}    (--json: every figure)"))
+    report = run.path / REPORT_NAME
+    if report.is_file():
+        lines.append(path_line("  report:         ", report))
     return lines

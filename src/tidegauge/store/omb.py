@@ -7,7 +7,6 @@ and microseconds for the delay. Source: OMB's classes TestResult, WorkloadGenera
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
+from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.files import make_directory, write_bytes
+from tidegauge.store.intervals import read_intervals
 from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
 
@@ -38,15 +38,6 @@ class OmbNames:
     partitions: int
     producers_per_topic: int
     consumers_per_topic: int
-
-
-@dataclass(frozen=True)
-class Interval:
-    """One line of a .hlog: seconds after the log's first interval, the series' tag, and the samples."""
-
-    start_s: float
-    tag: str
-    histogram: Histogram
 
 
 def write_omb_result(trial: StoredTrial, names: OmbNames, path: Path) -> None:
@@ -104,18 +95,6 @@ def periods_of(rows: Sequence[Mapping[str, Any]], from_ns: int) -> list[list[Map
         last = periods.pop()
         periods[-1] = [*periods[-1], *last]
     return periods
-
-
-def read_intervals(path: Path) -> list[Interval]:
-    """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded."""
-    found = []
-    for line in path.read_text().splitlines() if path.exists() else []:
-        if line.startswith(("#", '"')):
-            continue
-        fields = line.split(",")
-        tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
-        found.append(Interval(float(fields[0]), tag, decode(base64.b64decode(fields[3]))))
-    return found
 
 
 def quantiles(histogram: Histogram, unit_ns: float, whole: bool) -> dict[str, float | int]:

@@ -1,0 +1,115 @@
+"""Making reports of runs: after each run, and by the verbs `report` and `index`.
+
+What draws is imported when there is something to draw: it must cost neither the start of a command nor a measurement.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge import store
+from tidegauge.cli.crash import crashed
+from tidegauge.cli.exit_codes import EXIT_GOOD
+from tidegauge.cli.output import Output
+from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.report.numbers import plural
+from tidegauge.report.plots.model import Plot
+from tidegauge.report.terminal import shown_path
+
+FILES_SCHEMA = "tidegauge.files/1"
+SWITCH = "TIDEGAUGE_REPORT"
+"""Environment variable: "off" = runs write no report by themselves (many short runs in a script)."""
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Where a report and its plots go. None: the report beside the run's files; no plots as files."""
+
+    run: str
+    runs_directory: Path
+    output: Path | None = None
+    svg: Path | None = None
+    png: Path | None = None
+
+
+def keep_report(run: Path, out: Output) -> None:
+    """Write the report of a run that has just ended. Never raises: what was measured is kept either way."""
+    if os.environ.get(SWITCH, "").lower() == "off":
+        return
+    out.say("Writing the report ...")
+    try:
+        _write(store.load_run(run), run / store.REPORT_NAME)
+    except TidegaugeError as error:
+        out.alert(f"The report could not be written: {error.message} Try again with `tidegauge report {run.name}`.")
+    except Exception as error:
+        out.error(crashed(error, run), with_json=False)
+
+
+def make_report(request: ReportRequest, out: Output) -> int:
+    """`tidegauge report`. Raises `UserError`, `RunFailedError`."""
+    path = store.find_run(request.runs_directory, request.run)
+    run = store.load_run(path)
+    if request.output is not None and request.output.is_dir():
+        raise UserError(f"{request.output} is a directory.", "Give --output the name of a file.")
+    written = [_write(run, request.output or path / store.REPORT_NAME)]
+    if request.svg is not None or request.png is not None:
+        from tidegauge.report.html.page import plots_of, system_places
+
+        plots = plots_of(run, _details(run))
+        written += _plots(plots, system_places(run), request)
+    _told(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
+    return EXIT_GOOD
+
+
+def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
+    """`tidegauge index`. Raises `UserError`, `RunFailedError`."""
+    from tidegauge.report.html.page import index_page, index_row
+
+    if not runs_directory.is_dir():
+        raise UserError(f"There is no directory {runs_directory}.", "Start a run with `tidegauge quick`.")
+    path = output or runs_directory / store.INDEX_NAME
+    runs = list(reversed(store.list_runs(runs_directory)))
+    rows = [index_row(run, _link(run.path, path.parent)) for run in runs]
+    store.write_page(path, index_page(rows))
+    without = sum(not row.href for row in rows)
+    note = f"{plural(without, 'run')} without a report: make one with tidegauge report RUN" if without else ""
+    _told([path], out, note)
+    return EXIT_GOOD
+
+
+def _write(run: store.StoredRun, path: Path) -> Path:
+    from tidegauge.report.html.page import report_page
+
+    return store.write_page(path, report_page(run, _details(run)))
+
+
+def _details(run: store.StoredRun) -> Mapping[str, store.TrialDetails]:
+    return {trial.trial_id: store.read_details(trial) for trial in run.trials}
+
+
+def _plots(plots: Sequence[Plot], places: Mapping[str, int], request: ReportRequest) -> list[Path]:
+    from tidegauge.report.plots.draw import png_file, svg_file
+
+    kinds: list[tuple[Path | None, str, Callable[[Plot, Mapping[str, int]], bytes]]] = [
+        (request.svg, "svg", svg_file),
+        (request.png, "png", png_file),
+    ]
+    written: list[Path] = []
+    for directory, ending, draw in kinds:
+        if directory is not None:
+            written += store.write_plots(directory, {f"{plot.plot_id}.{ending}": draw(plot, places) for plot in plots})
+    return written
+
+
+def _link(run: Path, page_directory: Path) -> str:
+    """The way from a page to a run's report; "" if there is none."""
+    report = run / store.REPORT_NAME
+    return Path(os.path.relpath(report, page_directory)).as_posix() if report.is_file() else ""
+
+
+def _told(written: Sequence[Path], out: Output, note: str) -> None:
+    text = "\n".join([f"Written: {shown_path(written[0])}", *([f"  {note}"] if note else [])])
+    out.show(text, {"schema": FILES_SCHEMA, "files": [str(path.absolute()) for path in written]})

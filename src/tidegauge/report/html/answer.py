@@ -1,0 +1,252 @@
+"""What stands first in a report: the figures in question, what they are worth, and what speaks against them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.report import compare, fairness, levels
+from tidegauge.report.numbers import count, ms, plural
+from tidegauge.report.tables import Block, blocks
+from tidegauge.report.terminal import load_words
+from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.store.read import StoredRun
+
+GOOD, DOUBT, BAD = "good", "doubt", "bad"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One system's figure. `share`: of the largest on its card, from 0 to 1; `beside`: further figures in words."""
+
+    system: str
+    text: str
+    share: float
+    beside: str
+    validity: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One question and its answer.
+
+    Attributes:
+        figure: what the bars show, in words for a headline.
+        better: "higher" or "lower".
+        verdicts: what the figures are worth.
+    """
+
+    title: str
+    figure: str
+    unit: str
+    better: str
+    bars: tuple[Bar, ...]
+    verdicts: tuple[str, ...]
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that would speak against the figures, and whether it does. `state`: good, doubt or bad."""
+
+    state: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The first screen."""
+
+    headline: str
+    confidence: str
+    cards: tuple[Card, ...]
+    checks: tuple[Check, ...]
+
+
+def answer(run: StoredRun, anchors: dict[str, str]) -> Answer:
+    """The first screen of a run. `anchors`: the place in the page of each experiment."""
+    cards = [*_finding_cards(run.findings, anchors), *(_block_card(one, run, anchors) for one in blocks(run.results))]
+    cards.sort(key=lambda card: not card.bars)
+    checks = tuple(_checks(run))
+    return Answer(_headline(run, cards), _confidence(run, cards), tuple(cards), checks)
+
+
+def _headline(run: StoredRun, cards: Sequence[Card]) -> str:
+    if not run.results:
+        return "No trial has finished, so there is no answer"
+    lead = cards[0] if cards else None
+    if lead is None or not lead.bars:
+        return f"{run.name}: {plural(len(run.results), 'trial')} finished"
+    figures = ", ".join(f"{bar.system} {bar.text}" for bar in lead.bars)
+    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    return f"{mark}{lead.figure}: {figures} {lead.unit}"
+
+
+def _confidence(run: StoredRun, cards: Sequence[Card]) -> str:
+    """What the headline is worth, in one or two sentences."""
+    results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    if not results:
+        return run.reason
+    if run.terms.unequal:
+        return fairness.headline(run.terms)
+    systems = sorted({result.spec.system for result in results})
+    least = min(sum(one.usable(system) != () for one in blocks(results)) for system in systems) if systems else 0
+    repeats = _repeats(run)
+    if len(systems) < 2:
+        return f"One system, {plural(repeats, 'trial')} of each kind: nothing is compared."
+    if least and repeats < 2:
+        return "One trial each is no evidence of a difference: repeat the trials before you act on this."
+    return " ".join(cards[0].verdicts) if cards else ""
+
+
+def _repeats(run: StoredRun) -> int:
+    """How many usable trials the least repeated system has in any block."""
+    counts = [len(block.usable(system)) for block in blocks(run.results) for system in block.systems]
+    by_finding = [
+        sum((one.system, one.experiment) == (finding.system, finding.experiment) for one in run.findings)
+        for finding in run.findings
+    ]
+    return min([*counts, *by_finding], default=0)
+
+
+def _block_card(block: Block, run: StoredRun, anchors: dict[str, str]) -> Card:
+    if block.closed_loop:
+        form: Callable[[float | None], str] = count
+        what, unit, better, figure = "Throughput, closed loop", "msg/s", "higher", _rate
+    else:
+        form, unit, better, figure = ms, "ms", "lower", _response_p99
+        what = f"Response p99 at {count(block.results[0].offered_msgs_per_s)} msg/s"
+    sentences = [compare.sentence(ratio) for ratio in compare.ratios(block, run.terms.allowed)]
+    objection = compare.objection(block, run.terms.allowed)
+    verdicts = [objection, *sentences] if objection else sentences
+    return Card(
+        title=f"{block.experiment}: {load_words(block.results[0])}",
+        figure=what,
+        unit=unit,
+        better=better,
+        bars=_bars([(system, block.usable(system) or block.of(system)) for system in block.systems], figure, form),
+        verdicts=tuple(text.removeprefix(f"{block.experiment}: ") for text in verdicts),
+        anchor=anchors.get(block.experiment, ""),
+    )
+
+
+def _rate(result: TrialResult) -> float | None:
+    return result.msgs_per_s
+
+
+def _response_p99(result: TrialResult) -> float | None:
+    return result.response.p99_ms
+
+
+def _bars(
+    rows: Sequence[tuple[str, Sequence[TrialResult]]],
+    figure: Callable[[TrialResult], float | None],
+    form: Callable[[float | None], str],
+) -> tuple[Bar, ...]:
+    values = {system: [value for value in map(figure, results) if value is not None] for system, results in rows}
+    largest = max((median(own) for own in values.values() if own), default=0.0)
+    bars = []
+    for system, results in rows:
+        own = values[system]
+        middle = median(own) if own else None
+        worst = max(results, key=lambda one: list(Validity).index(one.validity)).validity
+        shown = "" if worst is Validity.VALID else worst.value.upper()
+        share = middle / largest if middle is not None and largest > 0 else 0.0
+        bars.append(Bar(system, form(middle), share, _beside(results, own, form), shown))
+    return tuple(bars)
+
+
+def _beside(results: Sequence[TrialResult], values: Sequence[float], form: Callable[[float | None], str]) -> str:
+    if len(values) > 1:
+        return f"{form(min(values))} to {form(max(values))} in {len(values)} trials"
+    one = results[0]
+    if one.offered_msgs_per_s is None:
+        return f"{one.mb_per_s:,.3g} MB/s"
+    end_to_end = worst_end_to_end(one)
+    parts = [f"p50 {ms(one.response.p50_ms)} ms"]
+    parts += [f"end-to-end p99 {ms(end_to_end.p99_ms)} ms"] if end_to_end else []
+    return ", ".join(parts)
+
+
+def _finding_cards(findings: Sequence[Finding], anchors: dict[str, str]) -> list[Card]:
+    """A card for each experiment that has an answer beyond trials; bars for rates that were confirmed."""
+    cards = []
+    for experiment in dict.fromkeys(one.experiment for one in findings):
+        own = [one for one in findings if one.experiment == experiment]
+        verdicts = tuple(f"{one.system}: {sentence}" for one in own for sentence in one.summary)
+        cards.append(
+            Card(experiment, "Sustainable rate", "msg/s", "higher", _rate_bars(own), verdicts,
+                 anchors.get(experiment, ""))
+        )  # fmt: skip
+    return cards
+
+
+def _rate_bars(findings: Sequence[Finding]) -> tuple[Bar, ...]:
+    """The confirmed rate of each system for the goal that its search lists first, as a median over blocks."""
+    rates: dict[str, list[float]] = {}
+    for finding in findings:
+        goals = finding.details.get("goals") or ()
+        rate = goals[0].get("sustainable_msgs_per_s") if goals else None
+        if rate:
+            rates.setdefault(finding.system, []).append(float(rate))
+    largest = max((median(own) for own in rates.values()), default=0.0)
+    bars = []
+    for system, own in sorted(rates.items()):
+        open_question = any(one.system == system and not one.decided for one in findings)
+        beside = f"{count(min(own))} to {count(max(own))} in {len(own)} blocks" if len(own) > 1 else ""
+        bars.append(
+            Bar(system, count(median(own)), median(own) / largest, beside, "NOT DECIDED" if open_question else "")
+        )
+    return tuple(bars)
+
+
+def _checks(run: StoredRun) -> list[Check]:
+    if not run.results:
+        return [Check(BAD, f"The run is {run.status}.{' ' + run.reason if run.reason else ''}")]
+    checks = [_state_check(run), _level_check(run), _message_check(run), _validity_check(run)]
+    if run.terms.unequal:
+        checks.append(Check(BAD, fairness.headline(run.terms).removesuffix(":")))
+    elif len({result.spec.system for result in run.results}) > 1:
+        advice = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
+        checks.append(Check(DOUBT if advice else GOOD, f"Settings in force compared: equal terms{advice}."))
+    return checks
+
+
+def _state_check(run: StoredRun) -> Check:
+    trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
+    state = GOOD if run.status == "finished" else DOUBT if run.status == "running" else BAD
+    return Check(state, f"Run {run.status}, {trials}.")
+
+
+def _level_check(run: StoredRun) -> Check:
+    text = levels.headline(run.results)
+    kept = levels.equal(run.results) and "NOT" not in text and "UNKNOWN" not in text
+    return Check(GOOD if kept else BAD, text)
+
+
+def _message_check(run: StoredRun) -> Check:
+    """Over all trials but the steps of searches, whose losses are answers to the question asked."""
+    results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    acked = sum(result.acked for result in results)
+    found = {
+        what: sum(getattr(one, what) for result in results for one in result.subscriptions)
+        for what in ("lost", "corrupt", "duplicated", "reordered")
+    }
+    seen = ", ".join(f"{count(number)} {what}" for what, number in found.items() if number)
+    if not seen:
+        return Check(GOOD, f"{count(acked)} acknowledged messages: none lost, damaged, duplicated or reordered.")
+    return Check(
+        BAD if found["lost"] or found["corrupt"] else DOUBT, f"Of {count(acked)} acknowledged messages: {seen}."
+    )
+
+
+def _validity_check(run: StoredRun) -> Check:
+    numbers = {kind: sum(one.validity is kind for one in run.results) for kind in Validity}
+    words = ", ".join(f"{number} {kind.value}" for kind, number in numbers.items() if number)
+    measured = [result for result in run.results if not result.spec.exploratory]
+    bad = any(one.validity is Validity.INVALID for one in measured)
+    state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
+    return Check(state, f"Trials: {words}.")

@@ -1,0 +1,186 @@
+"""What a sceptic needs: trials, settings against defaults, what was run on what, and how to do it again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegauge.experiments.api import TrialResult
+from tidegauge.report.numbers import count, duration, ms, short
+from tidegauge.report.plots.percentiles import Details
+from tidegauge.report.tables import cpu_cores
+from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.store.details import TrialDetails
+from tidegauge.store.read import StoredRun, StoredTrial
+
+DIFFERENCES_MAX = 20
+_OPTIONS = {"durability": "--level", "systems": "--systems", "repeat": "--repeat", "data-directory": "--data-dir"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A plain table."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was in force for one system, in its first trial.
+
+    Attributes:
+        changed: settings that are known not to be the default.
+        unknown: of which the system does not say whether they are.
+        defaults: known to be the default.
+        differences: where later trials had other settings, topics' names apart.
+    """
+
+    system: str
+    trial_id: str
+    distribution: Rows
+    changed: Rows
+    unknown: Rows
+    defaults: Rows
+    client: Rows
+    jvm_flags: tuple[str, ...]
+    differences: tuple[str, ...]
+
+
+def trial_rows(run: StoredRun) -> Rows:
+    """Every trial with what became of it, the discarded ones too."""
+    latencies = ("response p99, ms", "end-to-end p99, ms")
+    heads = ("trial", "system", "load", "msg/s", *latencies, "warm-up", "cores: client, server", "validity", "why")
+    return Rows(heads, tuple(_trial_row(trial) for trial in run.trials))
+
+
+def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
+    result = trial.result
+    system = trial.spec.system if trial.spec else ""
+    if result is None:
+        why = trial.problem or trial.reason
+        return (trial.trial_id, system, "", "", "", "", "", "", f"no result: {trial.status}", why)
+    end_to_end = worst_end_to_end(result)
+    cores = ", ".join(short(cpu_cores(used, result)) for used in (result.worker_cpu_s, result.server_cpu_s))
+    return (
+        trial.trial_id,
+        system,
+        _load(result),
+        count(result.msgs_per_s),
+        ms(result.response.p99_ms),
+        ms(end_to_end.p99_ms if end_to_end else None),
+        f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}",
+        cores,
+        result.validity.value if result.validity.value == "valid" else result.validity.value.upper(),
+        "; ".join((*result.reasons, *result.warnings)),
+    )
+
+
+def _load(result: TrialResult) -> str:
+    return "closed loop" if result.offered_msgs_per_s is None else f"{count(result.offered_msgs_per_s)} msg/s"
+
+
+def settings(run: StoredRun, details: Details) -> list[Settings]:
+    """For each system what its first trial with settings had, and in what later ones differed."""
+    by_system: dict[str, list[TrialDetails]] = {}
+    for trial in run.trials:
+        known = details[trial.trial_id]
+        if trial.spec is not None and known.settings:
+            by_system.setdefault(trial.spec.system, []).append(known)
+    return [_of_system(system, trials) for system, trials in sorted(by_system.items())]
+
+
+def _of_system(system: str, trials: Sequence[TrialDetails]) -> Settings:
+    first = trials[0]
+    server = _list(first.settings, "server")
+    return Settings(
+        system=system,
+        trial_id=first.trial.trial_id,
+        distribution=Rows(("distribution", ""), tuple((str(k), _word(v)) for k, v in first.distribution.items())),
+        changed=_rows(one for one in server if one.get("is_default") is False),
+        unknown=_rows(one for one in server if one.get("is_default") is None),
+        defaults=_rows(one for one in server if one.get("is_default") is True),
+        client=_rows(_list(first.settings, "client")),
+        jvm_flags=tuple(map(str, first.settings.get("server_jvm_flags") or ())),
+        differences=_differences(first, trials[1:]),
+    )
+
+
+def _list(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    found = content.get(key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _rows(found: Any) -> Rows:
+    rows = (tuple(_word(one.get(key)) for key in ("scope", "name", "value")) for one in found)
+    return Rows(("where", "setting", "value"), tuple(rows))
+
+
+def _word(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[str, ...]:
+    known = _by_name(first)
+    found = []
+    for other in others:
+        for name, values in _by_name(other).items():
+            if name in known and known[name] != values:
+                found.append(f"{other.trial.trial_id}: {name} = {', '.join(sorted(values))}")
+    more = len(found) - DIFFERENCES_MAX
+    return (*found[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
+
+
+_OF_EACH_TRIAL = ("directory", "dir", "path", "port", "listeners", "url", "servers", "address", "group.id", "client.id")
+"""Ends of settings that differ by their nature: every trial has ports and directories of its own."""
+
+
+def _by_name(trial: TrialDetails) -> dict[str, frozenset[str]]:
+    """Values of each setting, wherever it is in force: scopes carry names of topics and of nodes."""
+    found: dict[str, set[str]] = {}
+    for one in (*_list(trial.settings, "server"), *_list(trial.settings, "client")):
+        name = str(one.get("name", ""))
+        if not name.lower().endswith(_OF_EACH_TRIAL):
+            found.setdefault(name, set()).add(_word(one.get("value")))
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def environment_rows(environment: Mapping[str, Any]) -> Rows:
+    """Everything that environment.json says, one line a fact."""
+    flat = [row for row in _flat("", environment) if row[0] != "schema"]
+    return Rows(("what", "value"), tuple(flat))
+
+
+def _flat(prefix: str, value: object) -> list[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        return [row for key, inner in value.items() for row in _flat(f"{prefix}.{key}" if prefix else str(key), inner)]
+    if isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        return [row for number, inner in enumerate(value, 1) for row in _flat(f"{prefix}.{number}", inner)]
+    text = ", ".join(map(str, value)) if isinstance(value, list) else _word(value)
+    return [(prefix, text)] if text else []
+
+
+def command(run: StoredRun) -> str:
+    """The command line that makes the same run again, with the options that were given."""
+    campaign = run.environment.get("campaign")
+    overrides = campaign.get("overrides") if isinstance(campaign, Mapping) else None
+    options = []
+    for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
+        if key in _OPTIONS:
+            # A run keeps options as text: a list as Python writes it.
+            words = re.findall(r"'([^']*)'", str(value))
+            options += [_OPTIONS[key], ",".join(words) or str(value)]
+    if run.terms.allowed:
+        options.append("--allow-unequal")
+    return shlex.join(["tidegauge", "run", "campaign.yaml", *options])
+
+
+def version_words(run: StoredRun) -> str:
+    """Which Tidegauge made the run."""
+    tool = run.environment.get("tidegauge")
+    commit = tool.get("git_commit") if isinstance(tool, Mapping) else None
+    changed = " with local changes" if isinstance(tool, Mapping) and tool.get("git_modified") else ""
+    return f"Tidegauge {run.tidegauge_version}" + (f", commit {commit}{changed}" if commit else "")

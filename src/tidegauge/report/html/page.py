@@ -1,0 +1,158 @@
+"""Renders the pages: templates, styles and script are files of this package and stand inline in every page.
+
+Everything that comes from a run is escaped by Jinja2. Behind that stands a second wall: the page's own policy allows
+no script but the one whose digest it names, and no request at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tidegauge import __version__
+from tidegauge.report import fairness, levels
+from tidegauge.report.html import disclosure
+from tidegauge.report.html.answer import answer
+from tidegauge.report.html.sections import experiment_names, sections
+from tidegauge.report.numbers import local_time
+from tidegauge.report.plots.colours import LOOKS, look
+from tidegauge.report.plots.model import Plot, data_table
+from tidegauge.report.terminal import WORDS, host_words
+from tidegauge.store.details import TrialDetails
+from tidegauge.store.read import StoredRun
+
+if TYPE_CHECKING:
+    from tidegauge.report.plots.draw import Drawing
+
+
+@dataclass(frozen=True)
+class IndexRow:
+    """One run of an index page. `href`: its report, relative to the page; "" if it has none."""
+
+    name: str
+    href: str
+    started_at: str
+    status: str
+    systems: str
+    experiments: str
+    trials: str
+    answer: str
+    unequal: bool
+
+
+def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
+    """The whole report of a run, whatever state it is in."""
+    from tidegauge.report.plots.draw import page_drawing  # An index has no plots and need not wait for matplotlib.
+
+    found = sections(run, details)
+    places = system_places(run)
+    anchors = {section.title: section.anchor for section in found}
+    drawings = {plot.plot_id: page_drawing(plot, places) for section in found for plot in section.plots}
+    return _render(
+        "report.html.j2",
+        "report.js",
+        run=run,
+        answer=answer(run, anchors),
+        sections=found,
+        drawing=lambda plot: _drawing(plot, drawings),
+        data_table=data_table,
+        systems=[(name, look(place), place) for name, place in places.items()],
+        places=places,
+        looks=LOOKS,
+        words=WORDS,
+        host=host_words(run.environment.get("host")),
+        level_lines=levels.details(run.results),
+        level_headline=levels.headline(run.results),
+        witnesses=_witnesses(run, details),
+        mark=fairness.MARK,
+        trials=disclosure.trial_rows(run),
+        settings=disclosure.settings(run, details),
+        environment=disclosure.environment_rows(run.environment),
+        command=disclosure.command(run),
+        version=disclosure.version_words(run),
+        started=local_time(run.started_at),
+    )
+
+
+def index_page(rows: Sequence[IndexRow]) -> str:
+    """A table of many runs, the newest first, that a reader can sort."""
+    return _render("index.html.j2", "index.js", rows=rows, looks=LOOKS)
+
+
+def system_places(run: StoredRun) -> dict[str, int]:
+    """The place of each system among those of the run, by name: it decides its look in every plot."""
+    planned = {spec.system for spec in run.planned}
+    begun = {trial.spec.system for trial in run.trials if trial.spec is not None}
+    return {system: place for place, system in enumerate(sorted(planned | begun))}
+
+
+def plots_of(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[Plot]:
+    """Every plot of a run's report, for files of their own."""
+    return [plot for section in sections(run, details) for plot in section.plots]
+
+
+def index_row(run: StoredRun, href: str) -> IndexRow:
+    """A run as a line of an index."""
+    systems = sorted({result.spec.system for result in run.results} or {spec.system for spec in run.planned})
+    return IndexRow(
+        name=run.path.name,
+        href=href,
+        started_at=run.started_at,
+        status=run.status,
+        systems=", ".join(systems),
+        experiments=", ".join(experiment_names(run)),
+        trials=f"{len(run.results)}/{max(len(run.planned), len(run.trials))}",
+        answer=answer(run, {}).headline,
+        unequal=bool(run.terms.unequal),
+    )
+
+
+def _drawing(plot: Plot, drawings: Mapping[str, Drawing]) -> dict[str, Any]:
+    """The SVG, which is our own drawing with its texts escaped by matplotlib, and the points for a reader's pointer."""
+    drawn = drawings[plot.plot_id]
+    points = [[point.x, point.y, point.system, point.words] for point in drawn.points]
+    return {"svg": Markup(drawn.svg), "points": points}
+
+
+def _witnesses(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[tuple[str, str, str]]:
+    """Trial, system, and what was seen of its syncs, for each trial in which anybody looked."""
+    found = []
+    for result in run.results:
+        syncs = result.level.syncs
+        if syncs is not None and result.spec.trial_id in details:
+            found.append((result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}"))
+    return found
+
+
+def _render(template: str, script: str, **content: Any) -> str:
+    text = _asset(script)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return (
+        _templates()
+        .get_template(template)
+        .render(css=Markup(_asset("report.css")), script=Markup(text), digest=digest, tidegauge=__version__, **content)
+    )
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("tidegauge.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("tidegauge.report.html") / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,148 @@
+"""The part of a report about each experiment: plots, tables, remarks, from the models in `report.plots`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.report.findings import finding_table
+from tidegauge.report.layout import ColumnGroup, FigureTable
+from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
+from tidegauge.report.plots.load import load_plots, search_plots
+from tidegauge.report.plots.model import Plot
+from tidegauge.report.plots.percentiles import percentile_plots
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
+from tidegauge.report.remarks import Remark, remarks
+from tidegauge.report.tables import Block, blocks, figure_table, footnotes
+from tidegauge.report.terminal import load_words, workload_words
+from tidegauge.store.details import TrialDetails
+from tidegauge.store.read import StoredRun
+
+Details = Mapping[str, TrialDetails]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of an experiment with its plots. `more`: plots that explain rather than answer, shown on demand."""
+
+    title: str
+    words: str
+    plots: tuple[Plot, ...]
+    more: tuple[Plot, ...] = ()
+    tables: tuple[FigureTable, ...] = ()
+    notes: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment."""
+
+    anchor: str
+    title: str
+    parts: tuple[Part, ...]
+
+    @property
+    def plots(self) -> tuple[Plot, ...]:
+        """All its plots."""
+        return tuple(plot for part in self.parts for plot in (*part.plots, *part.more))
+
+
+def experiment_names(run: StoredRun) -> list[str]:
+    """Experiments in the order in which they were first measured, those with nothing but unfinished trials last."""
+    measured = [result.spec.experiment for result in run.results]
+    begun = [trial.spec.experiment for trial in run.trials if trial.spec is not None]
+    return list(dict.fromkeys([*measured, *(one.experiment for one in run.findings), *begun]))
+
+
+def sections(run: StoredRun, details: Details) -> list[Section]:
+    """A section for each experiment that has anything to show."""
+    found = []
+    for number, name in enumerate(experiment_names(run), 1):
+        prefix = f"{number:02d}-{name}"
+        own = [finding for finding in run.findings if finding.experiment == name]
+        parts = [_part(block, details, f"{prefix}-{place}") for place, block in enumerate(_blocks(run, name), 1)]
+        if own:
+            parts.insert(0, _finding_part(own, run, details, prefix))
+        parts += _unfinished(run, name, details, prefix)
+        if parts:
+            found.append(Section(f"experiment-{number}", name, tuple(parts)))
+    return found
+
+
+def _blocks(run: StoredRun, experiment: str) -> list[Block]:
+    return [block for block in blocks(run.results) if block.experiment == experiment]
+
+
+def _part(block: Block, details: Details, prefix: str) -> Part:
+    return Part(
+        title=load_words(block.results[0]),
+        words=workload_words(block.results[0].spec.workload),
+        plots=(
+            *throughput_bars(block, prefix),
+            *percentile_plots(block, details, prefix),
+            *timelines(block, details, prefix, MAIN),
+        ),
+        more=tuple(timelines(block, details, prefix, RESOURCES)),
+        tables=_split(figure_table(block)),
+        notes=tuple(footnotes(block)),
+        remarks=tuple(remarks(block)),
+    )
+
+
+def _split(table: FigureTable) -> tuple[FigureTable, ...]:
+    """One table for each of those that a terminal shows below each other: a page should not need scrolling sideways."""
+    packed: list[list[ColumnGroup]] = []
+    for group in table.groups:
+        if not packed or group.begins_table:
+            packed.append([])
+        packed[-1].append(group)
+    return tuple(replace(table, groups=tuple(groups)) for groups in packed)
+
+
+def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> Part:
+    """What an experiment found; beside it the trials that confirmed it."""
+    confirmed = _confirmations(findings, run.results)
+    more: list[Plot] = []
+    if confirmed is not None:
+        more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
+        more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
+    sentences = [
+        Remark(f"{finding.system}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
+        for finding in findings
+        for sentence in finding.summary
+    ]
+    return Part(
+        title="what was found",
+        words="",
+        plots=(
+            *sustainable_bars(findings, prefix),
+            *search_plots(findings, run.results, prefix),
+            *load_plots(findings, prefix),
+        ),
+        more=tuple(more),
+        tables=(finding_table(findings),) if any(finding.rows for finding in findings) else (),
+        remarks=tuple(sentences),
+    )
+
+
+def _confirmations(findings: Sequence[Finding], results: Sequence[TrialResult]) -> Block | None:
+    """The trials that the findings publish, of the goal that each search lists first."""
+    names = {goals[0].get("confirmation_trial_id") for one in findings if (goals := one.details.get("goals"))}
+    chosen = tuple(result for result in results if result.spec.trial_id in names)
+    return Block(findings[0].experiment, chosen) if chosen else None
+
+
+def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) -> list[Part]:
+    """Trials without a result that left seconds behind: what they had measured is shown, and that it is no result."""
+    parts = []
+    for number, trial in enumerate(run.trials, 1):
+        if trial.result is not None or trial.spec is None or trial.spec.experiment != experiment:
+            continue
+        plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", MAIN)
+        if plots:
+            words = f"{trial.reason or trial.problem}. No figure of it is a result."
+            parts.append(Part(f"{trial.trial_id}: {trial.status}", words, tuple(plots)))
+    return parts

@@ -1,0 +1,322 @@
+"""Draws plot models with matplotlib: as SVG for pages (colours by variables, text as text), as SVG or PNG files.
+
+No state of matplotlib's is shared: figures are made without pyplot, settings are applied for one drawing only.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from tidegauge.report.plots.colours import FAINT, GRID, INK, PAGE, SPAN, Look, look
+from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
+
+WIDTH_PT, HEIGHT_PT = 400.0, 250.0
+"""A plot's size in points, which a page may scale: readable at 330 and at 600 pixels."""
+FONT_PT = 12.5
+_HEAD_PT = 26.0
+"""Room for the title above and for the legend below, in files."""
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.size": FONT_PT,
+    "axes.labelsize": FONT_PT,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "text.color": INK,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "path.simplify": False,
+}
+_PERCENTILE_TICKS = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a drawing, for a reader's pointer: its place in the SVG's own coordinates, and its words."""
+
+    x: float
+    y: float
+    system: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot as an SVG element for a page, and its points."""
+
+    svg: str
+    points: tuple[Point, ...]
+
+
+def page_drawing(plot: Plot, places: Mapping[str, int]) -> Drawing:
+    """A plot to stand in a page, which has title and legend itself. `places`: of each system among those of the run."""
+    with _settings({"svg.hashsalt": plot.plot_id}):
+        figure, axes = _figure(plot, places)
+        text = _svg(figure)
+        return Drawing(_for_page(text), tuple(_points(plot, axes, places)))
+
+
+def svg_file(plot: Plot, places: Mapping[str, int]) -> bytes:
+    """A plot with title and legend as an SVG file."""
+    with _settings({"svg.hashsalt": plot.plot_id, "figure.facecolor": PAGE}):
+        figure, axes = _figure(plot, places, headed=True)
+        _headed(figure, axes, plot)
+        return _svg(figure).encode()
+
+
+def png_file(plot: Plot, places: Mapping[str, int]) -> bytes:
+    """The same as a PNG of twice the size in pixels."""
+    with _settings({"figure.facecolor": PAGE}):
+        figure, axes = _figure(plot, places, headed=True)
+        _headed(figure, axes, plot)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
+        return buffer.getvalue()
+
+
+def _settings(more: Mapping[str, Any]) -> AbstractContextManager[None]:
+    wanted: Any = {**_STYLE, **more}
+    return mpl.rc_context(wanted)
+
+
+def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tuple[Figure, Axes]:
+    """Figure and axes with everything but title and legend, for which `headed` leaves room.
+
+    The margins are fixed: finding them out by drawing twice takes most of the time.
+    """
+    head = _HEAD_PT if headed else 0.0
+    height = HEIGHT_PT + 2 * head
+    figure = Figure(figsize=(WIDTH_PT / 72, height / 72), dpi=72)
+    left, right, bottom, top = 48 / WIDTH_PT, 1 - 14 / WIDTH_PT, (40 + head) / height, 1 - (22 + head) / height
+    axes = figure.add_axes((left, bottom, right - left, top - bottom))
+    _scales(axes, plot)
+    for span in plot.spans:
+        axes.axvspan(span.begin, span.end, color=SPAN, lw=0, zorder=0)
+        axes.annotate(
+            span.label, (span.begin, 1), (3, -2), textcoords="offset points", color=FAINT,
+            fontsize=FONT_PT - 1.5, va="top", xycoords=axes.get_xaxis_transform(), annotation_clip=False,
+        )  # fmt: skip
+    for series in plot.series:
+        _draw(axes, series, places.get(series.system, 0))
+    for line in plot.lines:
+        axes.axhline(line.value, color=INK, lw=1, ls=(0, (4, 2)))
+        axes.annotate(line.label, (0, line.value), (4, 3), textcoords="offset points", fontsize=FONT_PT - 1.5,
+                      xycoords=axes.get_yaxis_transform())  # fmt: skip
+    _limits(axes, plot)
+    _ticks(axes, plot)
+    axes.set_title(plot.y.label, loc="left", y=1.0, fontsize=FONT_PT, color=FAINT)  # A y spares laying out all ticks.
+    if plot.x.form is not Form.WORDS:
+        axes.set_xlabel(plot.x.label, color=FAINT)
+    return figure, axes
+
+
+def _scales(axes: Axes, plot: Plot) -> None:
+    for axis, set_scale in ((plot.x, axes.set_xscale), (plot.y, axes.set_yscale)):
+        if axis.scale is Scale.LOG:
+            set_scale("log")
+        elif axis.scale is Scale.PERCENTILE:
+            set_scale("function", functions=(_to_nines, _from_nines))
+
+
+def _to_nines(percentile: Any) -> Any:
+    """Percent to number of nines: 90 is 1, 99 is 2."""
+    return -np.log10(np.maximum(1e-9, 1 - np.asarray(percentile) / 100))
+
+
+def _from_nines(nines: Any) -> Any:
+    return 100 * (1 - 10.0 ** -np.asarray(nines))
+
+
+def _draw(axes: Axes, series: Series, place: int) -> None:
+    known = look(place)
+    y = [math.nan if value is None else value for value in series.y]
+    gid = f"system-{place}"
+    if series.mark is Mark.BARS:
+        bars = axes.bar(series.x, y, width=0.6, color=known.light, zorder=2)
+        for bar in bars:
+            bar.set_gid(gid)
+    if series.mark in (Mark.LINE, Mark.LINE_POINTS):
+        dash = (0, known.dash) if known.dash else "solid"
+        width = 1.0 if series.minor else 1.7
+        axes.plot(series.x, y, color=known.light, ls=dash, lw=width, zorder=2, gid=gid)
+    if series.mark in (Mark.POINTS, Mark.LINE_POINTS):
+        _markers(axes, series, y, known, gid)
+    if series.low and series.high:
+        below = [max(0.0, value - low) for value, low in zip(y, series.low, strict=True)]
+        above = [max(0.0, high - value) for value, high in zip(y, series.high, strict=True)]
+        drawn = axes.errorbar(series.x, y, (below, above), fmt="none", ecolor=INK, elinewidth=1.3, capsize=4, zorder=4)
+        for part in (*drawn.lines[1], *drawn.lines[2]):
+            part.set_gid(gid)
+
+
+def _markers(axes: Axes, series: Series, y: Sequence[float], known: Look, gid: str) -> None:
+    """Filled and hollow ones apart."""
+    hollow = series.hollow or (False,) * len(y)
+    for is_hollow in (False, True):
+        chosen = [place for place, one in enumerate(hollow) if one is is_hollow]
+        if chosen:
+            face = PAGE if is_hollow else known.light
+            axes.plot(
+                [series.x[place] for place in chosen], [y[place] for place in chosen], ls="none", marker=known.marker,
+                ms=6, mfc=face, mec=known.light, mew=1.5, zorder=3, gid=gid,
+            )  # fmt: skip
+
+
+def _limits(axes: Axes, plot: Plot) -> None:
+    values = [value for one in plot.series for value in (*one.y, *one.low, *one.high) if value is not None]
+    values += [line.value for line in plot.lines]
+    if plot.y.scale is Scale.LOG:
+        positive = [value for value in values if value > 0] or [1.0]
+        axes.set_ylim(min(positive) / 1.3, max(positive) * 1.4)
+    elif plot.y.from_zero and values:
+        axes.set_ylim(0, max(*values, 1e-9) * 1.12)
+    if plot.x.form is Form.WORDS:
+        axes.set_xlim(-0.6, max(1, len(plot.x.names)) - 0.4)
+    elif plot.x.scale is Scale.PERCENTILE:
+        axes.set_xlim(0, max((max(one.x) for one in plot.series if one.x), default=90.0))
+    elif plot.x.from_zero:
+        axes.set_xlim(0, max((max(one.x) for one in plot.series if one.x), default=1.0) * 1.05)
+
+
+def _ticks(axes: Axes, plot: Plot) -> None:
+    axes.grid(axis="y", color=GRID, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=3)
+    if plot.y.scale is Scale.LOG:
+        _log_ticks(axes)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    highest = max(map(abs, axes.get_ylim()))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(plot.y, value, highest)))
+    if plot.x.form is Form.WORDS:
+        axes.xaxis.set_major_locator(FixedLocator(list(range(len(plot.x.names)))))
+        axes.set_xticklabels([_short_name(name) for name in plot.x.names])
+        axes.tick_params(axis="x", length=0)
+        return
+    if plot.x.scale is Scale.PERCENTILE:
+        axes.grid(axis="x", color=GRID, lw=0.8)
+        last = axes.get_xlim()[1]
+        axes.xaxis.set_major_locator(FixedLocator([tick for tick in _PERCENTILE_TICKS if tick <= last]))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_minor_locator(NullLocator())
+    widest = max(map(abs, axes.get_xlim()))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(plot.x, value, widest)))
+
+
+def _log_ticks(axes: Axes) -> None:
+    """Powers of ten; where there would be fewer than three, 2 and 5 times them too."""
+    low, high = axes.get_ylim()
+    few = math.log10(high / low) < 2.3
+    axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def _tick(axis: Axis, value: float, largest: float) -> str:
+    """A number of a scale, as short as can be: 5k, 0.5, 99.9%. All of a scale have one unit, that of its largest."""
+    if axis.form is Form.PERCENT:
+        return f"{value:.6f}".rstrip("0").rstrip(".") + "%"
+    for limit, factor, unit in ((1e9, 1e9, "G"), (2e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if largest >= limit and axis.scale is not Scale.LOG:
+            return f"{value / factor:g}{unit}" if value else "0"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _short_name(name: str) -> str:
+    """A system's name on two lines where it is long: its version below it."""
+    head, at, version = name.partition("@")
+    return f"{head}\n{at}{version}" if at and len(name) > 12 else name
+
+
+def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
+    found = []
+    for series in plot.series:
+        for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+            if y is None or (plot.y.scale is Scale.LOG and y <= 0):
+                continue
+            across, up = axes.transData.transform((x, y))
+            note = f", {series.notes[number]}" if series.notes and series.notes[number] else ""
+            span = _span_words(plot.y, series, number)
+            head = series.name if plot.x.form is Form.WORDS else f"{series.name}, {plot.x.told(x)}"
+            words = f"{head}: {plot.y.told(y)} {_unit(plot.y)}".rstrip() + span + note
+            place = places.get(series.system, 0)
+            found.append(Point(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
+    return found
+
+
+def _span_words(axis: Axis, series: Series, number: int) -> str:
+    if not (series.low and series.high):
+        return ""
+    return f" ({axis.told(series.low[number])} to {axis.told(series.high[number])})"
+
+
+def _unit(axis: Axis) -> str:
+    """The unit, which an axis' label ends with or is."""
+    if axis.form is Form.MS:
+        return "ms"
+    return axis.label.rpartition(", ")[2] if axis.form is Form.COUNT else ""
+
+
+def _headed(figure: Figure, axes: Axes, plot: Plot) -> None:
+    """Title and legend, which a page has outside of the drawing."""
+    figure.suptitle(plot.title, x=0.02, y=0.985, ha="left", fontsize=FONT_PT + 2, fontweight="bold")
+    if plot.x.form is not Form.WORDS:
+        handles: dict[str, Line2D] = {}
+        for line in axes.get_lines():
+            if line.get_gid():
+                handles.setdefault(str(line.get_gid()), line)
+        if plot.systems:
+            names = [textwrap.shorten(name, 28, placeholder="...") for name in plot.systems]
+            figure.legend(list(handles.values()), names, loc="lower center", ncols=3, frameon=False,
+                          fontsize=FONT_PT - 1)  # fmt: skip
+
+
+def _svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    return buffer.getvalue()
+
+
+_COLOURS = {
+    **{look(place).light: f"var(--system-{place})" for place in range(6)},
+    INK: "var(--ink)",
+    FAINT: "var(--faint)",
+    GRID: "var(--grid)",
+    PAGE: "var(--page)",
+    SPAN: "var(--span)",
+}
+
+
+def _for_page(text: str) -> str:
+    """The SVG element alone, scaling with its place; systems as classes, colours as variables, no ids twice."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<svg [^>]*>", f'<svg viewBox="0 0 {WIDTH_PT:g} {HEIGHT_PT:g}" aria-hidden="true">', text, count=1)
+    text = re.sub(r' id="system-(\d+)"', r' class="system-\1"', text)
+    text = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", text)
+    text = re.sub(r"#[0-9a-f]{6}", lambda match: _COLOURS.get(match[0], match[0]), text)
+    text = re.sub(r"<style.*?</style>|<defs>\s*</defs>", "", text, flags=re.DOTALL)
+    text = re.sub(r"; font-family: [^;\"]*| transform=\"rotate\(-0 [^\"]*\"", "", text)
+    text = re.sub(r"(\d\.\d)\d+", r"\1", text)
+    return re.sub(r"\n\s*", "\n", text)

@@ -1,0 +1,200 @@
+"""What a plot shows, without how it is drawn: made by pure functions, drawn by `plots.draw`, told by `data_table`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegauge.report.numbers import MISSING, count, ms, short
+
+ROWS_MAX = 60
+"""Rows of a data table: enough to read a curve; every figure is in the run's directory."""
+
+
+class Scale(StrEnum):
+    """How an axis maps values to places. PERCENTILE: 90, 99 and 99.9 are equally far apart."""
+
+    LINEAR = "linear"
+    LOG = "log"
+    PERCENTILE = "percentile"
+
+
+class Form(StrEnum):
+    """How a number is written."""
+
+    MS = "ms"
+    COUNT = "count"
+    SHORT = "short"
+    SECOND = "second"
+    PERCENT = "percent"
+    WORDS = "words"
+
+
+class Mark(StrEnum):
+    """How a series is drawn."""
+
+    LINE = "line"
+    POINTS = "points"
+    LINE_POINTS = "line and points"
+    BARS = "bars"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis. `label` names unit and meaning; `names` are the categories of an axis of words (value 0 = first)."""
+
+    label: str
+    scale: Scale = Scale.LINEAR
+    form: Form = Form.COUNT
+    names: tuple[str, ...] = ()
+    from_zero: bool = False
+
+    def told(self, value: float | None) -> str:
+        """A value on it in words."""
+        if value is None or not math.isfinite(value):
+            return MISSING
+        if self.form is Form.WORDS:
+            place = round(value)
+            return self.names[place] if 0 <= place < len(self.names) else MISSING
+        return _FORMS[self.form](value)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, cloud of points or set of bars.
+
+    Attributes:
+        system: whose it is: decides colour, dash and marker, and is what a reader can hide. "" for none.
+        label: what distinguishes it from the system's other series: "p99", "block 2"; may be "".
+        y: None leaves a gap.
+        low, high: ends of the interval around each y; () for none.
+        hollow: points that are not what they should be (not sustained, INVALID), drawn hollow; () for none.
+        notes: further words for each point, told with it; () for none.
+        minor: drawn thinner, behind the others.
+    """
+
+    system: str
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+    mark: Mark = Mark.LINE
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    hollow: tuple[bool, ...] = ()
+    notes: tuple[str, ...] = ()
+    minor: bool = False
+
+    @property
+    def name(self) -> str:
+        """How a legend or a table calls it."""
+        return ", ".join(part for part in (self.system, self.label) if part)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return all(value is None for value in self.y)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of the x axis, such as the measured window."""
+
+    begin: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A level across the plot, such as a ceiling. On the y axis."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A whole plot.
+
+    Attributes:
+        plot_id: unique in its run, fit for file names: "02-latency-response-percentiles".
+        title: what it shows, in a few words.
+        told: the same in a sentence with the figures that matter, for readers who don't see it.
+    """
+
+    plot_id: str
+    title: str
+    told: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    spans: tuple[Span, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Whose series it has, in order."""
+        return tuple(dict.fromkeys(one.system for one in self.series if one.system))
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A plot's figures in words. `left_out`: rows between those that are shown."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...] = field(default=())
+    left_out: int = 0
+
+
+def data_table(plot: Plot) -> DataTable:
+    """A column for the x axis and one for each series; of many rows every n-th."""
+    by_x: dict[float, dict[int, str]] = {}
+    for number, series in enumerate(plot.series):
+        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+            by_x.setdefault(x, {})[number] = _cell(plot.y, series, place, y)
+    places = sorted(by_x)
+    step = max(1, math.ceil(len(places) / ROWS_MAX))
+    kept = places[::step]
+    rows = tuple((plot.x.told(x), *(by_x[x].get(number, MISSING) for number in range(len(plot.series)))) for x in kept)
+    heads = (plot.x.label, *(series.name or plot.y.label for series in plot.series))
+    return DataTable(heads, rows, len(places) - len(kept))
+
+
+def _cell(axis: Axis, series: Series, place: int, y: float | None) -> str:
+    text = axis.told(y)
+    if series.low and series.high and y is not None:
+        text += f" ({axis.told(series.low[place])} to {axis.told(series.high[place])})"
+    if series.notes and series.notes[place]:
+        text += f" {series.notes[place]}"
+    return text
+
+
+def thinned(
+    x: Sequence[float], y: Sequence[float | None], points_max: int
+) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
+    """At most so many points: of each stretch the largest value, since a plot must not hide a peak."""
+    if len(x) <= points_max:
+        return tuple(x), tuple(y)
+    step = math.ceil(len(x) / points_max)
+    kept_x, kept_y = [], []
+    for begin in range(0, len(x), step):
+        stretch = range(begin, min(begin + step, len(x)))
+        largest = max(stretch, key=lambda place: -math.inf if (value := y[place]) is None else value)
+        kept_x.append(x[largest])
+        kept_y.append(y[largest])
+    return tuple(kept_x), tuple(kept_y)
+
+
+def _percent(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".") + " %"
+
+
+_FORMS: dict[Form, Callable[[float], str]] = {
+    Form.MS: ms,
+    Form.COUNT: count,
+    Form.SHORT: short,
+    Form.SECOND: lambda value: f"{value:.0f} s",
+    Form.PERCENT: _percent,
+}

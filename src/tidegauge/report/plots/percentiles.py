@@ -1,0 +1,88 @@
+"""Latency by percentile, from merged histograms: what averages hide, up to where ten samples still lie beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.report.numbers import ms
+from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series
+from tidegauge.report.tables import Block
+from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.store.details import END_TO_END, TrialDetails
+
+NS_PER_MS = 1e6
+BEYOND_MIN = 10
+"""Samples that must lie beyond a percentile that is drawn, as in tables."""
+_POINTS_PER_DECADE = 12
+
+Details = Mapping[str, TrialDetails]
+
+
+def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
+    """Response time, and end-to-end latency of the slowest subscription, each where there is any."""
+    kinds = [
+        ("response", "Response time by percentile", "from the intended send to the acknowledgement"),
+        (END_TO_END, "End-to-end latency by percentile", "from the intended send to the receipt"),
+    ]
+    found = []
+    for kind, title, meaning in kinds:
+        series = [one for system in block.systems if (one := _system(block, system, details, kind)) is not None]
+        if series:
+            plot_id = f"{prefix}-{kind}-percentiles"
+            x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
+            y = Axis(f"{title.partition(' by')[0].lower()}, ms", Scale.LOG, Form.MS)
+            found.append(Plot(plot_id, title, _told(meaning, series), x, y, tuple(series)))
+    return found
+
+
+def curve(histogram: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Percentiles, in percent, and the latency in ms at each; none without enough samples for the median."""
+    highest = 1 - BEYOND_MIN / histogram.count if histogram.count > 2 * BEYOND_MIN else 0.0
+    if highest < 0.5:
+        return (), ()
+    decades = -math.log10(1 - highest)
+    steps = max(2, math.ceil(decades * _POINTS_PER_DECADE))
+    shares = [1 - 10 ** (-decades * step / steps) for step in range(1, steps + 1)]
+    landmarks = [share for share in (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999) if share <= highest]
+    percentiles = tuple(sorted({round(100 * share, 7) for share in (*shares, *landmarks)}))
+    return percentiles, tuple(histogram.percentile_ns(one) / NS_PER_MS for one in percentiles)
+
+
+def merged(results: Sequence[TrialResult], details: Details, kind: str) -> Histogram:
+    """Samples of all trials; of end-to-end those of each trial's slowest subscription."""
+    parts = [part for result in results if (part := _of_trial(result, details, kind)) is not None]
+    return reduce(add, parts, EMPTY)
+
+
+def _of_trial(result: TrialResult, details: Details, kind: str) -> Histogram | None:
+    trial = details.get(result.spec.trial_id)
+    if trial is None:
+        return None
+    if kind != END_TO_END:
+        return trial.histograms.get(kind)
+    own = [histogram for tag, histogram in trial.histograms.items() if tag.partition("/")[0] == END_TO_END]
+    return max(own, key=lambda one: one.percentile_ns(99), default=None)
+
+
+def _system(block: Block, system: str, details: Details, kind: str) -> Series | None:
+    """A system's usable trials merged; where all are INVALID those, named as such."""
+    used = block.usable(system) or block.of(system)
+    percentiles, latencies = curve(merged(used, details, kind))
+    if not percentiles:
+        return None
+    label = "INVALID" if all(one.validity is Validity.INVALID for one in used) else ""
+    return Series(system, label, percentiles, latencies)
+
+
+def _told(meaning: str, series: Sequence[Series]) -> str:
+    parts = []
+    for one in series:
+        at = dict(zip(one.x, one.y, strict=True))
+        figures = ", ".join(
+            f"p{percentile:g} {ms(at[percentile])} ms" for percentile in (50, 99, 99.9) if percentile in at
+        )
+        parts.append(f"{one.name}: {figures}")
+    return f"Latency {meaning}; a flat line is steady, a steep end is a long tail. {'; '.join(parts)}."

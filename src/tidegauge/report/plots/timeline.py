@@ -1,0 +1,194 @@
+"""Second by second: rate, latency and resources of all trials of a block, aligned where measuring begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from tidegauge.report.numbers import count, ms, short
+from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series, Span, thinned
+from tidegauge.report.plots.percentiles import Details
+from tidegauge.report.tables import Block
+from tidegauge.store.details import TrialDetails
+
+POINTS_MAX = 300
+"""Points of a line: more than a plot has pixels to tell apart."""
+TRIALS_MAX = 6
+"""Trials of one system that are drawn; with more, lines can't be told apart."""
+_NS_PER_S = 1e9
+_MIB = float(1 << 20)
+
+Column = Callable[[Mapping[str, Any]], float | None]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure over time: its name, title, axis, and how it is computed from a row of the seconds."""
+
+    name: str
+    title: str
+    axis: Axis
+    column: Column
+    meaning: str
+
+
+def _plain(name: str, factor: float = 1.0) -> Column:
+    def column(row: Mapping[str, Any]) -> float | None:
+        value = row.get(name)
+        return None if value is None else float(value) * factor
+
+    return column
+
+
+def _rate(name: str) -> Column:
+    """A count of a row as a rate, since the first and last second of a trial are shorter."""
+
+    def column(row: Mapping[str, Any]) -> float | None:
+        length_s = (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S
+        value = row.get(name)
+        return None if value is None or length_s < 0.2 else float(value) / length_s
+
+    return column
+
+
+_MS_AXIS = Scale.LOG
+MAIN = (
+    Chart(
+        "rate",
+        "Rate over time",
+        Axis("acknowledged, msg/s", form=Form.COUNT, from_zero=True),
+        _rate("acked_msgs"),
+        "Messages acknowledged in each second",
+    ),
+    Chart(
+        "response",
+        "Response time over time",
+        Axis("response p99 of each second, ms", _MS_AXIS, Form.MS),
+        _plain("response_p99_ms"),
+        "p99 of the response time in each second",
+    ),
+    Chart(
+        "end-to-end",
+        "End-to-end latency over time",
+        Axis("end-to-end p99 of each second, ms", _MS_AXIS, Form.MS),
+        _plain("end_to_end_p99_ms"),
+        "p99 of the end-to-end latency in each second, of the slowest subscription",
+    ),
+)
+RESOURCES = (
+    Chart(
+        "backlog",
+        "Backlog",
+        Axis("messages not received yet", form=Form.COUNT, from_zero=True),
+        _plain("backlog_msgs"),
+        "Messages that the slowest subscription had yet to receive at the end of each second",
+    ),
+    Chart(
+        "in-flight",
+        "In flight",
+        Axis("messages not acknowledged yet", form=Form.COUNT, from_zero=True),
+        _plain("in_flight_msgs"),
+        "Messages sent and not yet acknowledged at the end of each second",
+    ),
+    Chart(
+        "client-cpu",
+        "CPU of the load generator",
+        Axis("cores", form=Form.SHORT, from_zero=True),
+        _rate("worker_cpu_s"),
+        "CPU seconds a second that the load generator used",
+    ),
+    Chart(
+        "client-gc",
+        "GC pauses of the load generator",
+        Axis("ms in each second", form=Form.MS, from_zero=True),
+        _plain("gc_pause_s", 1000.0),
+        "Time that garbage collection stopped the load generator in each second",
+    ),
+    Chart(
+        "client-heap",
+        "Heap of the load generator",
+        Axis("MiB used", form=Form.COUNT, from_zero=True),
+        _plain("heap_used_bytes", 1 / _MIB),
+        "Heap that the load generator used",
+    ),
+    Chart(
+        "own-lag",
+        "Lag of the load generator itself",
+        Axis("largest in each second, ms", form=Form.MS, from_zero=True),
+        _plain("own_lag_max_ms"),
+        "How late the load generator was for reasons of its own; where this is large, a trial is INVALID",
+    ),
+    Chart(
+        "blocked",
+        "Producers held back",
+        Axis("s in each second", form=Form.SHORT, from_zero=True),
+        _plain("blocked_s"),
+        "Time that producers waited for the system",
+    ),
+)
+
+
+def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
+    """A plot for each chart that has figures; those that are 0 throughout are left out."""
+    ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
+    found = []
+    for chart in charts:
+        series = [one for system, trials in ids.items() for one in _lines(system, trials, details, chart)]
+        if any(value for one in series for value in one.y):
+            found.append(_plot(chart, f"{prefix}-{chart.name}", series, _window(ids, details)))
+    return found
+
+
+def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
+    """The same for one trial, such as one without a result."""
+    found = []
+    for chart in charts:
+        line = _line(system, "", trial, chart)
+        if any(line.y):
+            window = _span(trial)
+            found.append(_plot(chart, f"{prefix}-{chart.name}", [line], () if window is None else (window,)))
+    return found
+
+
+def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...]) -> Plot:
+    x = Axis("seconds since measuring began" if spans else "seconds since load began", form=Form.SECOND)
+    parts = []
+    for one in series:
+        known = [value for value in one.y if value is not None]
+        if known:
+            form = {Form.MS: ms, Form.SHORT: short}.get(chart.axis.form, count)
+            parts.append(f"{one.name}: median {form(median(known))}, largest {form(max(known))}")
+    told = f"{chart.meaning}. {'; '.join(parts)}."
+    return Plot(plot_id, chart.title, told, x, chart.axis, tuple(series), spans)
+
+
+def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> list[Series]:
+    known = [details[name] for name in trials if name in details][:TRIALS_MAX]
+    several = len(trials) > 1
+    return [_line(system, f"trial {number}" if several else "", trial, chart) for number, trial in enumerate(known, 1)]
+
+
+def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
+    rows = trial.seconds
+    zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
+    at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
+    x, y = thinned(at, [chart.column(row) for row in rows], POINTS_MAX)
+    return Series(system, label, x, y)
+
+
+def _span(trial: TrialDetails) -> Span | None:
+    if trial.window_ns is None:
+        return None
+    return Span(0.0, (trial.window_ns[1] - trial.window_ns[0]) / _NS_PER_S, "measured")
+
+
+def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
+    """The measured window; trials of one block are measured equally long."""
+    for trials in ids.values():
+        for name in trials:
+            span = _span(details[name]) if name in details else None
+            if span is not None:
+                return (span,)
+    return ()

@@ -1,0 +1,345 @@
+"""JSON Schemas of everything that Tidegauge writes as JSON, generated from the models that write and read it.
+
+Envelopes stand here as typed dictionaries; what is in them are the frozen dataclasses of the packages that own them.
+Keys may be added within a schema's number, so no schema forbids further keys, and none demands one that has a default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+from typing_extensions import TypedDict
+
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import Tilt
+from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.store.writer import Writer
+from tidegauge.systems.api import Distribution, LevelChoice, LevelFinding, Setting, SyncFinding
+from tidegauge.worker.api import TotalFigures, WorkerFacts
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+Status = Literal["running", "finished", "failed", "interrupted"]
+Object = Mapping[str, Any]
+
+
+class RunFile(TypedDict):
+    """run.json: how a run stands."""
+
+    schema: Literal["tidegauge.run/1"]
+    name: str
+    status: Status
+    reason: str
+    started_at: str
+    ended_at: str
+    tidegauge_version: str
+    campaign_path: str
+    data_directory: str
+    data_directories: list[str]
+    journal_directories: list[str]
+    notes: list[str]
+    unequal: list[Tilt]
+    unequal_allowed: bool
+    advice: list[Tilt]
+    thresholds: NotRequired[list[str]]
+    writer: Writer
+
+
+class PlanFile(TypedDict):
+    """plan.json of a run; what `--dry-run --json` prints has further keys."""
+
+    schema: Literal["tidegauge.plan/1"]
+    trials: list[TrialSpec]
+    seconds_expected: NotRequired[float]
+    warnings: NotRequired[list[str]]
+    unequal: NotRequired[list[Tilt]]
+    unequal_allowed: NotRequired[bool]
+    advice: NotRequired[list[Tilt]]
+    memory: NotRequired[PlannedMemory | None]
+    points: NotRequired[list[Object]]
+    blocks: NotRequired[list[PlannedBlock]]
+
+
+class PlannedBlock(TypedDict):
+    """The trials of one block, by name, and the seed that they share."""
+
+    block: int
+    seed: int
+    trials: list[str]
+
+
+class PlannedMemory(TypedDict):
+    """What the systems of a plan need, and what there is."""
+
+    available: MemoryAvailable | None
+    needs: list[Object]
+
+
+class EnvironmentFile(TypedDict):
+    """environment.json: what a run ran on."""
+
+    schema: Literal["tidegauge.environment/1"]
+    host: Object
+    cpus_online: int | None
+    load_average: list[float]
+    java_runtimes: list[Any]
+    python: Object
+    packages: Mapping[str, str]
+    tidegauge: Object
+    campaign: Object
+
+
+class TrialFile(TypedDict):
+    """trial.json: what was to be measured, and how it stands."""
+
+    schema: Literal["tidegauge.trial/1"]
+    status: Status
+    reason: str
+    started_at: str
+    ended_at: str
+    page_cache: Object | None
+    spec: TrialSpec
+
+
+class SettingsFile(TypedDict):
+    """settings.json: what was in force, as read back."""
+
+    schema: Literal["tidegauge.settings/1"]
+    server: list[Setting]
+    client: list[Setting]
+    server_jvm_flags: list[str]
+    worker: WorkerFacts | None
+
+
+class WitnessFile(TypedDict):
+    """witness.json: what was seen of the servers' syncs; where somebody could look, the evidence as well."""
+
+    schema: Literal["tidegauge.witness/1"]
+    finding: SyncFinding
+
+
+class DistributionFile(TypedDict):
+    """distribution.json: which files were run."""
+
+    schema: Literal["tidegauge.distribution/1"]
+    distribution: Distribution
+
+
+class ResultFile(TypedDict):
+    """result.json: what a trial found, and the totals as the worker told them."""
+
+    schema: Literal["tidegauge.result/1"]
+    result: TrialResult
+    totals: TotalFigures
+
+
+class FindingFile(TypedDict):
+    """findings/*.json: what an experiment found that is more than one trial's figures."""
+
+    schema: Literal["tidegauge.finding/1"]
+    finding: Finding
+
+
+class RunHead(TypedDict):
+    """What a run is and how it stands."""
+
+    name: str
+    campaign: str
+    path: str
+    report: str
+    status: str
+    reason: str
+    notes: list[str]
+    unequal: bool
+    started_at: str
+    ended_at: str
+    tidegauge_version: str
+    trials_planned: int
+    trials_finished: int
+    systems: list[str]
+
+
+class SystemDurability(TypedDict):
+    """Which level was asked for, and which was found."""
+
+    asked: LevelChoice
+    found: LevelFinding
+
+
+class Durability(TypedDict):
+    """The levels of all systems of a run."""
+
+    equal: bool
+    headline: str
+    systems: Mapping[str, SystemDurability]
+    points: NotRequired[list[Object]]
+
+
+class ExperimentReport(TypedDict):
+    """Results of one experiment at one load, and how its systems compare."""
+
+    experiment: str
+    point: NotRequired[Mapping[str, str]]
+    closed_loop: bool
+    results: list[TrialResult]
+    comparisons: list[Object]
+    not_compared_because: str
+
+
+class Unfinished(TypedDict):
+    """A trial without a result."""
+
+    trial_id: str
+    status: str
+    reason: str
+    log_directory: str
+
+
+class Report(TypedDict):
+    """`quick`, `run`, `show` with --json."""
+
+    schema: Literal["tidegauge.report/1"]
+    run: RunHead
+    unequal: list[Tilt]
+    unequal_allowed: bool
+    advice: list[Tilt]
+    thresholds: NotRequired[Object | None]
+    durability: Durability
+    experiments: list[ExperimentReport]
+    findings: list[Finding]
+    finding_comparisons: NotRequired[list[Object]]
+    exploratory_trials: list[TrialResult]
+    trials_without_result: list[Unfinished]
+    environment: Object
+
+
+class Runs(TypedDict):
+    """`runs` with --json."""
+
+    schema: Literal["tidegauge.runs/1"]
+    runs: list[RunHead]
+
+
+class ComparedRun(RunHead):
+    """A run, and the letter that a comparison calls it by."""
+
+    letter: str
+
+
+class Compare(TypedDict):
+    """`compare` with --json."""
+
+    schema: Literal["tidegauge.compare/1"]
+    runs: list[ComparedRun]
+    unequal: list[str]
+    noise_threshold: float
+    differences: list[Object]
+    comparisons: list[Object]
+    unmatched: list[str]
+    unreadable: list[str]
+
+
+class OmbRun(TypedDict):
+    """One workload on one driver."""
+
+    workload: str
+    driver: str
+    workload_file: str
+    driver_file: str
+    report: NotRequired[Report]
+    omb_results: NotRequired[list[str]]
+    error: NotRequired[Object]
+    notes: NotRequired[list[str]]
+    plan: NotRequired[PlanFile]
+
+
+class Omb(TypedDict):
+    """`omb` with --json."""
+
+    schema: Literal["tidegauge.omb/1"]
+    runs: list[OmbRun]
+
+
+class Clean(TypedDict):
+    """`clean` with --json."""
+
+    schema: Literal["tidegauge.clean/1"]
+    notes: list[str]
+    remaining: list[str]
+
+
+class Files(TypedDict):
+    """`report` and `index` with --json: the files written, the page first."""
+
+    schema: Literal["tidegauge.files/1"]
+    files: list[str]
+
+
+class Version(TypedDict):
+    """`--version` with --json."""
+
+    schema: Literal["tidegauge.version/1"]
+    version: str
+
+
+class ErrorObject(TypedDict):
+    """Any verb with --json that failed before there was a run to report."""
+
+    schema: Literal["tidegauge.error/1"]
+    message: str
+    hint: str
+    log_path: str | None
+    exit_code: int
+
+
+ENVELOPES: tuple[Any, ...] = (
+    RunFile, PlanFile, EnvironmentFile, TrialFile, SettingsFile, WitnessFile, DistributionFile, ResultFile, FindingFile,
+    Report, Runs, Compare, Omb, Clean, Files, Version, ErrorObject,
+)  # fmt: skip
+
+
+class _Generator(GenerateJsonSchema):
+    """Numbers as Tidegauge writes them: what JSON has no word for is a string."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """A number, or its name."""
+        return {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
+
+
+def json_schemas() -> dict[str, dict[str, Any]]:
+    """All schemas by name: "tidegauge.run/1"."""
+    found = {}
+    for envelope in ENVELOPES:
+        content = TypeAdapter(envelope).json_schema(schema_generator=_Generator)
+        name = str(content["properties"]["schema"]["const"])
+        _without_histograms(content)
+        found[name] = {"$schema": DIALECT, "$id": f"urn:{name.replace('.', ':').replace('/', ':')}", **content}
+    return found
+
+
+def file_name(schema: str) -> str:
+    """The file that a schema is published in: "run-1.json"."""
+    return schema.removeprefix("tidegauge.").replace("/", "-") + ".json"
+
+
+def _without_histograms(content: object) -> None:
+    """Histograms (bytes) are never written as JSON: they are in .hlog files."""
+    if isinstance(content, list):
+        for one in content:
+            _without_histograms(one)
+        return
+    if not isinstance(content, dict):
+        return
+    properties = content.get("properties")
+    if isinstance(properties, dict):
+        for name in [
+            name for name, one in properties.items() if isinstance(one, dict) and one.get("format") == "binary"
+        ]:
+            del properties[name]
+            content["required"] = [one for one in content.get("required", ()) if one != name]
+    for one in content.values():
+        _without_histograms(one)

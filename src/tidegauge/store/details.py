@@ -1,0 +1,88 @@
+"""What a trial's directory holds beyond its result, read back for reports; what can't be read is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.store.intervals import read_intervals
+from tidegauge.store.read import StoredTrial
+from tidegauge.store.seconds import read_seconds
+
+END_TO_END = "end-to-end"
+
+
+@dataclass(frozen=True)
+class TrialDetails:
+    """A trial with its seconds, its distributions and what was disclosed about it.
+
+    Attributes:
+        seconds: rows of `seconds.parquet`, or of `seconds.jsonl` while it goes.
+        window_ns: the measured window on the host's monotonic clock; None where the trial has no result.
+        histograms: of the window, by tag: "response", "end-to-end/sub-0".
+        settings, distribution, witness: the objects of these files; {} where there is none.
+    """
+
+    trial: StoredTrial
+    seconds: tuple[Mapping[str, Any], ...]
+    window_ns: tuple[int, int] | None
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    distribution: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    page_cache: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_details(trial: StoredTrial) -> TrialDetails:
+    """Everything that reports show of a trial. Never raises for a file that can't be read."""
+    directory = trial.directory
+    return TrialDetails(
+        trial=trial,
+        seconds=_seconds(directory),
+        window_ns=_window(_object(directory / "result.json")),
+        histograms=_histograms(directory / "window.hlog"),
+        settings=_object(directory / "settings.json"),
+        distribution=_mapping(_object(directory / "distribution.json").get("distribution")),
+        witness=_object(directory / "witness.json"),
+        page_cache=_mapping(_object(directory / "trial.json").get("page_cache")),
+    )
+
+
+def _seconds(directory: Path) -> tuple[Mapping[str, Any], ...]:
+    try:
+        return tuple(read_seconds(directory))
+    except (OSError, ValueError):  # pyarrow's own errors are ValueErrors
+        return ()
+
+
+def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:
+    try:
+        window = result["totals"]["window"]
+        return int(window["from_mono_ns"]), int(window["until_mono_ns"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _histograms(path: Path) -> dict[str, Histogram]:
+    found: dict[str, Histogram] = {}
+    try:
+        for one in read_intervals(path):
+            found[one.tag] = add(found.get(one.tag, EMPTY), one.histogram)
+    except (OSError, ValueError, IndexError):
+        return {}
+    return found
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        return dict(_mapping(json.loads(path.read_bytes())))
+    except (OSError, ValueError):
+        return {}
+
+
+def _mapping(content: object) -> Mapping[str, Any]:
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,215 @@
+"""The report and the index in a real browser, headless: drawn, quiet, offline, usable by keyboard and on a phone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
+
+from report_samples import HOSTILE, interrupted_run, sample_run
+
+from tidegauge import store
+from tidegauge.cli.main import run_command
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), "")
+PHONE, DESKTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BROWSER, reason="no Chromium here (Debian: apt-get install chromium)"),
+]
+
+
+@dataclass
+class Seen:
+    """A page with what it complained about and asked for."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def opened(self, path: Path) -> Any:
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("runs")
+    for path in (sample_run(directory, hostile=HOSTILE, trials=1), interrupted_run(directory)):
+        assert run_command(["report", path.name, "--runs-dir", str(directory)]) == 0
+    assert run_command(["index", "--runs-dir", str(directory)]) == 0
+    return directory
+
+
+@pytest.fixture(scope="module")
+def report(runs: Path) -> Path:
+    return store.list_runs(runs)[0].path / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def seen(browser: Any, request: pytest.FixtureRequest) -> Iterator[Seen]:
+    context = browser.new_context(viewport=DESKTOP, **getattr(request, "param", {}))
+    yield Seen(context.new_page())
+    context.close()
+
+
+def colour(page: Any, selector: str, what: str) -> tuple[int, ...]:
+    text = page.evaluate(f"getComputedStyle(document.querySelector({selector!r})).{what}")
+    return tuple(int(float(part)) for part in text[text.index("(") + 1 : text.index(")")].split(",")[:3])
+
+
+def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    sizes = page.eval_on_selector_all(
+        ".plots:not(details .plots) .canvas svg", "all => all.map(one => one.querySelectorAll('path').length)"
+    )
+    assert len(sizes) > 10
+    assert min(sizes) > 5
+    lines = page.eval_on_selector_all(
+        ".canvas svg .system-0 path, .canvas svg path.system-0", "all => all.map(one => one.getTotalLength())"
+    )
+    assert sum(length > 20 for length in lines) > 10
+    assert seen.requests == [report.as_uri()]
+    assert seen.complaints == []
+
+
+def test_hostile_words_run_nothing(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    assert "alert(1)" in page.inner_text("#reproduce")
+    assert page.locator("img").count() == 0
+    assert seen.complaints == []
+
+
+def test_a_script_that_slipped_in_would_not_run(seen: Seen, report: Path, tmp_path: Path) -> None:
+    spoilt = tmp_path / "spoilt.html"
+    spoilt.write_text(report.read_text().replace("<h1>", "<h1><script>document.title = 'run'</script>", 1))
+    page = seen.opened(spoilt)
+    assert page.title() != "run"
+    assert any("Content Security Policy" in text for text in seen.complaints)
+
+
+def test_values_by_pointer_and_by_keyboard(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    canvas = page.locator(".canvas").nth(1)
+    tip = canvas.locator(".tip")
+    assert tip.is_hidden()
+    canvas.hover()
+    assert "ms" in tip.inner_text()
+    page.mouse.move(0, 0)
+    assert tip.is_hidden()
+    canvas.focus()
+    canvas.press("ArrowRight")
+    first = tip.inner_text()
+    canvas.press("ArrowRight")
+    assert tip.inner_text() != first
+    canvas.press("ArrowDown")
+    assert tip.inner_text().split(",")[0] != first.split(",")[0]
+    canvas.press("Escape")
+    assert tip.is_hidden()
+
+
+def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    button = page.locator(".legend button").first
+    button.focus()
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "false"
+    shown = "all => all.filter(one => one.style.display !== 'none').length"
+    assert page.eval_on_selector_all(".canvas .system-0", shown) == 0
+    assert page.eval_on_selector_all(".canvas .system-1", shown) > 10
+    button.press("Enter")
+    assert page.eval_on_selector_all(".canvas .system-0", shown) > 10
+
+
+def test_everything_that_reacts_can_be_reached_by_tab(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.className || document.activeElement.tagName"))
+    assert {"skip", "A", "BUTTON", "canvas", "SUMMARY"} <= reached
+
+
+@pytest.mark.parametrize("seen", [{"color_scheme": "dark"}], indirect=True)
+def test_dark_mode(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    assert max(colour(page, "body", "backgroundColor")) < 60
+    assert min(colour(page, "body", "color")) > 180
+    assert min(colour(page, ".canvas svg text", "fill")) > 100
+
+
+def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    widths = page.eval_on_selector_all(".canvas svg", "all => all.map(one => one.getBoundingClientRect().width)")
+    assert max(widths) <= PHONE["width"]
+    height = page.eval_on_selector(".canvas svg text", "one => one.getBoundingClientRect().height * 1")
+    assert height >= 9
+    assert seen.complaints == []
+
+
+def test_labels_do_not_stand_on_each_other_nor_outside(seen: Seen, report: Path) -> None:
+    page = seen.opened(report)
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        spoilt = page.evaluate(
+            """() => [...document.querySelectorAll('.canvas svg')].filter(svg => svg.clientWidth).flatMap(svg => {
+              const outer = svg.getBoundingClientRect();
+              const texts = [...svg.querySelectorAll('text')];
+              const boxes = texts.map(one => [one.textContent, one.getBoundingClientRect()]);
+              const found = [];
+              boxes.forEach(([text, box], place) => {
+                if (box.left < outer.left - 3 || box.right > outer.right + 3) found.push('outside: ' + text);
+                for (const [other, box2] of boxes.slice(place + 1)) {
+                  const across = Math.min(box.right, box2.right) - Math.max(box.left, box2.left);
+                  const down = Math.min(box.bottom, box2.bottom) - Math.max(box.top, box2.top);
+                  if (across > 1 && down > 3) found.push(text + ' on ' + other);
+                }
+              });
+              return found.map(words => svg.closest('figure').id + ': ' + words);
+            })"""
+        )
+        assert spoilt == []
+
+
+def test_an_interrupted_run_has_plots_too(seen: Seen, runs: Path) -> None:
+    page = seen.opened(store.list_runs(runs)[1].path / "report.html")
+    assert page.locator("figure").count() > 5
+    assert seen.complaints == []
+
+
+def test_the_index_sorts_and_leads_to_a_report(seen: Seen, runs: Path) -> None:
+    page = seen.opened(runs / "index.html")
+    names = page.locator("tbody th")
+    assert names.first.inner_text().endswith("cut-off")
+    page.locator("thead button").first.press("Enter")
+    assert page.locator("thead th").first.get_attribute("aria-sort") == "ascending"
+    assert names.first.inner_text().endswith("sample")
+    page.locator("tbody a").first.click()
+    assert "Tidegauge report" in page.title()
+    assert seen.complaints == []

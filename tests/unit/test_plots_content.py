@@ -1,0 +1,191 @@
+"""Plot models: what is drawn is what was measured, peaks are kept, and doubtful figures are marked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
+from run_samples import result, spec
+
+from tidegauge import store
+from tidegauge.experiments.api import Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.report.html.sections import Details, sections
+from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
+from tidegauge.report.plots.load import load_plots, search_plots, state
+from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series, data_table, thinned
+from tidegauge.report.plots.percentiles import curve, percentile_plots
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
+from tidegauge.report.tables import Block, blocks
+from tidegauge.statistics.histograms import EMPTY, decode
+from tidegauge.store.hlog import framed
+from tidegauge.workload.model import Arrival
+
+Loaded = tuple[store.StoredRun, Details]
+
+
+def loaded(path: Path) -> Loaded:
+    run = store.load_run(path)
+    return run, {trial.trial_id: store.read_details(trial) for trial in run.trials}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    return loaded(sample_run(tmp_path_factory.mktemp("runs")))
+
+
+def block_of(sample: Loaded, experiment: str) -> Block:
+    return next(block for block in blocks(sample[0].results) if block.experiment == experiment)
+
+
+def samples_of(*latencies_ms: float) -> bytes:
+    from run_samples import encoded
+
+    return framed(encoded(*(int(one * 1e6) for one in latencies_ms)))
+
+
+class TestPercentiles:
+    def test_the_curve_goes_as_far_as_ten_samples_lie_beyond(self) -> None:
+        percentiles, latencies = curve(decode(samples_of(*(float(one) for one in range(1, 1001)))))
+        assert percentiles[-1] == pytest.approx(99.0)
+        at = dict(zip(percentiles, latencies, strict=True))
+        assert at[50.0] == pytest.approx(500, rel=0.002)
+        assert at[90.0] == pytest.approx(900, rel=0.002)
+        assert latencies == tuple(sorted(latencies))
+
+    def test_too_few_samples_have_none(self) -> None:
+        assert curve(EMPTY) == ((), ())
+        assert curve(decode(samples_of(*([1.0] * 20)))) == ((), ())
+
+    def test_histograms_of_repeated_trials_are_merged(self, sample: Loaded) -> None:
+        _, details = sample
+        response, end_to_end = percentile_plots(block_of(sample, "latency"), details, "01")
+        assert response.systems == end_to_end.systems == (KAFKA, PULSAR)
+        assert response.series[0].x[-1] == pytest.approx(100 * (1 - 10 / 8000))  # two trials of 4,000 samples
+        assert end_to_end.series[0].y[5] > response.series[0].y[5]  # type: ignore[operator]
+        assert "p99" in response.told
+
+    def test_invalid_trials_are_left_out_and_named_where_there_are_no_others(self, sample: Loaded) -> None:
+        block = block_of(sample, "latency")
+        bad = tuple(
+            replace(one, validity=Validity.INVALID) if one.spec.system == KAFKA else one for one in block.results
+        )
+        (plot, _) = percentile_plots(Block("latency", bad), sample[1], "01")
+        assert [one.label for one in plot.series] == ["INVALID", ""]
+
+
+class TestTimelines:
+    def test_they_are_aligned_where_measuring_begins(self, sample: Loaded) -> None:
+        rate, *_ = timelines(block_of(sample, "latency"), sample[1], "01", MAIN)
+        assert rate.series[0].x[0] == -4.0
+        assert (rate.spans[0].begin, rate.spans[0].end, rate.spans[0].label) == (0.0, 12.0, "measured")
+        assert [one.name for one in rate.series][:2] == [f"{KAFKA}, trial 1", f"{KAFKA}, trial 2"]
+
+    def test_what_is_zero_throughout_is_left_out(self, sample: Loaded) -> None:
+        names = [plot.plot_id for plot in timelines(block_of(sample, "latency"), sample[1], "01", RESOURCES)]
+        assert {"01-client-cpu", "01-client-gc", "01-client-heap", "01-in-flight", "01-backlog"} <= set(names)
+        _, details = sample
+        quiet = {
+            name: replace(one, seconds=tuple({**row, "backlog_msgs": 0} for row in one.seconds))
+            for name, one in details.items()
+        }
+        names = [plot.plot_id for plot in timelines(block_of(sample, "latency"), quiet, "01", RESOURCES)]
+        assert "01-backlog" not in names
+
+    def test_a_trial_without_a_result_shows_its_seconds(self, tmp_path: Path) -> None:
+        run, details = loaded(interrupted_run(tmp_path))
+        cut = next(trial for trial in run.trials if trial.result is None)
+        rate = trial_timelines(details[cut.trial_id], PULSAR, "x", MAIN)[0]
+        assert len(rate.series[0].x) == 8
+        assert rate.spans == ()
+        (section,) = sections(run, details)
+        assert "interrupted" in section.parts[-1].title
+
+    def test_peaks_survive_thinning(self) -> None:
+        y = [1.0] * 1000
+        y[777] = 99.0
+        kept_x, kept_y = thinned(list(map(float, range(1000))), y, 100)
+        assert len(kept_x) <= 100
+        assert kept_y[kept_x.index(777.0)] == 99.0
+        assert thinned([1.0, 2.0], [None, 3.0], 5) == ((1.0, 2.0), (None, 3.0))
+
+
+class TestBars:
+    def test_medians_with_the_range_of_trials(self) -> None:
+        made = [
+            result(replace(spec(KAFKA, "peak", number, number), trial_id=f"{number:04d}-peak-kafka"), scale)
+            for number, scale in ((1, 1.0), (2, 1.2), (3, 0.9))
+        ]
+        looped = [
+            replace(one, spec=replace(one.spec, workload=replace(one.spec.workload, arrival=Arrival.CLOSED_LOOP)))
+            for one in made
+        ]
+        (plot,) = throughput_bars(Block("peak", tuple(looped)), "01")
+        (bar,) = plot.series
+        assert bar.y[0] == pytest.approx(123_456.7)
+        assert (bar.low[0], bar.high[0]) == pytest.approx((0.9 * 123_456.7, 1.2 * 123_456.7))
+
+    def test_at_a_fixed_rate_there_are_none(self) -> None:
+        assert throughput_bars(Block("latency", (result(),)), "01") == []
+
+    def test_a_goal_has_its_own_plot_with_the_bracket(self) -> None:
+        goals = [
+            {"goal": "no limit", "sustainable_msgs_per_s": 50.0, "lower_msgs_per_s": 48.0, "upper_msgs_per_s": 55.0},
+            {"goal": "quick", "sustainable_msgs_per_s": None},
+        ]
+        finding = Finding("0001-max-throughput-kafka", "max-throughput", KAFKA, 0, True, (), (), {"goals": goals})
+        (plot,) = sustainable_bars([finding], "01")
+        assert (plot.series[0].low, plot.series[0].y, plot.series[0].high) == ((48.0,), (50.0,), (55.0,))
+
+
+class TestLoad:
+    def test_loads_that_were_not_sustained_are_hollow(self, sample: Loaded) -> None:
+        curves = [one for one in sample[0].findings if one.experiment == "curve"]
+        _, p99, _ = load_plots(curves, "01")
+        assert p99.series[0].hollow == (False,) * 10 + (True,)
+        assert p99.series[0].notes[-1] == "not sustained (backlog)"
+
+    def test_steps_of_a_search_in_order_with_what_came_of_them(self, sample: Loaded) -> None:
+        searches = [one for one in sample[0].findings if one.experiment == "max-throughput"]
+        (plot,) = search_plots(searches, sample[0].results, "01")
+        assert plot.series[0].y == (30_000.0, 45_000.0, 60_000.0, 52_000.0)
+        assert plot.series[0].hollow == (False, True, False, False)
+        assert plot.series[0].notes[1] == "INVALID"
+        assert plot.series[0].notes[3] == "confirmation, sustained"
+
+    def test_a_trial_with_loss_is_not_sustained(self) -> None:
+        good = result()
+        (one,) = good.subscriptions
+        assert state(good) == "sustained"
+        assert state(replace(good, subscriptions=(replace(one, lost=1),))).startswith("not sustained")
+
+
+class TestDataTable:
+    PLOT = Plot(
+        "p",
+        "title",
+        "told",
+        Axis("second", form=Form.SECOND),
+        Axis("ms", form=Form.MS),
+        (
+            Series("a", "", (0.0, 1.0), (1.0, None), Mark.LINE, (0.5, 0.5), (2.0, 2.0)),
+            Series("b", "x", (1.0,), (3.0,), notes=("doubt",)),
+        ),
+    )
+
+    def test_a_column_for_each_series_and_gaps_told(self) -> None:
+        table = data_table(self.PLOT)
+        assert table.heads == ("second", "a", "b, x")
+        assert table.rows == (("0 s", "1.00 (0.500 to 2.00)", "-"), ("1 s", "-", "3.00 doubt"))
+
+    def test_of_many_rows_it_says_how_many_are_left_out(self) -> None:
+        many = Series("a", "", tuple(map(float, range(1000))), (1.0,) * 1000)
+        table = data_table(replace(self.PLOT, series=(many,)))
+        assert len(table.rows) <= 60
+        assert table.left_out == 1000 - len(table.rows)
+
+    def test_every_plot_of_a_run_has_a_name_of_its_own(self, sample: Loaded) -> None:
+        names = [plot.plot_id for section in sections(*sample) for plot in section.plots]
+        assert len(names) == len(set(names)) > 25

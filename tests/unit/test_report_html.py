@@ -1,0 +1,243 @@
+"""The report page: the answer first, everything disclosed, nothing injected, nothing fetched, small."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
+
+from tidegauge import store
+from tidegauge.experiments.api import Validity
+from tidegauge.fairness.tilt import Severity, Terms
+from tidegauge.report.html.answer import BAD, GOOD, answer
+from tidegauge.report.html.page import index_page, index_row, report_page
+
+PAGE_BYTES_MAX = 6_000_000
+
+
+def page_of(path: Path) -> str:
+    run = store.load_run(path)
+    return report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_run(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def page(sample: Path) -> str:
+    return page_of(sample)
+
+
+class _Elements(HTMLParser):
+    """Every element with its attributes, and the text outside of scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.text: list[str] = []
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+        self._inside = tag
+
+    def handle_data(self, data: str) -> None:
+        if self._inside not in ("script", "style"):
+            self.text.append(data)
+
+
+def elements(page: str) -> _Elements:
+    parser = _Elements()
+    parser.feed(page)
+    return parser
+
+
+def requested(page: str) -> Iterator[str]:
+    """Everything that a browser would fetch, or follow out of the page."""
+    for tag, attributes in elements(page).found:
+        for name in ("src", "href", "xlink:href", "srcset", "data", "action", "poster"):
+            if name in attributes and not attributes[name].startswith("#"):
+                yield f"{tag} {name}={attributes[name]}"
+    yield from re.findall(r"url\((?!#)[^)]*\)|@import[^;]*", page)
+
+
+def handlers(page: str) -> list[str]:
+    return [name for _, attributes in elements(page).found for name in attributes if name.startswith("on")]
+
+
+def scripts(page: str) -> list[dict[str, str]]:
+    found = (attributes for tag, attributes in elements(page).found if tag == "script")
+    return [one for one in found if one.get("type") != "application/json"]
+
+
+def test_the_answer_stands_before_everything_else(page: str) -> None:
+    words = " ".join(" ".join(elements(page).text).split())
+    places = [
+        words.index(one) for one in ("52,000", "Bars are confirmed", "Every trial, the discarded", "campaign.yaml")
+    ]
+    assert places == sorted(places)
+    assert re.search(r"<h1>[^<]*52,000[^<]*msg/s</h1>", page)
+
+
+def test_it_says_what_speaks_against_the_figures(page: str) -> None:
+    for words in ("Run finished", "level 3 for every system", "none lost", "2 invalid", "1 thing to know"):
+        assert words in page, words
+
+
+def test_everything_is_disclosed(page: str, sample: Path) -> None:
+    run = store.load_run(sample)
+    for trial in run.trials:
+        assert f'<th scope="row">{trial.trial_id}</th>' in page
+    for words in (
+        "flush.messages",
+        "num.io.threads",
+        "linger.ms",
+        "-Xmx1g",
+        "0123456789abcdef",
+        "same-acks",
+        "fdatasync",
+    ):
+        assert words in page, words
+    assert "tidegauge run campaign.yaml --repeat 2" in page
+    assert "systems: [kafka, pulsar]" in page
+
+
+def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:
+    found = elements(page).found
+    figures = [attributes["id"] for tag, attributes in found if tag == "figure"]
+    assert len(figures) > 25
+    assert page.count("<svg viewBox") >= len(figures)
+    canvases = [attributes for tag, attributes in found if attributes.get("class") == "canvas"]
+    ids = {attributes["id"] for _, attributes in found if "id" in attributes}
+    for canvas in canvases:
+        assert {canvas["aria-labelledby"], canvas["aria-describedby"]} <= ids
+        assert canvas["tabindex"] == "0"
+    points = re.findall(r'<script type="application/json" class="points">(.*?)</script>', page)
+    assert len(points) == len(figures)
+    assert all(json.loads(one) for one in points)
+
+
+def test_no_id_stands_twice(page: str) -> None:
+    ids = [attributes["id"] for _, attributes in elements(page).found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_fetched(page: str) -> None:
+    assert list(requested(page)) == []
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+
+
+def test_fetching_would_be_noticed() -> None:
+    page = '<img src="https://x/y.png"><style>a { background: url(z.png) }</style><a href="#here">'
+    assert list(requested(page)) == ["img src=https://x/y.png", "url(z.png)"]
+
+
+def test_the_policy_allows_the_one_script_and_no_other(page: str) -> None:
+    (text,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
+    assert len(scripts(page)) == 1
+
+
+def test_hostile_words_stay_words(tmp_path: Path) -> None:
+    page = page_of(sample_run(tmp_path, "hostile", HOSTILE, trials=1))
+    assert len(scripts(page)) == 1
+    assert handlers(page) == []
+    assert not [tag for tag, _ in elements(page).found if tag in ("img", "textarea")]
+    shown = "".join(elements(page).text)
+    assert shown.count("alert(1)") >= 6  # campaign, settings, flags, notes, warnings, levels: shown, not run
+
+
+def test_injection_would_be_noticed() -> None:
+    assert len(scripts(f"<p>{HOSTILE}</p>")) == 1
+    assert handlers(f"<p>{HOSTILE}</p>") == ["onerror"]
+
+
+def test_it_is_small(page: str) -> None:
+    assert len(page.encode()) < PAGE_BYTES_MAX / 4
+
+
+def test_an_interrupted_run_says_so_and_shows_what_there_is(tmp_path: Path) -> None:
+    page = page_of(interrupted_run(tmp_path))
+    assert "Run interrupted, 1 of 2 trials finished." in page
+    assert "No figure of it is a result." in page
+    assert page.count("<figure") > 5
+
+
+def test_a_run_without_anything_has_a_page(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "empty", "name: empty\n")
+    run.finish("failed", "No network.")
+    page = page_of(run.path)
+    assert "No trial has finished, so there is no answer" in page
+    assert "No network." in page
+
+
+class TestAnswer:
+    def test_one_trial_each_is_no_evidence(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        first = tuple(trial for trial in run.trials if trial.spec is not None and trial.spec.block == 0)
+        assert "no evidence" in answer(replace(run, trials=first, findings=()), {}).confidence
+
+    def test_unequal_terms_come_first(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        (tilt,) = run.terms.advice
+        unequal = replace(run, terms=Terms((replace(tilt, severity=Severity.UNEQUAL),), (), True))
+        found = answer(unequal, {})
+        assert found.headline.startswith("UNEQUAL")
+        assert "not on equal terms" in found.confidence
+        assert [check.state for check in found.checks if "UNEQUAL" in check.text] == [BAD]
+
+    def test_loss_is_bad_and_named(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        assert [one.state for one in answer(run, {}).checks if "messages" in one.text] == [GOOD]
+        first, *others = run.trials
+        assert first.result is not None
+        (one,) = first.result.subscriptions
+        lossy = replace(first, result=replace(first.result, subscriptions=(replace(one, lost=7),)))
+        checks = answer(replace(run, trials=(lossy, *others)), {}).checks
+        assert [(one.state, "7 lost" in one.text) for one in checks if "messages" in one.text] == [(BAD, True)]
+
+    def test_an_invalid_trial_is_marked_on_its_bar(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        spoilt = tuple(
+            replace(one, result=replace(one.result, validity=Validity.INVALID))
+            if one.result is not None and one.result.spec.system == PULSAR
+            else one
+            for one in run.trials
+        )
+        cards = answer(replace(run, trials=spoilt, findings=()), {}).cards
+        assert {bar.system: bar.validity for bar in cards[0].bars} == {KAFKA: "", PULSAR: "INVALID"}
+
+    def test_the_longest_bar_is_the_largest_figure(self, sample: Path) -> None:
+        for card in answer(store.load_run(sample), {}).cards:
+            if card.bars:
+                assert max(bar.share for bar in card.bars) == 1.0
+                assert all(0 < bar.share <= 1 for bar in card.bars)
+
+
+class TestIndex:
+    def test_runs_with_links_to_their_reports(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        page = index_page([index_row(run, "a b/report.html"), index_row(run, "")])
+        assert '<a href="a b/report.html">' in page
+        assert page.count("<tr><th") == 2 + 1
+        assert "52,000" in page
+
+    def test_hostile_names_stay_names(self, sample: Path) -> None:
+        run = replace(store.load_run(sample), status=HOSTILE)
+        page = index_page([index_row(run, "")])
+        assert handlers(page) == []
+        assert len(scripts(page)) == 1
+
+    def test_no_runs(self) -> None:
+        assert "There are no runs yet." in index_page([])

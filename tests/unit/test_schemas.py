@@ -1,0 +1,109 @@
+"""Published JSON Schemas: generated from the models, up to date, and true of what is really written."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from report_samples import interrupted_run, sample_run
+
+from tidegauge import store
+from tidegauge.cli.main import run_command
+from tidegauge.cli.output import error_content
+from tidegauge.errors import UserError
+from tidegauge.report.schemas import file_name, json_schemas
+from tidegauge.report.summary import plan_summary, run_summary, runs_summary
+from tidegauge.store.plain import plain
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "docs/schemas"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    directory = tmp_path_factory.mktemp("runs")
+    return [sample_run(directory, trials=1), interrupted_run(directory)]
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads((PUBLISHED / file_name(name)).read_text())
+    return schema
+
+
+def check(content: dict[str, Any]) -> None:
+    """It is valid, and every key at its top is told by the schema."""
+    schema = schema_of(content["schema"])
+    jsonschema.validate(content, schema, cls=jsonschema.Draft202012Validator)
+    if content["schema"] not in ("tidegauge.witness/1", "tidegauge.environment/1"):  # both have what else is known
+        assert set(content) <= set(schema["properties"])
+
+
+def test_published_schemas_are_fresh() -> None:
+    wanted = runpy.run_path(str(ROOT / "scripts/generate_schemas.py"))["texts"]()
+    published = {path.name: path.read_text() for path in PUBLISHED.glob("*.json")}
+    stale = [name for name in {*wanted, *published} if wanted.get(name) != published.get(name)]
+    assert stale == [], "run `make schemas`"
+
+
+def test_they_are_sound_schemas() -> None:
+    for schema in json_schemas().values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_json_file_of_runs_is_valid(runs: list[Path]) -> None:
+    seen = set()
+    for run in runs:
+        for path in run.rglob("*.json"):
+            content = json.loads(path.read_text())
+            check(content)
+            seen.add(content["schema"])
+    files = ("run", "plan", "environment", "trial", "settings", "distribution", "witness", "result", "finding")
+    assert seen == {f"tidegauge.{name}/1" for name in files}
+
+
+def test_what_verbs_print_is_valid(runs: list[Path]) -> None:
+    stored = [store.load_run(path) for path in runs]
+    for run in stored:
+        check(run_summary(run))
+        check(plan_summary(run.planned, 10.0, ["slow"]))
+    check(runs_summary(stored))
+    check(error_content(UserError("no")))
+
+
+def test_every_schema_that_is_written_is_published() -> None:
+    source = ROOT / "src/tidegauge"
+    written = {
+        name for path in source.rglob("*.py") for name in re.findall(r'"(tidegauge\.[a-z]+/\d+)"', path.read_text())
+    }
+    assert written - set(json_schemas()) == {"tidegauge.seconds/1"}  # the columns of a Parquet file
+
+
+def test_a_comparison_is_valid(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["compare", str(runs[0]), str(runs[1]), "--json"]) == 0
+    check(json.loads(capsys.readouterr().out))
+
+
+def test_numbers_without_a_word_in_json_are_valid(runs: list[Path]) -> None:
+    content = run_summary(store.load_run(runs[0]))
+    content["experiments"][0]["results"][0]["msgs_per_s"] = plain(float("nan"))
+    check(content)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [(("status",), "done"), (("name",), 7), (("unequal",), [{"rule": "x"}]), (("notes",), None)]
+)
+def test_what_is_wrong_is_not_valid(runs: list[Path], path: tuple[str], value: object) -> None:
+    content = json.loads((runs[0] / "run.json").read_text())
+    with pytest.raises(jsonschema.ValidationError):
+        check({**content, path[0]: value})
+
+
+def test_a_key_that_is_not_told_is_noticed(runs: list[Path]) -> None:
+    content = json.loads((runs[0] / "run.json").read_text())
+    with pytest.raises(AssertionError):
+        check({**content, "unheard_of": 1})
