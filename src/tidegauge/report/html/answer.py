@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
-from tidegauge.report import compare, fairness, levels
+from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report.estimates import Estimate, estimate
 from tidegauge.report.numbers import count, ms, plural
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import load_words
 from tidegauge.statistics.figures import worst_end_to_end
 from tidegauge.store.read import StoredRun
+from tidegauge.thresholds.model import Outcome
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
 
@@ -68,7 +69,7 @@ class Answer:
 
 def answer(run: StoredRun, anchors: dict[str, str]) -> Answer:
     """The first screen of a run. `anchors`: the place in the page of each experiment."""
-    cards = [*_finding_cards(run.findings, anchors), *(_block_card(one, run, anchors) for one in blocks(run.results))]
+    cards = [*_finding_cards(run, anchors), *(_block_card(one, run, anchors) for one in blocks(run.results))]
     cards.sort(key=lambda card: not card.bars)
     checks = tuple(_checks(run))
     return Answer(_headline(run, cards), _confidence(run, cards), tuple(cards), checks)
@@ -87,29 +88,14 @@ def _headline(run: StoredRun, cards: Sequence[Card]) -> str:
 
 def _confidence(run: StoredRun, cards: Sequence[Card]) -> str:
     """What the headline is worth, in one or two sentences."""
-    results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
-    if not results:
+    systems = {result.spec.system for result in run.results}
+    if not systems or not cards:
         return run.reason
     if run.terms.unequal:
         return fairness.headline(run.terms)
-    systems = sorted({result.spec.system for result in results})
-    least = min(sum(one.usable(system) != () for one in blocks(results)) for system in systems) if systems else 0
-    repeats = _repeats(run)
     if len(systems) < 2:
-        return f"One system, {plural(repeats, 'trial')} of each kind: nothing is compared."
-    if least and repeats < 2:
-        return "One trial each is no evidence of a difference: repeat the trials before you act on this."
-    return " ".join(cards[0].verdicts) if cards else ""
-
-
-def _repeats(run: StoredRun) -> int:
-    """How many usable trials the least repeated system has in any block."""
-    counts = [len(block.usable(system)) for block in blocks(run.results) for system in block.systems]
-    by_finding = [
-        sum((one.system, one.experiment) == (finding.system, finding.experiment) for one in run.findings)
-        for finding in run.findings
-    ]
-    return min([*counts, *by_finding], default=0)
+        return "One system: nothing is compared."
+    return cards[0].verdicts[0] if cards[0].verdicts else "The systems are not compared."
 
 
 def _block_card(block: Block, run: StoredRun, anchors: dict[str, str]) -> Card:
@@ -119,16 +105,18 @@ def _block_card(block: Block, run: StoredRun, anchors: dict[str, str]) -> Card:
     else:
         form, unit, better, figure = ms, "ms", "lower", _response_p99
         what = f"Response p99 at {count(block.results[0].offered_msgs_per_s)} msg/s"
-    sentences = [compare.sentence(ratio) for ratio in compare.ratios(block, run.terms.allowed)]
+    what += f", {point_words(block.point)}" if block.point else ""
+    sentences = [compare.claim(ratio) for ratio in compare.ratios(block, run.terms.allowed)]
+    at = f" at {point_words(block.point)}" if block.point else ""
     objection = compare.objection(block, run.terms.allowed)
     verdicts = [objection, *sentences] if objection else sentences
     return Card(
-        title=f"{block.experiment}: {load_words(block.results[0])}",
+        title=f"{block.experiment}{at}: {load_words(block.results[0])}",
         figure=what,
         unit=unit,
         better=better,
         bars=_bars([(system, block.usable(system) or block.of(system)) for system in block.systems], figure, form),
-        verdicts=tuple(text.removeprefix(f"{block.experiment}: ") for text in verdicts),
+        verdicts=tuple(verdicts),
         anchor=anchors.get(block.experiment, ""),
     )
 
@@ -146,22 +134,25 @@ def _bars(
     figure: Callable[[TrialResult], float | None],
     form: Callable[[float | None], str],
 ) -> tuple[Bar, ...]:
-    values = {system: [value for value in map(figure, results) if value is not None] for system, results in rows}
-    largest = max((median(own) for own in values.values() if own), default=0.0)
+    known = {
+        system: estimate([value for value in map(figure, results) if value is not None]) for system, results in rows
+    }
+    largest = max((one.value for one in known.values() if one is not None), default=0.0)
     bars = []
     for system, results in rows:
-        own = values[system]
-        middle = median(own) if own else None
+        found = known[system]
         worst = max(results, key=lambda one: list(Validity).index(one.validity)).validity
         shown = "" if worst is Validity.VALID else worst.value.upper()
-        share = middle / largest if middle is not None and largest > 0 else 0.0
-        bars.append(Bar(system, form(middle), share, _beside(results, own, form), shown))
+        share = found.value / largest if found is not None and largest > 0 else 0.0
+        bars.append(
+            Bar(system, form(None if found is None else found.value), share, _beside(results, found, form), shown)
+        )
     return tuple(bars)
 
 
-def _beside(results: Sequence[TrialResult], values: Sequence[float], form: Callable[[float | None], str]) -> str:
-    if len(values) > 1:
-        return f"{form(min(values))} to {form(max(values))} in {len(values)} trials"
+def _beside(results: Sequence[TrialResult], found: Estimate | None, form: Callable[[float | None], str]) -> str:
+    if found is not None and found.trials > 1:
+        return f"{form(found.low)} to {form(found.high)}, {found.span_words()}"
     one = results[0]
     if one.offered_msgs_per_s is None:
         return f"{one.mb_per_s:,.3g} MB/s"
@@ -171,48 +162,66 @@ def _beside(results: Sequence[TrialResult], values: Sequence[float], form: Calla
     return ", ".join(parts)
 
 
-def _finding_cards(findings: Sequence[Finding], anchors: dict[str, str]) -> list[Card]:
-    """A card for each experiment that has an answer beyond trials; bars for rates that were confirmed."""
+def _finding_cards(run: StoredRun, anchors: dict[str, str]) -> list[Card]:
+    """A card for each experiment that has an answer beyond trials, at each point; bars for confirmed rates."""
+    compared = compare.finding_ratios(run.findings) if run.terms.allowed or levels.equal(run.results) else []
     cards = []
-    for experiment in dict.fromkeys(one.experiment for one in findings):
-        own = [one for one in findings if one.experiment == experiment]
-        verdicts = tuple(f"{one.system}: {sentence}" for one in own for sentence in one.summary)
+    for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in run.findings):
+        own = [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, at)]
+        told = [f"{one.system}: {sentence}" for one in own for sentence in one.summary]
+        ratios = [one for one in compared if (one.experiment, point_words(one.point)) == (experiment, at)]
+        verdicts = [compare.claim(one) for one in ratios]
+        title = f"{experiment} at {at}" if at else experiment
+        bars = _rate_bars(own)
         cards.append(
-            Card(experiment, "Sustainable rate", "msg/s", "higher", _rate_bars(own), verdicts,
-                 anchors.get(experiment, ""))
-        )  # fmt: skip
+            Card(title, "Sustainable rate", "msg/s", "higher", bars, (*verdicts, *told), anchors.get(experiment, ""))
+        )
     return cards
 
 
 def _rate_bars(findings: Sequence[Finding]) -> tuple[Bar, ...]:
-    """The confirmed rate of each system for the goal that its search lists first, as a median over blocks."""
+    """The confirmed rate of each system for the goal that its search lists first."""
     rates: dict[str, list[float]] = {}
     for finding in findings:
         goals = finding.details.get("goals") or ()
         rate = goals[0].get("sustainable_msgs_per_s") if goals else None
         if rate:
             rates.setdefault(finding.system, []).append(float(rate))
-    largest = max((median(own) for own in rates.values()), default=0.0)
+    known = {system: estimate(own) for system, own in sorted(rates.items())}
+    largest = max((one.value for one in known.values() if one is not None), default=0.0)
     bars = []
-    for system, own in sorted(rates.items()):
-        open_question = any(one.system == system and not one.decided for one in findings)
-        beside = f"{count(min(own))} to {count(max(own))} in {len(own)} blocks" if len(own) > 1 else ""
-        bars.append(
-            Bar(system, count(median(own)), median(own) / largest, beside, "NOT DECIDED" if open_question else "")
-        )
+    for system, found in known.items():
+        if found is None:
+            continue
+        state = "NOT DECIDED" if any(one.system == system and not one.decided for one in findings) else ""
+        words = found.span_words().replace("trials", "searches")
+        beside = f"{count(found.low)} to {count(found.high)}, {words}" if found.trials > 1 else ""
+        bars.append(Bar(system, count(found.value), found.value / largest, beside, state))
     return tuple(bars)
 
 
 def _checks(run: StoredRun) -> list[Check]:
     if not run.results:
         return [Check(BAD, f"The run is {run.status}.{' ' + run.reason if run.reason else ''}")]
-    checks = [_state_check(run), _level_check(run), _message_check(run), _validity_check(run)]
+    checks = [*_threshold_checks(run), _state_check(run), _level_check(run), _message_check(run), _validity_check(run)]
     if run.terms.unequal:
         checks.append(Check(BAD, fairness.headline(run.terms).removesuffix(":")))
     elif len({result.spec.system for result in run.results}) > 1:
         advice = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
         checks.append(Check(DOUBT if advice else GOOD, f"Settings in force compared: equal terms{advice}."))
     return checks
+
+
+def _threshold_checks(run: StoredRun) -> list[Check]:
+    states = {Outcome.MET: GOOD, Outcome.MISSED: BAD, Outcome.INCONCLUSIVE: DOUBT}
+    found = thresholds.rulings(run)
+    decided = thresholds.outcome(found)
+    if decided is None:
+        return []
+    return [
+        Check(states[decided], thresholds.headline(found)),
+        *(Check(states[one.outcome], thresholds.sentence(one)) for one in found),
+    ]
 
 
 def _state_check(run: StoredRun) -> Check:
@@ -249,4 +258,9 @@ def _validity_check(run: StoredRun) -> Check:
     measured = [result for result in run.results if not result.spec.exploratory]
     bad = any(one.validity is Validity.INVALID for one in measured)
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
-    return Check(state, f"Trials: {words}.")
+    remarked = sum(bool(one.warnings) for one in measured)
+    if not remarked:
+        return Check(state, f"Trials: {words}.")
+    first = next(one.warnings[0] for one in measured if one.warnings)
+    told = f"Trials: {words}; {remarked} of {len(measured)} with remarks, such as: {first}."
+    return Check(BAD if bad else DOUBT, told)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegauge.experiments.api import TrialResult
-from tidegauge.report.numbers import count, duration, ms, short
+from tidegauge.report.numbers import count, duration, ms, plural, short
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.report.tables import cpu_cores
 from tidegauge.statistics.figures import worst_end_to_end
@@ -75,8 +75,14 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
         f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}",
         cores,
         result.validity.value if result.validity.value == "valid" else result.validity.value.upper(),
-        "; ".join((*result.reasons, *result.warnings)),
+        _why(result),
     )
+
+
+def _why(result: TrialResult) -> str:
+    """What makes it not valid; remarks stand with the experiment."""
+    remarks = [plural(len(result.warnings), "remark")] if result.warnings else []
+    return "; ".join((*result.reasons, *remarks))
 
 
 def _load(result: TrialResult) -> str:

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
 from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import ColumnGroup, FigureTable
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
+from tidegauge.report.plots.chase import chase_plots
 from tidegauge.report.plots.load import load_plots, search_plots
 from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.percentiles import percentile_plots
+from tidegauge.report.plots.sweep import sweep_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
 from tidegauge.report.remarks import Remark, remarks
+from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.report.terminal import load_words, workload_words
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun
+
+POINTS_MAX = 8
+"""Points of a sweep whose trials have plots of their own."""
 
 Details = Mapping[str, TrialDetails]
 
@@ -60,30 +66,59 @@ def experiment_names(run: StoredRun) -> list[str]:
 def sections(run: StoredRun, details: Details) -> list[Section]:
     """A section for each experiment that has anything to show."""
     found = []
+    tables = swept(blocks(run.results))
     for number, name in enumerate(experiment_names(run), 1):
         prefix = f"{number:02d}-{name}"
         own = [finding for finding in run.findings if finding.experiment == name]
-        parts = [_part(block, details, f"{prefix}-{place}") for place, block in enumerate(_blocks(run, name), 1)]
+        parts: list[Part] = []
         if own:
-            parts.insert(0, _finding_part(own, run, details, prefix))
+            parts.append(_finding_part(own, run, details, prefix))
+        for place, one in enumerate((table for table in tables if table.experiment == name), 1):
+            parts += _parts(one, details, f"{prefix}-{place}")
         parts += _unfinished(run, name, details, prefix)
         if parts:
             found.append(Section(f"experiment-{number}", name, tuple(parts)))
     return found
 
 
-def _blocks(run: StoredRun, experiment: str) -> list[Block]:
-    return [block for block in blocks(run.results) if block.experiment == experiment]
+def _parts(one: Swept, details: Details, prefix: str) -> list[Part]:
+    """One part for a table; of a sweep first the figures by its values, then each point."""
+    if len(one.blocks) == 1:
+        return [_part(one.blocks[0], details, prefix)]
+    overview = Part(
+        title=f"{len(one.blocks)} points of a sweep",
+        words=load_words(one.blocks[0].results[0]),
+        plots=tuple(sweep_plots(one, prefix)),
+        tables=_split(one.table()),
+        notes=tuple(dict.fromkeys(note for block in one.blocks for note in footnotes(block))),
+    )
+    points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(one.blocks, 1)]
+    return [overview, *points[:POINTS_MAX], *([_left_out(len(points))] if len(points) > POINTS_MAX else [])]
+
+
+def _point_part(block: Block, details: Details, prefix: str) -> Part:
+    """A point of a sweep: its plots on demand, since the overview has the answer."""
+    whole = _part(block, details, prefix)
+    return Part(point_words(block.point), "", (), more=whole.plots, remarks=whole.remarks)
+
+
+def _left_out(points: int) -> Part:
+    words = (
+        f"Plots of the first {POINTS_MAX} points are above; those of the others are left out to keep this page small."
+    )
+    return Part(f"{points - POINTS_MAX} more points", words, ())
 
 
 def _part(block: Block, details: Details, prefix: str) -> Part:
+    chased = chase_plots(block, details, prefix)
     return Part(
         title=load_words(block.results[0]),
         words=workload_words(block.results[0].spec.workload),
         plots=(
             *throughput_bars(block, prefix),
+            *chased,
             *percentile_plots(block, details, prefix),
-            *timelines(block, details, prefix, MAIN),
+            *([] if chased else timelines(block, details, prefix, MAIN)),
         ),
         more=tuple(timelines(block, details, prefix, RESOURCES)),
         tables=_split(figure_table(block)),
@@ -110,7 +145,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
         more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
     sentences = [
-        Remark(f"{finding.system}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
+        Remark(f"{_where(finding)}{finding.system}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
         for finding in findings
         for sentence in finding.summary
     ]
@@ -126,6 +161,10 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         tables=(finding_table(findings),) if any(finding.rows for finding in findings) else (),
         remarks=tuple(sentences),
     )
+
+
+def _where(finding: Finding) -> str:
+    return f"{point_words(finding.point)}: " if finding.point else ""
 
 
 def _confirmations(findings: Sequence[Finding], results: Sequence[TrialResult]) -> Block | None:

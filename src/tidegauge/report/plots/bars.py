@@ -1,4 +1,4 @@
-"""Throughput as bars: a system's trials as their median, with the interval from the least to the largest."""
+"""Throughput as bars, with the interval around each, or the range where there are too few trials for one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from tidegauge.experiments.finding import Finding
+from tidegauge.report.estimates import estimate
 from tidegauge.report.numbers import count
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series
 from tidegauge.report.tables import Block
@@ -17,13 +18,14 @@ def throughput_bars(block: Block, prefix: str) -> list[Plot]:
         return []
     series, parts = [], []
     for place, system in enumerate(block.systems):
-        used = block.usable(system) or block.of(system)
-        values = [result.msgs_per_s for result in used]
-        label = "" if block.usable(system) else "INVALID"
-        series.append(_bar(system, label, place, (min(values), median(values), max(values))))
-        span = f", {count(min(values))} to {count(max(values))} in {len(values)} trials" if len(values) > 1 else ""
-        parts.append(f"{series[-1].name} {count(median(values))} msg/s{span}")
-    told = f"Bars are medians of the trials, whiskers the least and the largest: {'; '.join(parts)}."
+        used = block.usable(system)
+        found = estimate([result.msgs_per_s for result in used or block.of(system)])
+        if found is None:
+            continue
+        series.append(_bar(system, "" if used else "INVALID", place, (found.low, found.value, found.high)))
+        span = f", {count(found.low)} to {count(found.high)} ({found.span_words()})" if found.trials > 1 else ""
+        parts.append(f"{series[-1].name} {count(found.value)} msg/s{span}")
+    told = f"Bars are geometric means of the trials, whiskers their interval or range: {'; '.join(parts)}."
     return [_plot(f"{prefix}-throughput", "Throughput, closed loop", told, block.systems, series)]
 
 

@@ -112,7 +112,10 @@ def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tupl
     axes = figure.add_axes((left, bottom, right - left, top - bottom))
     _scales(axes, plot)
     for span in plot.spans:
-        axes.axvspan(span.begin, span.end, color=SPAN, lw=0, zorder=0)
+        if span.end > span.begin:
+            axes.axvspan(span.begin, span.end, color=SPAN, lw=0, zorder=0)
+        else:
+            axes.axvline(span.begin, color=FAINT, lw=1, zorder=1)
         axes.annotate(
             span.label, (span.begin, 1), (3, -2), textcoords="offset points", color=FAINT,
             fontsize=FONT_PT - 1.5, va="top", xycoords=axes.get_xaxis_transform(), annotation_clip=False,
@@ -318,5 +321,5 @@ def _for_page(text: str) -> str:
     text = re.sub(r"#[0-9a-f]{6}", lambda match: _COLOURS.get(match[0], match[0]), text)
     text = re.sub(r"<style.*?</style>|<defs>\s*</defs>", "", text, flags=re.DOTALL)
     text = re.sub(r"; font-family: [^;\"]*| transform=\"rotate\(-0 [^\"]*\"", "", text)
-    text = re.sub(r"(\d\.\d)\d+", r"\1", text)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), text)
     return re.sub(r"\n\s*", "\n", text)

@@ -99,7 +99,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of the x axis, such as the measured window."""
+    """A stretch of the x axis, such as the measured window; a single instant where it ends as it begins."""
 
     begin: float
     end: float
