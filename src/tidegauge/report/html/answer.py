@@ -12,7 +12,7 @@ from tidegauge.report.estimates import Estimate, estimate
 from tidegauge.report.numbers import count, ms, plural
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import load_words
-from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.statistics.figures import FINDING_FIGURES, worst_end_to_end
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds.model import Outcome
 
@@ -70,7 +70,7 @@ class Answer:
 def answer(run: StoredRun, anchors: dict[str, str]) -> Answer:
     """The first screen of a run. `anchors`: the place in the page of each experiment."""
     cards = [*_finding_cards(run, anchors), *(_block_card(one, run, anchors) for one in blocks(run.results))]
-    cards.sort(key=lambda card: not card.bars)
+    cards.sort(key=lambda card: not card.bars)  # Findings first, whatever cannot be drawn last.
     checks = tuple(_checks(run))
     return Answer(_headline(run, cards), _confidence(run, cards), tuple(cards), checks)
 
@@ -162,40 +162,60 @@ def _beside(results: Sequence[TrialResult], found: Estimate | None, form: Callab
     return ", ".join(parts)
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A figure that experiments find. `of`: None where a finding has none."""
+
+    title: str
+    unit: str
+    better: str
+    of: Callable[[Finding], float | None]
+
+
+def _detail(key: str) -> Callable[[Finding], float | None]:
+    def value(finding: Finding) -> float | None:
+        found = finding.details.get(key)
+        return float(found) if isinstance(found, int | float) else None
+
+    return value
+
+
+_FOUND = (
+    _Found("Sustainable rate", "msg/s", "higher", FINDING_FIGURES["sustainable_msgs_per_s"].of),
+    _Found("Rate at which the backlog shrank", "msg/s", "higher", _detail("drain_msgs_per_s")),
+)
+"""The first that an experiment has is what its bars show."""
+
+
 def _finding_cards(run: StoredRun, anchors: dict[str, str]) -> list[Card]:
-    """A card for each experiment that has an answer beyond trials, at each point; bars for confirmed rates."""
+    """A card for each experiment that has an answer beyond trials, at each point."""
     compared = compare.finding_ratios(run.findings) if run.terms.allowed or levels.equal(run.results) else []
     cards = []
     for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in run.findings):
         own = [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, at)]
         told = [f"{one.system}: {sentence}" for one in own for sentence in one.summary]
         ratios = [one for one in compared if (one.experiment, point_words(one.point)) == (experiment, at)]
-        verdicts = [compare.claim(one) for one in ratios]
+        verdicts = (*(compare.claim(one) for one in ratios), *told)
         title = f"{experiment} at {at}" if at else experiment
-        bars = _rate_bars(own)
-        cards.append(
-            Card(title, "Sustainable rate", "msg/s", "higher", bars, (*verdicts, *told), anchors.get(experiment, ""))
-        )
+        figure = next((one for one in _FOUND if any(one.of(finding) is not None for finding in own)), _FOUND[0])
+        bars = _finding_bars(own, figure)
+        anchor = anchors.get(experiment, "")
+        cards.append(Card(title, figure.title, figure.unit, figure.better, bars, verdicts, anchor))
     return cards
 
 
-def _rate_bars(findings: Sequence[Finding]) -> tuple[Bar, ...]:
-    """The confirmed rate of each system for the goal that its search lists first."""
-    rates: dict[str, list[float]] = {}
+def _finding_bars(findings: Sequence[Finding], figure: _Found) -> tuple[Bar, ...]:
+    values: dict[str, list[float]] = {}
     for finding in findings:
-        goals = finding.details.get("goals") or ()
-        rate = goals[0].get("sustainable_msgs_per_s") if goals else None
-        if rate:
-            rates.setdefault(finding.system, []).append(float(rate))
-    known = {system: estimate(own) for system, own in sorted(rates.items())}
-    largest = max((one.value for one in known.values() if one is not None), default=0.0)
+        value = figure.of(finding)
+        if value is not None and value > 0:
+            values.setdefault(finding.system, []).append(value)
+    known = {system: found for system, own in sorted(values.items()) if (found := estimate(own)) is not None}
+    largest = max((one.value for one in known.values()), default=0.0)
     bars = []
     for system, found in known.items():
-        if found is None:
-            continue
         state = "NOT DECIDED" if any(one.system == system and not one.decided for one in findings) else ""
-        words = found.span_words().replace("trials", "searches")
-        beside = f"{count(found.low)} to {count(found.high)}, {words}" if found.trials > 1 else ""
+        beside = f"{count(found.low)} to {count(found.high)}, {found.span_words()}" if found.trials > 1 else ""
         bars.append(Bar(system, count(found.value), found.value / largest, beside, state))
     return tuple(bars)
 

@@ -154,7 +154,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         words="",
         plots=(
             *sustainable_bars(findings, prefix),
-            *search_plots(findings, run.results, prefix),
+            *(search_plots(findings, run.results, prefix) if any("goals" in one.details for one in findings) else ()),
             *load_plots(findings, prefix),
         ),
         more=tuple(more),

@@ -220,7 +220,9 @@ def _ticks(axes: Axes, plot: Plot) -> None:
     if plot.x.scale is Scale.PERCENTILE:
         axes.grid(axis="x", color=GRID, lw=0.8)
         last = axes.get_xlim()[1]
-        axes.xaxis.set_major_locator(FixedLocator([tick for tick in _PERCENTILE_TICKS if tick <= last]))
+        # A label in the middle of the right edge would reach beyond it.
+        ticks = [tick for tick in _PERCENTILE_TICKS if _to_nines(tick) <= 0.96 * _to_nines(last)]
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -1,0 +1,123 @@
+"""Plots of sweeps and of catching up: right values at right places, phases where they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_samples import KAFKA, PULSAR
+from run_samples import result, spec
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.late_readers import LateReaders
+from tidegauge.report.estimates import estimate
+from tidegauge.report.plots.chase import began_ns, chase_plots
+from tidegauge.report.plots.sweep import longest_axis, sweep_plots
+from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import Block, blocks
+from tidegauge.store.details import TrialDetails
+from tidegauge.store.read import StoredTrial
+
+_S = 1_000_000_000
+
+
+def at(system: str, scale: float, **point: str) -> TrialResult:
+    made = spec(system, "latency")
+    return result(replace(made, trial_id=f"x-{system}-{point}", point=point), scale)
+
+
+class TestSweep:
+    RESULTS = tuple(
+        at(system, scale * factor, partitions=partitions, durability=level)
+        for system, scale in ((KAFKA, 1.0), (PULSAR, 2.0))
+        for partitions, factor in (("100", 3.0), ("1", 1.0), ("10", 2.0))
+        for level in ("3", "4")
+    )
+
+    def test_values_stand_in_order_and_other_axes_are_lines(self) -> None:
+        (table,) = swept(blocks(self.RESULTS))
+        p99 = next(plot for plot in sweep_plots(table, "01") if plot.plot_id == "01-sweep-p99")
+        assert p99.x.names == ("1", "10", "100")
+        assert [one.name for one in p99.series] == [
+            f"{system}, durability={level}" for system in (KAFKA, PULSAR) for level in ("3", "4")
+        ]
+        assert p99.series[0].y == pytest.approx((7.8, 15.6, 23.4))
+        assert p99.series[2].y == pytest.approx((15.6, 31.2, 46.8))
+        assert "by partitions" in p99.told
+
+    def test_invalid_trials_leave_a_gap(self) -> None:
+        first, *rest = self.RESULTS
+        (table,) = swept(blocks((replace(first, validity=Validity.INVALID), *rest)))
+        p99 = next(plot for plot in sweep_plots(table, "01") if plot.plot_id == "01-sweep-p99")
+        assert p99.series[0].x == (0.0, 1.0)
+
+    def test_one_point_is_no_sweep(self) -> None:
+        (table,) = swept(blocks((at(KAFKA, 1.0, partitions="1"),)))
+        assert sweep_plots(table, "01") == []
+        assert longest_axis([{}]) is None
+
+
+class TestEstimate:
+    def test_an_interval_from_three_trials_on(self) -> None:
+        three = estimate([90.0, 100.0, 110.0])
+        assert three is not None
+        assert three.sure
+        assert three.low < 90
+        assert three.high > 110
+        two = estimate([90.0, 110.0])
+        assert two is not None
+        assert (two.sure, two.low, two.high) == (False, 90.0, 110.0)
+
+    def test_nothing_and_zero(self) -> None:
+        assert estimate([]) is None
+        zero = estimate([0.0, 2.0, 4.0])
+        assert zero is not None
+        assert (zero.value, zero.sure) == (2.0, False)
+
+
+class TestChase:
+    def trial(self, system: str) -> TrialResult:
+        late = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
+        return result(replace(spec(system, "catch-up"), late=late))
+
+    def details(self, trial: TrialResult, begins: int) -> TrialDetails:
+        phases = ["warm-up"] * 2 + ["before"] * (begins - 2) + ["during"] * 3 + ["after"] * 2
+        rows = tuple(
+            {
+                "from_mono_ns": number * _S,
+                "until_mono_ns": (number + 1) * _S,
+                "phase": phase,
+                "acked_msgs": 100,
+                "response_p99_ms": 5.0,
+                "end_to_end_p99_ms": 6.0,
+                "subscriptions": [
+                    {"name": "sub-0", "backlog_msgs": 100 * number, "received_msgs": 300 if phase == "during" else 0}
+                ],
+            }
+            for number, phase in enumerate(phases)
+        )
+        stored = StoredTrial(Path("/x"), trial.spec.trial_id, "finished", "", trial.spec, trial, "")
+        return TrialDetails(stored, rows, (2 * _S, 9 * _S))
+
+    def test_it_is_aligned_where_late_readers_begin(self) -> None:
+        one, other = self.trial(KAFKA), self.trial(PULSAR)
+        details = {one.spec.trial_id: self.details(one, 4), other.spec.trial_id: self.details(other, 6)}
+        backlog, reading, *_ = chase_plots(Block("catch-up", (one, other)), details, "01")
+        assert [series.x[0] for series in backlog.series] == [-4.0, -6.0]
+        assert [dict(zip(series.x, series.y, strict=True))[0.0] for series in reading.series] == [300.0, 300.0]
+        (begin,) = backlog.spans
+        assert (begin.begin, begin.end) == (0.0, 0.0)
+
+    def test_a_single_trial_shows_its_phases(self) -> None:
+        one = self.trial(KAFKA)
+        backlog, *_ = chase_plots(Block("catch-up", (one,)), {one.spec.trial_id: self.details(one, 4)}, "01")
+        assert [(span.label, span.begin) for span in backlog.spans] == [("", -2.0), ("during", 0.0), ("after", 3.0)]
+
+    def test_readers_that_never_began_and_trials_without_them_have_none(self) -> None:
+        one = self.trial(KAFKA)
+        known = self.details(one, 4)
+        cut = replace(known, seconds=known.seconds[:3])
+        assert began_ns(cut) is None
+        assert chase_plots(Block("catch-up", (one,)), {one.spec.trial_id: cut}, "01") == []
+        assert chase_plots(Block("latency", (result(),)), {}, "01") == []
