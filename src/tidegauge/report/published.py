@@ -28,13 +28,13 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
         yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
     for sentence in outcome.differs:
         yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
-    yield Paragraph(f"{_counts(outcome)}. Absolute values are never confirmed: hosts differ.", "", "  ", "    ")
+    yield Paragraph(f"{counts(outcome)}. Absolute values are never confirmed: hosts differ.", "", "  ", "    ")
     for claim in outcome.claims:
         yield Text("")
         yield from _claim(claim, unequal)
 
 
-def _counts(outcome: PublishedOutcome) -> str:
+def counts(outcome: PublishedOutcome) -> str:
     """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
     counted = [(sum(one.verdict is verdict for one in outcome.claims), verdict.value) for verdict in Verdict]
     parts = [f"{number} {word}" for number, word in counted if number]
@@ -45,13 +45,23 @@ def _claim(claim: ClaimOutcome, unequal: bool) -> Iterable[RenderableType]:
     mark = f" ({MARK} terms)" if unequal else ""
     yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{claim.source}]", _STYLES[claim.verdict])
     yield bullet(claim.reason)
-    sides = list(dict.fromkeys(side for part in claim.parts for side in part.sides))
-    if any(side.values or side.published is not None for side in sides):
-        words = [side.place.split(", ") for side in sides]
-        common = [word for word in words[0] if len(words) > 1 and all(word in own for own in words)]
+    table = claim_table(claim)
+    if table is not None:
+        common, figures = table
         if common:
-            yield bullet(f"{', '.join(common)}:")
-        yield _table(sides, [", ".join(word for word in own if word not in common) or "the same" for own in words])
+            yield bullet(f"{common}:")
+        yield figures
+
+
+def claim_table(claim: ClaimOutcome) -> tuple[str, FigureTable] | None:
+    """What all places have in common, and our figures beside the published ones; None where there are none."""
+    sides = list(dict.fromkeys(side for part in claim.parts for side in part.sides))
+    if not any(side.values or side.published is not None for side in sides):
+        return None
+    words = [side.place.split(", ") for side in sides]
+    common = [word for word in words[0] if len(words) > 1 and all(word in own for own in words)]
+    places = [", ".join(word for word in own if word not in common) or "the same" for own in words]
+    return ", ".join(common), _table(sides, places)
 
 
 def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:

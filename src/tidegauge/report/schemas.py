@@ -18,6 +18,7 @@ from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
 from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.store.writer import Writer
 from tidegauge.systems.api import Distribution, LevelChoice, LevelFinding, Setting, SyncFinding
 from tidegauge.worker.api import TotalFigures, WorkerFacts
@@ -144,6 +145,13 @@ class FindingFile(TypedDict):
     finding: Finding
 
 
+class PublishedFile(TypedDict):
+    """published.json: what a run says of a published report's claims."""
+
+    schema: Literal["tidegauge.published/1"]
+    published: PublishedOutcome
+
+
 class RunHead(TypedDict):
     """What a run is and how it stands."""
 
@@ -212,6 +220,7 @@ class Report(TypedDict):
     experiments: list[ExperimentReport]
     findings: list[Finding]
     finding_comparisons: NotRequired[list[Object]]
+    published: NotRequired[PublishedOutcome | None]
     exploratory_trials: list[TrialResult]
     trials_without_result: list[Unfinished]
     environment: Object
@@ -298,7 +307,7 @@ class ErrorObject(TypedDict):
 
 ENVELOPES: tuple[Any, ...] = (
     RunFile, PlanFile, EnvironmentFile, TrialFile, SettingsFile, WitnessFile, DistributionFile, ResultFile, FindingFile,
-    Report, Runs, Compare, Omb, Clean, Files, Version, ErrorObject,
+    PublishedFile, Report, Runs, Compare, Omb, Clean, Files, Version, ErrorObject,
 )  # fmt: skip
 
 

@@ -3,8 +3,8 @@
 from tidegauge.store.details import TrialDetails, read_details
 from tidegauge.store.files import write_crash_report
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
-from tidegauge.store.published import keep_published
 from tidegauge.store.pages import INDEX_NAME, REPORT_NAME, write_page, write_plots
+from tidegauge.store.published import keep_published
 from tidegauge.store.read import UNFINISHED, StoredRun, StoredTrial, find_run, list_runs, load_run
 from tidegauge.store.run import DirectoryRun, create_run
 from tidegauge.store.seconds import read_seconds

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
+from tidegauge.published.verdict import Verdict
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import Estimate, estimate
 from tidegauge.report.numbers import count, ms, plural
+from tidegauge.report.published import counts
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import load_words
 from tidegauge.statistics.figures import FINDING_FIGURES, worst_end_to_end
@@ -223,7 +225,14 @@ def _finding_bars(findings: Sequence[Finding], figure: _Found) -> tuple[Bar, ...
 def _checks(run: StoredRun) -> list[Check]:
     if not run.results:
         return [Check(BAD, f"The run is {run.status}.{' ' + run.reason if run.reason else ''}")]
-    checks = [*_threshold_checks(run), _state_check(run), _level_check(run), _message_check(run), _validity_check(run)]
+    checks = [
+        *_threshold_checks(run),
+        *_claim_checks(run),
+        _state_check(run),
+        _level_check(run),
+        _message_check(run),
+        _validity_check(run),
+    ]
     if run.terms.unequal:
         checks.append(Check(BAD, fairness.headline(run.terms).removesuffix(":")))
     elif len({result.spec.system for result in run.results}) > 1:
@@ -242,6 +251,15 @@ def _threshold_checks(run: StoredRun) -> list[Check]:
         Check(states[decided], thresholds.headline(found)),
         *(Check(states[one.outcome], thresholds.sentence(one)) for one in found),
     ]
+
+
+def _claim_checks(run: StoredRun) -> list[Check]:
+    if run.published is None:
+        return []
+    contradicted = any(claim.verdict is Verdict.CONTRADICTED for claim in run.published.claims)
+    confirmed = all(claim.verdict is Verdict.CONFIRMED for claim in run.published.claims)
+    state = BAD if contradicted else GOOD if confirmed else DOUBT
+    return [Check(state, f"{run.published.title}: {counts(run.published)}.")]
 
 
 def _state_check(run: StoredRun) -> Check:

@@ -25,6 +25,7 @@ from tidegauge.report.html.sections import experiment_names, sections
 from tidegauge.report.numbers import local_time
 from tidegauge.report.plots.colours import LOOKS, look
 from tidegauge.report.plots.model import Plot, data_table
+from tidegauge.report.published import claim_table, counts
 from tidegauge.report.terminal import WORDS, host_words
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun
@@ -73,6 +74,8 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         level_headline=levels.headline(run.results),
         witnesses=_witnesses(run, details),
         mark=fairness.MARK,
+        claims=[(claim, claim_table(claim)) for claim in run.published.claims] if run.published else [],
+        claim_counts=counts(run.published) if run.published else "",
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
         environment=disclosure.environment_rows(run.environment),
