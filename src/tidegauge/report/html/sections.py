@@ -16,6 +16,7 @@ from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.percentiles import percentile_plots
 from tidegauge.report.plots.sweep import sweep_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
+from tidegauge.report.records import records_table
 from tidegauge.report.remarks import Remark, remarks
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
@@ -121,7 +122,7 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
             *([] if chased else timelines(block, details, prefix, MAIN)),
         ),
         more=tuple(timelines(block, details, prefix, RESOURCES)),
-        tables=_split(figure_table(block)),
+        tables=(*_split(figure_table(block)), *([records] if (records := records_table(block)) is not None else [])),
         notes=tuple(footnotes(block)),
         remarks=tuple(remarks(block)),
     )
