@@ -19,6 +19,7 @@ from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
 from tidegauge.experiments.late_readers import AFTER, BEFORE, DURING, DeviceReads, LateReaders
 from tidegauge.experiments.mixed import EXPERIMENT as MIXED
 from tidegauge.statistics.catching_up import ChaseTimes, PhaseTally, catch_up, crossed_s, gone_at
+from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 RATE = 10_000
@@ -175,6 +176,9 @@ def test_catch_up_tells_chase_drain_and_device_reads() -> None:
         "device reads: 90.6 MiB of 95.4 MiB backlog (95%)",
     )
     assert finding.rows[0]["state"] == "drained"
+    assert finding.figures["drain_msgs_per_s"] == pytest.approx(50_000, rel=0.001)
+    assert finding.figures["chase_s"] == pytest.approx(5.94, abs=0.01)
+    assert set(finding.figures) <= set(FINDING_FIGURES)
     assert finding.rows[0]["from device"] == "95%"
 
 
@@ -185,6 +189,7 @@ def test_catch_up_that_never_drains_is_an_answer_with_its_slope() -> None:
     assert finding.summary[0].startswith("never drained in 60 s: of a backlog of 300,000 messages")
     assert "360,000 are left, growing by 1,000 msg/s" in finding.summary[0]
     assert finding.rows[0]["state"] == "NEVER DRAINED"
+    assert "chase_s" not in finding.figures
 
 
 def test_catch_up_from_cache_is_doubtful_in_words() -> None:

@@ -26,7 +26,7 @@ from tidegauge.config.fields import (
 from tidegauge.experiments.api import CatchUp, Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.finding import Cell, Finding
-from tidegauge.experiments.late_readers import LateReaders, ServerLimits
+from tidegauge.experiments.late_readers import DURING, LateReaders, ServerLimits
 from tidegauge.experiments.latency import rate_objection, resolve_rate
 from tidegauge.experiments.procedure import Lab, TrialOptions
 
@@ -114,6 +114,7 @@ def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: 
         decided=not invalid,
         summary=(*summary, reads_sentence(found.reads), *found.limits),
         rows=({**row, "from device": None if share is None else f"{share:.0%}", "state": _state(result, found)},),
+        figures={} if invalid else _figures(found),
         details={
             "trial_id": result.spec.trial_id,
             "offered_msgs_per_s": result.offered_msgs_per_s,
@@ -141,6 +142,20 @@ def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: 
             "validity": result.validity.value,
         },
     )
+
+
+def _figures(found: CatchUp) -> dict[str, float]:
+    """What thresholds and comparisons may name; a figure that there is none of is left out."""
+    during = found.phase(DURING)
+    tailing = during.tailing_end_to_end
+    figures = {
+        "drain_msgs_per_s": found.drain_msgs_per_s,
+        "peak_read_msgs_per_s": found.peak_read_msgs_per_s,
+        "chase_s": found.chase_s,
+        "response_ms_p99_during": during.response.p99_ms,
+        "tailing_ms_p99_during": tailing.p99_ms if tailing else None,
+    }
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _state(result: TrialResult, found: CatchUp) -> str:

@@ -149,6 +149,8 @@ FINDING_FIGURES = {
         FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", higher_is_better=True),
         FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", higher_is_better=True),
         FindingFigure("chase_s", "chase time", "s", higher_is_better=False),
+        FindingFigure("response_ms_p99_during", "response p99 while catching up", "ms", higher_is_better=False),
+        FindingFigure("tailing_ms_p99_during", "end-to-end p99 of readers that keep up", "ms", higher_is_better=False),
     )
 }
 """Figures that experiments find, by name."""
