@@ -10,6 +10,7 @@ from tidegauge.campaign.secrets import read_secrets
 from tidegauge.omb.driver import ReadDriver, read_driver, without_secrets
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import SecretReference, TlsChoice
+from tidegauge.workload.model import SubscriptionType
 
 CLASS = "io.openmessaging.benchmark.driver"
 KAFKA = f"""\
@@ -118,7 +119,8 @@ def test_pulsar(tmp_path: Path) -> None:
     assert driver.attach.addresses == {"service-url": "pulsar://h:6650", "admin-url": "http://h:8080"}
     assert (terms.level, terms.nodes) == (LevelChoice(2, as_found=True), 3)
     assert (terms.client.batch_delay_ms_max, terms.client.connections_per_broker) == (3, 4)
-    assert terms.consumer == {"receiverQueueSize": "500", "subscriptionType": "Shared"}
+    assert terms.consumer == {"receiverQueueSize": "500"}
+    assert terms.subscription_type is SubscriptionType.SHARED
     told = " ".join(terms.notes)
     assert "ioThreads has no effect" in told
     assert "namespacePrefix" in told

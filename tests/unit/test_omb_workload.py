@@ -70,7 +70,8 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_nearest(tmp_path: Path)
         ({"topics": 1_000_000}, ["topics: '1000000'", "10,000"]),
         ({"topics": 200, "partitionsPerTopic": 100}, ["topics: 20,000 partitions in all"]),
         ({"topics": 5000, "partitionsPerTopic": 1, "producersPerTopic": 4}, ["topics:", "clients of a kind"]),
-        ({"consumerPerSubscription": 0}, ["consumerPerSubscription: '0'", "at least 1"]),
+        ({"producersPerTopic": 0}, ["producersPerTopic: '0'", "at least 1"]),
+        ({"subscriptionsPerTopic": 0, "consumerBacklogSizeGB": 1}, ["consumerBacklogSizeGB: '1'", "nobody reads"]),
         ({"consumerBacklogSizeGB": 100, "producerRate": 0}, ["producerRate: '0'", "consumerBacklogSizeGB"]),
         ({"consumerBacklogSizeGB": 100, "producerRate": 10_000_000}, ["producerRate: '10000000'"]),
         ({"consumerBacklogSizeGB": 1, "backlogDrainRatio": 0.0}, ["backlogDrainRatio: '0'", "at least 0.01"]),
@@ -114,3 +115,12 @@ def test_keys_without_effect_are_told(tmp_path: Path) -> None:
     plain, _ = read_workload(write(tmp_path))
     assert plain is not None
     assert notes(plain) == []
+
+
+def test_without_readers_producers_are_alone(tmp_path: Path) -> None:
+    for changes in ({"consumerPerSubscription": 0}, {"subscriptionsPerTopic": 0}):
+        read, _ = read_workload(write(tmp_path, **changes))
+        assert read is not None
+        workload = translate(read, ClientSettings())
+        assert workload is not None and workload.subscriptions == 0
+        assert any("Nobody reads" in note for note in notes(read))

@@ -16,6 +16,7 @@ from tidegauge.campaign.interleave import Entry, Seat, interleaved
 from tidegauge.campaign.limits import too_small
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
 from tidegauge.campaign.rates_at import FINDERS, is_made, reference
+from tidegauge.campaign.roles import check_experiments
 from tidegauge.config.fields import Fields
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import Servers, TrialSpec
@@ -100,6 +101,8 @@ def _late_s(trial: TrialSpec) -> float:
 
 def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
     """All trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
+    for point in campaign.each:
+        check_experiments(point.campaign)
     found, left_out = contenders(campaign, find_system)
     entries = [[Entry(one.identity, one.deployment) for one in here] for here in found]
     points = campaign.each

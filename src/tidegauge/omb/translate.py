@@ -14,7 +14,8 @@ from tidegauge.durability.levels import level_named
 from tidegauge.experiments.registry import experiments
 from tidegauge.omb.driver import ReadDriver, read_driver
 from tidegauge.omb.workload import UNREACHABLE_MSGS_PER_S, ReadWorkload, notes, read_workload, translate
-from tidegauge.workload.model import ClientSettings, Workload
+from tidegauge.systems.omb import DriverTerms
+from tidegauge.workload.model import ClientSettings, Keys, SubscriptionType, Workload
 
 WORKER = WorkerChoice(heap_mb=512, direct_memory_mb=256)
 """More than campaigns have by default: OMB's batches and queues are large."""
@@ -68,14 +69,33 @@ def translate_all(
         workload = _checked(read, time_scale) if read else None
         if read and workload:
             found.append((read, workload))
+    for driver, source in drivers_read:
+        for _, workload in found:
+            if driver:
+                _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
     raise_problems(sources, "files")
     return [
-        _translation(read, replace(workload, client=driver.terms.client), driver, managed, time_scale)
+        _translation(read, _with_clients(workload, driver.terms), driver, managed, time_scale)
         for read, workload in found
         for driver, _ in drivers_read
         if driver
     ]
+
+
+def _with_clients(workload: Workload, terms: DriverTerms) -> Workload:
+    """The workload with what the driver file says of clients."""
+    kind = terms.subscription_type if workload.subscriptions else SubscriptionType.BY_PARTITION
+    return replace(workload, client=terms.client, subscription_type=kind)
+
+
+def _check_subscriptions(workload: Workload, kind: SubscriptionType, source: Source) -> None:
+    """Notes in the driver's source what its type of subscription can't do with a workload."""
+    at = ("consumer", "subscriptionType")
+    if kind is SubscriptionType.KEY_SHARED and workload.keys is Keys.NONE:
+        source.complain(at, "'Key_Shared' needs messages with keys: give the workload a keyDistributor")
+    if kind is SubscriptionType.EXCLUSIVE and workload.consumers > 1:
+        source.complain(at, "'Exclusive': a subscription has one consumer, and the workload asks for several")
 
 
 def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:

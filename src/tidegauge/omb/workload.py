@@ -28,6 +28,7 @@ UNREACHABLE_MSGS_PER_S = 10_000_000
 
 BACKLOG_DRAIN_RATIO_MIN = 0.01
 
+_OF_READERS = ("subscriptionsPerTopic", "consumerPerSubscription")
 Number = Annotated[int, Field(ge=0)]
 
 
@@ -102,8 +103,8 @@ def translate(read: ReadWorkload, client: ClientSettings) -> Workload | None:
         topics=fields.topics,
         partitions=fields.partitions_per_topic,
         producers=fields.producers_per_topic,
-        subscriptions=fields.subscriptions_per_topic,
-        consumers=fields.consumer_per_subscription,
+        subscriptions=fields.subscriptions_per_topic if fields.consumer_per_subscription else 0,
+        consumers=max(1, fields.consumer_per_subscription),
         payload=payload,
         keys=_KEYS[fields.key_distributor],
         distinct_keys=DISTINCT_KEYS,
@@ -115,6 +116,8 @@ def notes(read: ReadWorkload) -> list[str]:
     """What of a workload has no effect, or another one than in OMB: a sentence each."""
     fields, data = read.fields, read.source.data
     told = []
+    if not fields.subscriptions_per_topic or not fields.consumer_per_subscription:
+        told.append("Nobody reads: nothing is known of loss, damage or order, and endToEndLatency is empty.")
     if fields.use_randomized_payloads and fields.payload_file:
         told.append("payloadFile has no effect beside useRandomizedPayloads, in OMB neither.")
     idle = [key for key in ("randomBytesRatio", "randomizedPayloadPoolSize") if key in data]
@@ -133,9 +136,10 @@ def _check_counts(fields: WorkloadFile, source: Source) -> None:
         "producersPerTopic": (fields.producers_per_topic, COUNT_MAX),
         "consumerPerSubscription": (fields.consumer_per_subscription, COUNT_MAX),
     }
+    nobody_reads = not fields.subscriptions_per_topic or not fields.consumer_per_subscription
     for key, (value, most) in limits.items():
-        if value < 1:
-            source.complain((key,), f"'{value}': must be at least 1: without it nothing is sent, or nothing checked")
+        if value < 1 and not (nobody_reads and key in _OF_READERS):
+            source.complain((key,), f"'{value}': must be at least 1: OMB's topics are new, so without it nothing moves")
         elif value > most:
             source.complain((key,), f"'{value}': the load generator of one machine takes {most:,} at most")
     partitions = fields.topics * fields.partitions_per_topic
@@ -157,6 +161,10 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
 
 def _check_backlog(fields: WorkloadFile, source: Source) -> None:
     rate = fields.producer_rate
+    if not fields.subscriptions_per_topic or not fields.consumer_per_subscription:
+        source.complain(
+            ("consumerBacklogSizeGB",), f"'{fields.consumer_backlog_size_gb}': nobody reads: whose backlog is it?"
+        )
     if not 0 < rate < UNREACHABLE_MSGS_PER_S:
         source.complain(
             ("producerRate",),

@@ -20,7 +20,7 @@ from tidegauge.systems.omb import (
     OmbFields,
 )
 from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3
-from tidegauge.workload.model import ClientSettings
+from tidegauge.workload.model import ClientSettings, SubscriptionType
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
 _SUBSCRIPTION_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
@@ -121,10 +121,8 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
             "blockIfQueueFull": str(file.producer.block_if_queue_full).lower(),
             "maxPendingMessages": str(file.producer.pending_queue_size),
         },
-        consumer={
-            "receiverQueueSize": str(file.consumer.receiver_queue_size),
-            "subscriptionType": file.consumer.subscription_type,
-        },
+        consumer={"receiverQueueSize": str(file.consumer.receiver_queue_size)},
+        subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
         settings={"brokerDeduplicationEnabled": "true"} if deduplicated else {},
         notes=tuple(_notes(client, managed)),
     )
