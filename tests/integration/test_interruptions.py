@@ -66,14 +66,18 @@ class TestSignals:
         assert shown.returncode == 0
         assert "interrupted" in shown.stdout
 
-    def test_ctrl_c_ends_a_real_server(self, place: Place) -> None:
+    def test_ctrl_c_ends_a_real_server_and_leaves_a_report(self, place: Place) -> None:
+        place.reports = True
         process = place.start("run", str(place.write(KAFKA_CAMPAIGN)), start_new_session=True)
         wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
         assert any(name.startswith("kafka") for name in place.held())
         os.killpg(process.pid, signal.SIGINT)
-        process.communicate(timeout=SECONDS_MAX)
+        out, _ = process.communicate(timeout=SECONDS_MAX)
         assert process.returncode == 130
         nothing_left(place)
+        report = place.only_run() / "report.html"
+        assert "Run interrupted" in report.read_text()
+        assert out.rstrip().endswith("report.html")
 
     def test_a_second_ctrl_c_ends_at_once(self, place: Place) -> None:
         process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))

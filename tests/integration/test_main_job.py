@@ -25,7 +25,7 @@ experiments:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run."""
-    place = Place(tmp_path_factory.mktemp("main-job"))
+    place = Place(tmp_path_factory.mktemp("main-job"), reports=True)
     done = place.run("run", str(place.write(CAMPAIGN)), timeout_s=500)
     (place.root / "out.txt").write_text(done.stdout)
     # 3: on a machine that is short of CPU a trial may rightly be INVALID; everything else must hold all the same.
@@ -105,6 +105,15 @@ def test_the_run_directory_describes_itself(place: Place) -> None:
         assert (trial / "response.hlog").stat().st_size > 0
         assert list((trial / "logs").glob("*.log"))
     assert not list(run.glob("data/*"))
+
+
+def test_the_report_stands_beside_it_and_is_named_last(place: Place) -> None:
+    page = (place.only_run() / "report.html").read_text()
+    assert len(page.encode()) < 6_000_000
+    assert page.count("<figure") >= 10
+    for word in ("kafka@", "pulsar@", "flush.messages", "journalSyncData", "none lost"):
+        assert word in page, word
+    assert (place.root / "out.txt").read_text().rstrip().endswith("report.html")
 
 
 def test_nothing_is_left(place: Place) -> None:

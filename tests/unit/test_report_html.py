@@ -18,6 +18,7 @@ from tidegauge import store
 from tidegauge.experiments.api import Validity
 from tidegauge.fairness.tilt import Severity, Terms
 from tidegauge.report.html.answer import BAD, GOOD, answer
+from tidegauge.report.html.disclosure import settings
 from tidegauge.report.html.page import index_page, index_row, report_page
 
 PAGE_BYTES_MAX = 6_000_000
@@ -110,6 +111,19 @@ def test_everything_is_disclosed(page: str, sample: Path) -> None:
         assert words in page, words
     assert "tidegauge run campaign.yaml --repeat 2" in page
     assert "systems: [kafka, pulsar]" in page
+
+
+def test_trials_with_other_settings_are_told(sample: Path) -> None:
+    run = store.load_run(sample)
+    details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    (same, _) = settings(run, details)
+    assert same.differences == ()
+    last = [trial.trial_id for trial in run.trials if trial.spec is not None and trial.spec.system == KAFKA][-1]
+    known = details[last].disclosed
+    assert known is not None
+    other = replace(known, settings={**known.settings, ("server", "broker 1", "num.io.threads"): "9"})
+    (changed, _) = settings(run, {**details, last: replace(details[last], disclosed=other)})
+    assert changed.differences == (f"{last}: broker: num.io.threads = 9",)
 
 
 def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:

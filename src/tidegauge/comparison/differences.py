@@ -74,7 +74,7 @@ def differences(runs: Sequence[Around]) -> list[Difference]:
 
 def settings_digest(disclosed: Disclosed) -> str:
     """Twelve hex digits over all settings in force, equal where the settings are."""
-    plain = {" ".join(key): value for key, value in _normal(disclosed).items()}
+    plain = {" ".join(key): value for key, value in normal_settings(disclosed).items()}
     return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
 
 
@@ -142,13 +142,13 @@ def _settings(around: Around) -> dict[str, str]:
         for label in own:
             shown = name if len(own) == 1 else label
             disclosed = around.disclosed[label]
-            for (kind, scope, setting), value in _normal(disclosed).items():
+            for (kind, scope, setting), value in normal_settings(disclosed).items():
                 found[f"{shown}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
             found[f"{shown}, JVM flags"] = " ".join(map(_value, disclosed.jvm_flags)) or NOT_THERE
     return found
 
 
-def _normal(disclosed: Disclosed) -> dict[tuple[str, str, str], str]:
+def normal_settings(disclosed: Disclosed) -> dict[tuple[str, str, str], str]:
     """Settings by kind, scope and name, without what names the run's own places; of several nodes all values."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for (kind, scope, name), value in disclosed.settings.items():

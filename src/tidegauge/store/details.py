@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.store.disclosed import Disclosed, read_disclosed
 from tidegauge.store.intervals import read_intervals
 from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
@@ -25,6 +26,7 @@ class TrialDetails:
         window_ns: the measured window on the host's monotonic clock; None where the trial has no result.
         histograms: of the window, by tag: "response", "end-to-end/sub-0".
         settings, distribution, witness: the objects of these files; {} where there is none.
+        disclosed: the settings once more, by name.
     """
 
     trial: StoredTrial
@@ -35,6 +37,7 @@ class TrialDetails:
     distribution: Mapping[str, Any] = field(default_factory=dict)
     witness: Mapping[str, Any] = field(default_factory=dict)
     page_cache: Mapping[str, Any] = field(default_factory=dict)
+    disclosed: Disclosed | None = None
 
 
 def read_details(trial: StoredTrial) -> TrialDetails:
@@ -48,6 +51,7 @@ def read_details(trial: StoredTrial) -> TrialDetails:
         settings=_object(directory / "settings.json"),
         distribution=_mapping(_object(directory / "distribution.json").get("distribution")),
         witness=_object(directory / "witness.json"),
+        disclosed=read_disclosed(trial),
         page_cache=_mapping(_object(directory / "trial.json").get("page_cache")),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidegauge.comparison.differences import normal_settings
 from tidegauge.experiments.api import TrialResult
 from tidegauge.report.numbers import count, duration, ms, plural, short
 from tidegauge.report.plots.percentiles import Details
@@ -133,25 +134,21 @@ def _differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[s
     known = _by_name(first)
     found = []
     for other in others:
-        for name, values in _by_name(other).items():
-            if name in known and known[name] != values:
-                found.append(f"{other.trial.trial_id}: {name} = {', '.join(sorted(values))}")
+        for name, value in _by_name(other).items():
+            if name in known and known[name] != value:
+                found.append(f"{other.trial.trial_id}: {name} = {value}")
     more = len(found) - DIFFERENCES_MAX
     return (*found[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
 
 
-_OF_EACH_TRIAL = ("directory", "dir", "path", "port", "listeners", "url", "servers", "address", "group.id", "client.id")
-"""Ends of settings that differ by their nature: every trial has ports and directories of its own."""
+_OF_EACH_TRIAL = ("cluster.id", "so far")
+"""Ends of settings that differ by their nature, beside places, ports and topics: names drawn by lot, counters."""
 
 
-def _by_name(trial: TrialDetails) -> dict[str, frozenset[str]]:
-    """Values of each setting, wherever it is in force: scopes carry names of topics and of nodes."""
-    found: dict[str, set[str]] = {}
-    for one in (*_list(trial.settings, "server"), *_list(trial.settings, "client")):
-        name = str(one.get("name", ""))
-        if not name.lower().endswith(_OF_EACH_TRIAL):
-            found.setdefault(name, set()).add(_word(one.get("value")))
-    return {name: frozenset(values) for name, values in found.items()}
+def _by_name(trial: TrialDetails) -> dict[str, str]:
+    """Settings in force without what names a trial's own places."""
+    known = normal_settings(trial.disclosed) if trial.disclosed else {}
+    return {f"{scope}: {name}": value for (_, scope, name), value in known.items() if not name.endswith(_OF_EACH_TRIAL)}
 
 
 def environment_rows(environment: Mapping[str, Any]) -> Rows:

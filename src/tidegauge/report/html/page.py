@@ -108,7 +108,7 @@ def index_row(run: StoredRun, href: str) -> IndexRow:
     return IndexRow(
         name=run.path.name,
         href=href,
-        started_at=run.started_at,
+        started_at=run.started_at.replace("T", " ").replace("+00:00", " UTC"),
         status=run.status,
         systems=", ".join(systems),
         experiments=", ".join(experiment_names(run)),
