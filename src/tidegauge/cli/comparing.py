@@ -13,7 +13,8 @@ from tidegauge.comparison.across import LETTERS, compare_runs
 from tidegauge.comparison.differences import Around
 from tidegauge.errors import UserError
 from tidegauge.report import across
-from tidegauge.store.disclosed import read_disclosed
+from tidegauge.store.details import read_details
+from tidegauge.store.disclosed import disclosed
 
 
 @dataclass(frozen=True)
@@ -57,5 +58,5 @@ def _because(problems: list[str]) -> str:
 
 def _around(run: store.StoredRun) -> Around:
     """What the last finished trial of each system disclosed."""
-    disclosed = {trial.result.spec.system: read_disclosed(trial) for trial in run.trials if trial.result is not None}
-    return Around(run, disclosed)
+    last = {trial.result.spec.system: trial for trial in run.trials if trial.result is not None}
+    return Around(run, {system: disclosed(read_details(trial)) for system, trial in last.items()})

@@ -218,6 +218,8 @@ class Report(TypedDict):
     thresholds: NotRequired[Object | None]
     durability: Durability
     experiments: list[ExperimentReport]
+    merged: NotRequired[list[Object]]
+    within_trial: NotRequired[list[Object]]
     findings: list[Finding]
     finding_comparisons: NotRequired[list[Object]]
     published: NotRequired[PublishedOutcome | None]

@@ -9,7 +9,7 @@ from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.campaign.plan import seconds_expected as trial_seconds
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
-from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report import compare, distributions, fairness, levels, thresholds
 from tidegauge.report.sweeps import by_durability, in_order
 from tidegauge.report.tables import blocks
 from tidegauge.store.pages import REPORT_NAME
@@ -49,6 +49,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             }
             for block in blocks(run.results)
         ],
+        **distributions.content(run),
         "findings": plain(run.findings),
         "finding_comparisons": [
             comparison(one, run.terms)

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
-from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report import compare, distributions, fairness, levels, thresholds
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
@@ -44,6 +44,7 @@ def run_report(run: StoredRun) -> RenderableType:
         parts += [*_durability(run.results), Text(""), Paragraph(WORDS, "dim"), Text("")]
         for one in swept(blocks(run.results)):
             parts += [*_experiment(one), Text("")]
+        parts += distributions.parts(run)
         parts += findings(run.findings)
         comparison = list(_comparison(run))
         parts += [*comparison, Text("")] if comparison else []

@@ -1,0 +1,155 @@
+"""What whole distributions tell beyond the figures of single trials.
+
+Of repeated trials: their histograms merged, which is the only way to a percentile of all of them. Of a trial that is
+alone: how much its figures moved within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tidegauge.experiments.api import Latency, TrialResult, point_words
+from tidegauge.report.layout import bullet
+from tidegauge.report.numbers import count, ms
+from tidegauge.report.tables import Block, blocks
+from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.intervals import Interval
+from tidegauge.statistics.summary import latency_summary
+from tidegauge.statistics.within_trial import mean_within, percentile_within
+from tidegauge.store.details import TrialDetails, read_details
+from tidegauge.store.plain import plain
+from tidegauge.store.read import StoredRun
+from tidegauge.store.window import response_by_second, window_rows
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Distributions of all usable trials of a system at one load, merged."""
+
+    experiment: str
+    system: str
+    trials: int
+    response: Latency
+    end_to_end: Mapping[str, Latency]
+
+
+@dataclass(frozen=True)
+class Within:
+    """A figure of a single trial with the interval within it. `unit`: "ms" or "msg/s"."""
+
+    experiment: str
+    system: str
+    figure: str
+    unit: str
+    interval: Interval
+
+
+def merged(run: StoredRun) -> list[Merged]:
+    """One for each system that has several usable trials at a fixed rate."""
+    found = []
+    for block in blocks(run.results):
+        for system in block.systems if not block.closed_loop else ():
+            results = block.usable(system)
+            if len(results) > 1:
+                made = _merged(block, system, [_details(run, one) for one in results])
+                found += [made] if made else []
+    return found
+
+
+def _merged(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged | None:
+    """None where a trial's distributions can't be read: a part of them is not all of them."""
+    whole: dict[str, Histogram] = {}
+    for trial in trials:
+        if "response" not in trial.histograms:
+            return None
+        for tag, histogram in trial.histograms.items():
+            whole[tag] = add(whole.get(tag, EMPTY), histogram)
+    prefix = "end-to-end/"
+    ends = {tag.removeprefix(prefix): latency_summary(one) for tag, one in whole.items() if tag.startswith(prefix)}
+    return Merged(_named(block), system, len(trials), latency_summary(whole["response"]), ends)
+
+
+def within(run: StoredRun) -> list[Within]:
+    """Figures of each system's only usable trial, where a table has no repeats."""
+    found = []
+    for block in blocks(run.results):
+        alone = [block.usable(system) for system in block.systems if len(block.of(system)) == 1]
+        for result in (results[0] for results in alone if results):
+            found += _within(block, result, _details(run, result))
+    return found
+
+
+def _within(block: Block, result: TrialResult, trial: TrialDetails) -> list[Within]:
+    name, system = _named(block), result.spec.system
+    if block.closed_loop:
+        rows = window_rows(trial)
+        rates = [row["acked_msgs"] / (row["until_mono_ns"] - row["from_mono_ns"]) * 1e9 for row in rows]
+        interval = mean_within(rates)
+        return [Within(name, system, "rate", "msg/s", interval)] if interval else []
+    seconds = response_by_second(trial)
+    made = []
+    for title, percentile in (("p50", 50.0), ("p99", 99.0)):
+        interval = percentile_within(seconds, percentile)
+        made += [Within(name, system, f"response {title}", "ms", interval)] if interval else []
+    return made
+
+
+def _named(block: Block) -> str:
+    at = point_words(block.results[0].spec.point)
+    return f"{block.experiment} at {at}" if at else block.experiment
+
+
+def _details(run: StoredRun, result: TrialResult) -> TrialDetails:
+    return read_details(next(trial for trial in run.trials if trial.result is result))
+
+
+def parts(run: StoredRun) -> Iterable[RenderableType]:
+    """For a terminal; nothing where there is nothing to add."""
+    all_merged = merged(run)
+    if all_merged:
+        yield Text("All trials merged", style="bold")
+        yield from (bullet(merged_words(one)) for one in all_merged)
+        yield Text("")
+    alone = within(run)
+    if alone:
+        yield Text("Within each trial, 95% (it says nothing of what another trial would give)", style="bold")
+        yield from (bullet(within_words(one)) for one in alone)
+        yield Text("")
+
+
+def merged_words(one: Merged) -> str:
+    """One line: percentiles of all messages of all trials."""
+    ends = "".join(
+        f"; end-to-end{f' ({name})' if len(one.end_to_end) > 1 else ''} {_percentiles(latency)}"
+        for name, latency in one.end_to_end.items()
+    )
+    return f"{one.experiment}, {one.system}: response {_percentiles(one.response)} of {_messages(one)}{ends}"
+
+
+def _messages(one: Merged) -> str:
+    return f"{count(one.response.count)} messages in {one.trials} trials"
+
+
+def _percentiles(latency: Latency) -> str:
+    known = (("p50", latency.p50_ms), ("p99", latency.p99_ms), ("p99.9", latency.p999_ms))
+    told = ", ".join(f"{name} {ms(value)}" for name, value in known if value is not None)
+    return f"{told} ms" if told else "(too few samples)"
+
+
+def within_words(one: Within) -> str:
+    """One line: how far below and above the figure its seconds leave it, and how many runs of them there are."""
+    interval = one.interval
+    down, up = interval.low / interval.estimate - 1, interval.high / interval.estimate - 1
+    return (
+        f"{one.experiment}, {one.system}: {one.figure} {down:+.0%} to {up:+.0%}, by {interval.blocks} runs of seconds"
+    )
+
+
+def content(run: StoredRun) -> dict[str, Any]:
+    """The same as plain data."""
+    return {"merged": plain(merged(run)), "within_trial": plain(within(run))}

@@ -1,0 +1,78 @@
+"""Thresholds, files for CI and `tidegauge compare` on runs that were really made, by a driver that speaks to nobody."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from xml.etree import ElementTree
+
+import pytest
+from command import NULL_CAMPAIGN, Place
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+THRESHOLDS = """
+thresholds:
+  - lost == 0
+  - response_ms_p99 < 60000
+  - response_ms_p99 < 0.000001
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Two runs, the second with another rate; the first misses a threshold."""
+    return Place(tmp_path_factory.mktemp("thresholds"))
+
+
+@pytest.fixture(scope="module")
+def first(place: Place) -> subprocess.CompletedProcess[str]:
+    campaign = place.write(NULL_CAMPAIGN + THRESHOLDS)
+    return place.run("run", str(campaign), "--junit", "first.xml", "--markdown", "first.md")
+
+
+@pytest.fixture(scope="module")
+def second(place: Place, first: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    campaign = place.write(NULL_CAMPAIGN.replace("rate: 1000", "rate: 2000"), "second.yaml")
+    return place.run("run", str(campaign))
+
+
+def test_a_missed_threshold_ends_with_4_and_is_told_everywhere(
+    place: Place, first: subprocess.CompletedProcess[str]
+) -> None:
+    assert first.returncode in (3, 4), first.stdout + first.stderr  # 3: an INVALID trial has no p99 to miss it by.
+    assert "Thresholds: 1 MISSED" in first.stdout or first.returncode == 3
+    suites = ElementTree.fromstring((place.root / "first.xml").read_text())
+    assert int(suites.attrib["failures"]) + int(suites.attrib["errors"]) >= 1
+    assert "`lost == 0` | met" in (place.root / "first.md").read_text()
+
+
+def test_what_was_stored_is_judged_alike_later(place: Place, first: subprocess.CompletedProcess[str]) -> None:
+    found = json.loads(place.run("show", "last", "--json").stdout)["thresholds"]
+    assert found["outcome"] == {4: "missed", 3: "inconclusive"}[first.returncode]
+    assert [one["threshold"] for one in found["rulings"]][-1] in ("lost == 0", "response_ms_p99 < 60000")
+
+
+def test_two_runs_are_compared_and_only_what_was_changed_differs(
+    place: Place, second: subprocess.CompletedProcess[str]
+) -> None:
+    assert second.returncode in (0, 3), second.stdout + second.stderr
+    names = sorted(path.name for path in place.runs.iterdir())
+    done = place.run("compare", *names, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    differing = {(one["kind"], one["what"]) for one in found["differences"]}
+    expected = {("campaign", "experiments[0].rate")}
+    expected |= {("campaign", f"thresholds[{place}]") for place in range(3)}
+    assert differing == expected, "settings in force name no places of their own"
+    (pair,) = found["comparisons"]
+    assert "offered rate differs: 1,000 in A, 2,000 in B" in pair["remarks"]
+    assert all(one["comparison"]["verdict"] == "inconclusive" for one in pair["ratios"])
+    shown = place.run("compare", *names).stdout
+    assert re.search(r"Campaign: experiments\[0\]\.rate: 1000 in A, 2000 in B", shown)
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_nothing_is_left(place: Place) -> None:
+    assert place.left_behind() == []

@@ -1,0 +1,104 @@
+"""What whole distributions add: repeated trials merged, and single ones by their seconds."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console, Group
+from run_samples import encoded, result, second, spec, totals
+
+from tidegauge import store
+from tidegauge.experiments.api import TrialResult
+from tidegauge.report.distributions import content, merged, parts, within
+from tidegauge.statistics.intervals import Method
+from tidegauge.store.details import read_details
+from tidegauge.store.window import response_by_second, window_rows
+from tidegauge.workload.model import Arrival
+
+
+def stored(tmp_path: Path, results: Sequence[TrialResult], seconds: int = 40) -> store.StoredRun:
+    """Runs whose windows hold 1,000 messages of 1 ms, and 30 of number + 1 ms in trial `number`."""
+    run = store.create_run(tmp_path, "quick", "")
+    for number, one in enumerate(results):
+        trial = run.trial(one.spec)
+        for at in range(seconds):
+            trial.second(replace(second(at), response=encoded(*[1_000_000] * 50, 2_000_000 + at * 100_000)))
+        whole = encoded(*[1_000_000] * 1000, *[(number + 1) * 1_000_000] * 30)
+        made = totals()
+        trial.finish(one, replace(made, window=replace(made.window, response=whole)))
+    run.finish("finished")
+    return store.load_run(run.path)
+
+
+def blocks_of(count: int) -> list[TrialResult]:
+    return [result(spec(number=n + 1, block=n)) for n in range(count)]
+
+
+def shown(run: store.StoredRun) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=100, markup=False, highlight=False).print(Group(*parts(run)))
+    assert max(map(len, stream.getvalue().splitlines()), default=0) <= 100
+    return " ".join(stream.getvalue().split())
+
+
+def test_percentiles_of_repeats_come_from_all_their_messages(tmp_path: Path) -> None:
+    """The p99s of the trials are 1, 2 and 3 ms; that of all messages is 2 ms, which no average had to give."""
+    run = stored(tmp_path, blocks_of(3), seconds=2)
+    (found,) = merged(run)
+    assert (found.trials, found.response.count) == (3, 3 * 1030)
+    assert found.response.p50_ms == pytest.approx(1.0, rel=0.002)
+    assert found.response.p99_ms == pytest.approx(2.0, rel=0.002)
+    assert "All trials merged - latency, kafka@4.3.1: response p50 1.00, p99 2.00 ms of 3,090 messages in 3" in shown(
+        run
+    )
+    assert content(run)["merged"][0]["trials"] == 3
+    assert within(run) == []
+
+
+def test_a_part_of_the_trials_is_not_passed_off_as_all(tmp_path: Path) -> None:
+    run = stored(tmp_path, blocks_of(3), seconds=2)
+    (run.trials[1].directory / "window.hlog").write_text("damaged")
+    assert merged(run) == []
+
+
+def test_a_single_trial_is_told_by_its_seconds_and_labelled(tmp_path: Path) -> None:
+    run = stored(tmp_path, blocks_of(1))
+    assert merged(run) == []
+    p50, p99 = within(run)
+    assert (p50.figure, p99.figure) == ("response p50", "response p99")
+    assert p99.interval.method is Method.WITHIN_TRIAL
+    assert p99.interval.low < p99.interval.estimate <= p99.interval.high
+    assert "it says nothing of what another trial would give" in shown(run)
+    assert "latency, kafka@4.3.1: response p99 -" in shown(run)
+    assert content(run)["within_trial"][1]["interval"]["method"] == Method.WITHIN_TRIAL.value
+
+
+def test_a_closed_loop_is_told_by_its_rate(tmp_path: Path) -> None:
+    trial = spec(experiment="peak")
+    closed = replace(trial, workload=replace(trial.workload, arrival=Arrival.CLOSED_LOOP))
+    (found,) = within(stored(tmp_path, [result(closed)]))
+    assert (found.figure, found.unit) == ("rate", "msg/s")
+    assert found.interval.estimate == pytest.approx(19_990)
+
+
+def test_only_the_windows_seconds_count(tmp_path: Path) -> None:
+    """The window lasts from 5 s to 35 s of the clock, the seconds until 45 s."""
+    (trial,) = stored(tmp_path, blocks_of(1)).trials
+    details = read_details(trial)
+    assert [row["second"] for row in window_rows(details)] == list(range(30))
+    by_second = response_by_second(details)
+    assert len(by_second) == 30
+    assert by_second[7].max_ns() == pytest.approx(2_700_000, rel=0.002)
+
+
+def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    run = stored(tmp_path, blocks_of(1))
+    (run.trials[0].directory / "response.hlog").write_text("damaged")
+    assert within(run) == []
+    assert list(parts(run)) == []
+    (run.trials[0].directory / "result.json").unlink()
+    assert window_rows(read_details(run.trials[0])) == []
