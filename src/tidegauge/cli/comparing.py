@@ -13,8 +13,7 @@ from tidegauge.comparison.across import LETTERS, compare_runs
 from tidegauge.comparison.differences import Around
 from tidegauge.errors import UserError
 from tidegauge.report import across
-from tidegauge.store.details import read_details
-from tidegauge.store.disclosed import disclosed
+from tidegauge.store.disclosed import read_disclosed
 
 
 @dataclass(frozen=True)
@@ -59,4 +58,4 @@ def _because(problems: list[str]) -> str:
 def _around(run: store.StoredRun) -> Around:
     """What the last finished trial of each system disclosed."""
     last = {trial.result.spec.system: trial for trial in run.trials if trial.result is not None}
-    return Around(run, {system: disclosed(read_details(trial)) for system, trial in last.items()})
+    return Around(run, {system: read_disclosed(trial) for system, trial in last.items()})

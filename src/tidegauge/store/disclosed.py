@@ -1,4 +1,4 @@
-"""What a trial disclosed beside its result, in the form in which two trials can be compared."""
+"""What a trial disclosed beside its result, read back; "" and {} for whatever is missing or damaged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.store.details import TrialDetails
+from tidegauge.store.read import StoredTrial, read_object
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,27 @@ class Disclosed:
     jvm_flags: tuple[str, ...]
 
 
-def disclosed(details: TrialDetails) -> Disclosed:
-    """Of a trial; "" and {} for whatever is missing or damaged."""
-    settings, distribution = details.settings, details.distribution
+def read_disclosed(trial: StoredTrial) -> Disclosed:
+    """What a trial's settings.json and distribution.json hold. Never raises for what can't be read."""
+    settings = read_object(trial.directory / "settings.json") or {}
+    distribution = _mapping((read_object(trial.directory / "distribution.json") or {}).get("distribution"))
     found = {
         (kind, str(one.get("scope", "")), str(one.get("name", ""))): str(one.get("value", ""))
         for kind in ("server", "client")
         for one in _listed(settings.get(kind))
         if isinstance(one, Mapping)
     }
-    worker = settings.get("worker")
     return Disclosed(
         settings=found,
         server_java=str(distribution.get("java_version") or ""),
-        client_java=str((worker.get("java_version") if isinstance(worker, Mapping) else "") or ""),
+        client_java=str(_mapping(settings.get("worker")).get("java_version") or ""),
         digest=str(distribution.get("digest") or ""),
         jvm_flags=tuple(map(str, _listed(settings.get("server_jvm_flags")))),
     )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _listed(value: object) -> Sequence[Any]:

@@ -76,7 +76,7 @@ def load_run(path: Path) -> StoredRun:
     Raises:
         UserError: it is no run directory, or a newer Tidegauge's.
     """
-    head = _json(path / "run.json")
+    head = read_object(path / "run.json")
     if head is None:
         raise UserError(f"{path} is no run directory: it has no readable run.json.", "See `tidegauge runs`.")
     schema = str(head.get("schema", ""))
@@ -87,7 +87,7 @@ def load_run(path: Path) -> StoredRun:
         )
     status = str(head.get("status", ""))
     alive = status == "running" and _writer_alive(head)
-    plan = _json(path / "plan.json") or {}
+    plan = read_object(path / "plan.json") or {}
     return StoredRun(
         path=path,
         name=str(head.get("name", path.name)),
@@ -100,7 +100,7 @@ def load_run(path: Path) -> StoredRun:
         campaign_text=_text(path / "campaign.yaml"),
         planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
         trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
-        environment=_json(path / "environment.json") or {},
+        environment=read_object(path / "environment.json") or {},
         notes=tuple(map(str, head.get("notes") or ())),
         findings=_findings(path / "findings"),
         terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
@@ -162,8 +162,8 @@ def _trial_directories(path: Path) -> list[Path]:
 
 
 def _trial(directory: Path, alive: bool) -> StoredTrial:
-    head = _json(directory / "trial.json")
-    content = _json(directory / "result.json")
+    head = read_object(directory / "trial.json")
+    content = read_object(directory / "result.json")
     result, problem = None, ""
     if content is not None:
         try:
@@ -195,7 +195,7 @@ def _findings(directory: Path) -> tuple[Finding, ...]:
     found = []
     for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
         try:
-            found.append(typed(Finding, (_json(path) or {}).get("finding")))
+            found.append(typed(Finding, (read_object(path) or {}).get("finding")))
         except ValueError:
             continue
     return tuple(found)
@@ -204,7 +204,7 @@ def _findings(directory: Path) -> tuple[Finding, ...]:
 def _published(path: Path) -> PublishedOutcome | None:
     """Verdicts on a report's claims; None if there are none, or the file can't be read."""
     try:
-        return typed(PublishedOutcome, (_json(path) or {}).get("published"))
+        return typed(PublishedOutcome, (read_object(path) or {}).get("published"))
     except ValueError:
         return None
 
@@ -239,7 +239,7 @@ def _writer_alive(head: Mapping[str, Any]) -> bool:
         return False
 
 
-def _json(path: Path) -> dict[str, Any] | None:
+def read_object(path: Path) -> dict[str, Any] | None:
     """The object in a file; None if there is none, or (a file copied half) it can't be read."""
     try:
         content = json.loads(path.read_bytes())
