@@ -94,6 +94,8 @@ def test_the_same_twice_differs_in_nothing(runs: Path, capsys: pytest.CaptureFix
     first, second = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
     text = said(capsys, first, second)
     assert "Nothing that was recorded differs" in text
+    digests = [one["settings_digests"] for one in json.loads(run_json(capsys, first, second))["runs"]]
+    assert digests[0] == digests[1]
     assert "response p99: 1.00x [0.97, 1.03]" in text
     assert "no difference within the noise threshold (5%)" in said(capsys, first, second, "--noise", "0.05")
 
@@ -107,6 +109,8 @@ def test_differences_of_host_settings_and_campaign_come_first(runs: Path, capsys
     assert "Settings in force: kafka, server, broker: num.io.threads: 8 in A, 16 in B" in text
     assert "Campaign: workload.partitions: 4 in A, 8 in B" in text
     assert "Software: the same" in text
+    digests = [one["settings_digests"]["kafka@4.3.1"] for one in json.loads(run_json(capsys, first, second))["runs"]]
+    assert digests[0] != digests[1]
 
 
 def test_three_runs_are_held_against_the_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.differences import Around, Difference, differences
+from tidegauge.comparison.differences import Around, Difference, differences, settings_digest
 from tidegauge.comparison.match import Matched, family, match
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialResult, Validity, point_words
@@ -58,7 +58,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Across:
-    """Runs compared. `runs` by letter, the first is what the others are held against."""
+    """Runs compared. `runs` by letter, the first is what the others are held against.
+
+    `settings_digests`: of each run, by system, equal where all settings in force are.
+    """
 
     runs: tuple[tuple[str, StoredRun], ...]
     differences: tuple[Difference, ...]
@@ -66,6 +69,7 @@ class Across:
     unmatched: tuple[str, ...]
     unreadable: tuple[str, ...]
     noise: float
+    settings_digests: tuple[Mapping[str, str], ...]
     unequal: tuple[str, ...] = ()
 
 
@@ -101,6 +105,9 @@ def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = N
         unmatched=tuple(dict.fromkeys(unmatched)),
         unreadable=tuple(f"{letter}: {one.problem}" for letter, run in runs for one in run.trials if one.problem),
         noise=noise,
+        settings_digests=tuple(
+            {system: settings_digest(found) for system, found in sorted(one.disclosed.items())} for one in around
+        ),
         unequal=unequal,
     )
 

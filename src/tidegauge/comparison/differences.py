@@ -28,6 +28,9 @@ _OWN_TOPIC = re.compile(r"tidegauge-[\w.-]+")
 _PATH = re.compile(r"/[^\s,;:=]*/(?:trials|data)/[^\s,;:=]*")
 _NUMBERED = re.compile(r"\b(broker|bookie|node|server|controller|zookeeper)[- ]?\d+\b")
 
+_OF_EACH_TRIAL = frozenset({"cluster.id"})
+"""Settings that are drawn anew each time."""
+
 _HOST = (
     "hostname",
     "cpu_model",
@@ -152,6 +155,8 @@ def normal_settings(disclosed: Disclosed) -> dict[tuple[str, str, str], str]:
     """Settings by kind, scope and name, without what names the run's own places; of several nodes all values."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for (kind, scope, name), value in disclosed.settings.items():
+        if name in _OF_EACH_TRIAL:
+            continue
         place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", scope)).strip()
         found.setdefault((kind, place, name), set()).add(_value(value))
     return {key: ", ".join(sorted(values)) for key, values in sorted(found.items())}

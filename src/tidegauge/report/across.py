@@ -122,7 +122,10 @@ def content(across: Across) -> dict[str, Any]:
     """The same as plain data, with every difference and every figure."""
     return {
         "schema": SCHEMA,
-        "runs": [{"letter": letter, **head(run)} for letter, run in across.runs],
+        "runs": [
+            {"letter": letter, **head(run), "settings_digests": dict(digests)}
+            for (letter, run), digests in zip(across.runs, across.settings_digests, strict=True)
+        ],
         "unequal": list(across.unequal),
         "noise_threshold": across.noise,
         "differences": plain(across.differences),

@@ -239,6 +239,7 @@ class ComparedRun(RunHead):
     """A run, and the letter that a comparison calls it by."""
 
     letter: str
+    settings_digests: NotRequired[Mapping[str, str]]
 
 
 class Compare(TypedDict):
