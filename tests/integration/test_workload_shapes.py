@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -120,3 +121,21 @@ def test_a_schedule_keeps_the_latency_of_each_step(system: Ready) -> None:
     assert [record.acked for record in totals.window.records] == [500, 1000]
     assert all(record.response for record in totals.window.records)
     assert all(sub.record_end_to_end[0] and sub.record_end_to_end[1] for sub in totals.subscriptions)
+
+
+def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None:
+    if system.system.name == "rabbitmq":
+        pytest.skip("a queue for each of hundreds of partitions is no way to use RabbitMQ")
+    told: list[tuple[str, int, int]] = []
+    order = order_for(system, "hundreds", replace(SMALL, partitions=300))
+    system.worker.prepare(order, lambda *progress: told.append(progress))
+    system.worker.start()
+    time.sleep(1.0)
+    system.worker.stop_producers(10.0)
+    deadline_s = time.monotonic() + 20
+    while any(s.backlog for s in system.worker.totals().subscriptions) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    totals = system.worker.totals()
+    system.worker.finish(delete_topics=True)
+    exact(totals)
+    assert all(0 <= done <= total for _, done, total in told)

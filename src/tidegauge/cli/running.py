@@ -14,6 +14,7 @@ from tidegauge import store
 from tidegauge.campaign.events import Event, Note, Observer
 from tidegauge.campaign.execute import execute, left_out_note, plan_campaign
 from tidegauge.campaign.fairness import UnequalError, wanted_tilts
+from tidegauge.campaign.handles import check_handles
 from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
@@ -34,6 +35,7 @@ from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.fairness.tilt import Terms
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts.handles import handles_available
 from tidegauge.hosts.memory import memory_available
 from tidegauge.report import thresholds
 from tidegauge.report.junit import run_junit
@@ -123,6 +125,7 @@ class Ready:
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
+    check_handles(campaign, registry.get, handles_available())
     memory = MemoryPlan(memory_needs(campaign, registry.get), memory_available())
     campaign, too_large = fitting(campaign, registry.get, memory.available)
     for system in (system for point in campaign.each for system in point.campaign.systems):

@@ -90,6 +90,14 @@ def _by_turns(disks: tuple[Path, ...], number: int, otherwise: Path) -> Path:
 
 
 @dataclass(frozen=True)
+class Handles:
+    """Open files and memory maps of one process."""
+
+    files: int
+    maps: int
+
+
+@dataclass(frozen=True)
 class Setting:
     """A setting in force, read back from the running system (never from what we wrote)."""
 
@@ -218,6 +226,10 @@ class System(Protocol):
 
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """Resident memory that all server processes of such a deployment may need together, MiB. Pure."""
+        ...
+
+    def handles(self, partitions: int) -> Handles:
+        """About how many files and memory maps one server process has with so many partitions on it. Pure."""
         ...
 
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from tidegauge.systems.api import (
     DeployRequest,
     Describe,
     Distribution,
+    Handles,
     LevelChoice,
     LevelFinding,
     Setting,
@@ -86,6 +87,10 @@ class NullSystem:
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """No process, no memory."""
         return 0
+
+    def handles(self, partitions: int) -> Handles:
+        """No process, no files."""
+        return Handles(0, 0)
 
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """None."""

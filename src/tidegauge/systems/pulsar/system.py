@@ -10,7 +10,7 @@ from tidegauge.distribution.resolve import provision
 from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.systems.pulsar import attach, fairness, level, replication
@@ -55,6 +55,10 @@ class PulsarSystem:
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""
         return shape_of(shape, nodes).memory_mb(Memory(heap_mb, direct_memory_mb))
+
+    def handles(self, partitions: int) -> Handles:
+        """See `System.handles`. Bookies keep ledgers in common files (4.2.4: 370, whatever the partitions)."""
+        return Handles(600, 1500)
 
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """See `System.topic_settings`. In Pulsar the level is the bookies' and the namespace's matter."""

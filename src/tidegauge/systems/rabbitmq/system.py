@@ -8,7 +8,7 @@ from pathlib import Path
 from tidegauge.durability.levels import refuse_impossible
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.systems.rabbitmq import attach, fairness, level
@@ -50,6 +50,10 @@ class RabbitmqSystem:
     def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""
         return nodes * (heap_mb + direct_memory_mb + OUTSIDE_WATERMARK_MB)
+
+    def handles(self, partitions: int) -> Handles:
+        """See `System.handles`. A stream is a segment and its index, a queue at most as much."""
+        return Handles(2 * partitions + 500, 1000)
 
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """See `System.topic_settings`."""

@@ -56,7 +56,8 @@ final class InlineDriver implements Driver {
     if (consumer == null) {
       throw new DriverException("inline driver: a topic takes one producer and one consumer");
     }
-    return new Producer(consumer, spec.options().messageBytes(), ackTogether);
+    return new Producer(
+        consumer, spec.options().messageBytes(), ackTogether, Math.max(1, spec.partitions()));
   }
 
   @Override
@@ -92,9 +93,12 @@ final class InlineDriver implements Driver {
     private final InFlight[] waiting = new InFlight[DELIVERED_TOGETHER];
     private final byte[] copies;
     private final int messageBytes;
+    private final int partitions;
+    private int partition;
     private int count;
 
-    Producer(Consumer consumer, int messageBytes, boolean ackTogether) {
+    Producer(Consumer consumer, int messageBytes, boolean ackTogether, int partitions) {
+      this.partitions = partitions;
       this.consumer = consumer;
       this.messageBytes = messageBytes;
       this.ackTogether = ackTogether;
@@ -120,7 +124,9 @@ final class InlineDriver implements Driver {
         if (ackTogether) {
           waiting[i].acked(now);
         }
-        consumer.sink.received(consumer.topic, 0, copies, i * messageBytes, messageBytes, now);
+        int at = partition;
+        partition = at + 1 == partitions ? 0 : at + 1;
+        consumer.sink.received(consumer.topic, at, copies, i * messageBytes, messageBytes, now);
       }
       count = 0;
     }

@@ -1,0 +1,66 @@
+"""Open files and memory maps for many partitions, planned or refused with the figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tidegauge.campaign.handles import check_handles
+from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.errors import UserError
+from tidegauge.hosts.handles import UNBOUNDED, handles_available
+from tidegauge.systems import registry
+from tidegauge.systems.api import Handles, LevelChoice
+from tidegauge.systems.attach import AttachChoice
+from tidegauge.workload.model import Workload
+
+MANY = Campaign(
+    name="many",
+    description="",
+    systems=(SystemChoice("kafka"), SystemChoice("pulsar")),
+    durability=LevelChoice(4),
+    nodes=1,
+    workload=Workload(partitions=10_000),
+    experiments=(),
+    repeat=1,
+    seed=1,
+    data_directory="",
+    source_path=Path("c.yaml"),
+)
+
+
+def refusal(campaign: Campaign, available: Handles) -> str:
+    with pytest.raises(UserError) as caught:
+        check_handles(campaign, registry.get, available)
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
+    check_handles(MANY, registry.get, Handles(20_000, 65_530))
+
+
+def test_too_few_files_or_maps_are_told_with_the_figures() -> None:
+    told = refusal(MANY, Handles(4096, 65_530))
+    assert "10,000 partitions a server of Apache Kafka needs about 10,300 open files" in told
+    assert "may have 4,096 here" in told
+    assert "21,000 memory maps" in refusal(MANY, Handles(20_000, 20_000))
+
+
+def test_copies_on_several_nodes_count_for_each() -> None:
+    spread = replace(MANY, nodes=6)
+    check_handles(spread, registry.get, Handles(5_300, 65_530))
+    assert "5,300" in refusal(spread, Handles(5_299, 65_530))
+
+
+def test_clusters_of_others_are_their_business() -> None:
+    attached = SystemChoice("kafka", attach=AttachChoice({"bootstrap-servers": "h:1"}))
+    check_handles(replace(MANY, systems=(attached,)), registry.get, Handles(10, 10))
+
+
+def test_a_kernel_that_tells_no_bound_has_none(tmp_path: Path) -> None:
+    assert handles_available(tmp_path / "none").maps == UNBOUNDED
+    (tmp_path / "count").write_text("65530\n")
+    assert handles_available(tmp_path / "count").maps == 65_530
+    assert handles_available().files > 0
