@@ -53,7 +53,9 @@ def measured(
 ) -> None:
     """Replace the execution: every planned trial gets a result (changed by `change`); then `fails` is raised."""
 
-    def execute(campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer) -> None:
+    def execute(
+        campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer, _recorded: object
+    ) -> None:
         trials = plan_campaign(campaign).trials
         run.plan(trials)
         observer(RunStarted(str(run.path), trials, 10.0))

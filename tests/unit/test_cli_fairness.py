@@ -44,7 +44,9 @@ class _Host:
 def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every planned trial gets a result at the level asked for; planning, checking and storing are real."""
 
-    def execute(campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer) -> None:
+    def execute(
+        campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer, _recorded: object
+    ) -> None:
         plan = plan_campaign(campaign)
         run.plan(plan.trials)
         observer(RunStarted(str(run.path), plan.trials, 10.0))
@@ -135,7 +137,7 @@ def test_an_allowed_run_is_marked_in_every_output(tmp_path: Path, capsys: pytest
     shown = capsys.readouterr().out
     assert "UNEQUAL comparison (1 setting, allowed with --allow-unequal)." in shown
     assert shown.index("UNEQUAL comparison") < shown.index("msg/s")
-    assert "  - UNEQUAL: latency: pulsar@4.2.4 has" in shown
+    assert "  - UNEQUAL: latency: pulsar@4.2.4's" in shown
     assert run_command(["runs"]) == 0
     assert "finished, UNEQUAL" in capsys.readouterr().out
     (stored,) = store.list_runs(tmp_path / "runs")

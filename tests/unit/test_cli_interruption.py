@@ -25,7 +25,7 @@ from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.fleet.api import ProcessSpec
 
-def execute(campaign, run, host, observer):
+def execute(campaign, run, host, observer, recorded):
     trials = plan_campaign(campaign).trials
     run.plan(trials)
     Path("planned").write_text(str(len(trials)))

@@ -67,6 +67,14 @@ class TrialEnded:
 
 
 @dataclass(frozen=True)
+class TrialKept:
+    """A trial was made in an earlier session of the run and is not made again."""
+
+    spec: TrialSpec
+    result: TrialResult
+
+
+@dataclass(frozen=True)
 class Decided:
     """An experiment decided how to go on. `trials` is the whole run's list as it is expected now, those done included.
 
@@ -100,5 +108,6 @@ class UnequalFound:
     tilt: Tilt
 
 
-Event = RunStarted | PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | Decided | Found | Note | UnequalFound
+TrialEvent = PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | TrialKept
+Event = RunStarted | TrialEvent | Decided | Found | Note | UnequalFound
 Observer = Callable[[Event], None]

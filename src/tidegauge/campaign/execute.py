@@ -16,6 +16,7 @@ from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.limits import Means
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, make_plan, plan_warnings
+from tidegauge.campaign.recorded import NOTHING, Recorded
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.stand import Stand
@@ -25,6 +26,7 @@ from tidegauge.campaign.trial import failure_text, run_trial
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import new_among
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import loop_disk, memory_limit
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
@@ -44,7 +46,9 @@ class _Run:
     `expected` holds the trials of each step: as planned, then as its experiment expects, then as they were made.
     """
 
-    def __init__(self, plan: Plan, store: RunStore, bench: Bench, subjects: dict[str, Subject]) -> None:
+    def __init__(
+        self, plan: Plan, store: RunStore, bench: Bench, subjects: dict[str, Subject], recorded: Recorded
+    ) -> None:
         self.results: list[TrialResult] = []
         self.findings: list[Finding] = []
         self.expected = [step.trials for step in plan.steps]
@@ -54,6 +58,7 @@ class _Run:
         self._store = store
         self._bench = bench
         self._subjects = subjects
+        self._recorded = recorded
         self._stand = Stand()
         self._in_a_row: Counter[str] = Counter()
 
@@ -72,7 +77,8 @@ class _Run:
         system = step.trials[0].system
         subject = replace(self._subjects[system], choice=step.system, wanted=step.deployment)
         measure = partial(self._trial, subject)
-        lab = StepLab(self, place, step, measure, store=self._store, observer=self._bench.observer)
+        observer = self._bench.observer
+        lab = StepLab(self, place, step, measure, store=self._store, observer=observer, recorded=self._recorded)
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
             self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
             return
@@ -132,7 +138,9 @@ def plan_campaign(campaign: Campaign) -> Plan:
     return make_plan(campaign, registry.get)
 
 
-def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer) -> list[TrialResult]:
+def execute(
+    campaign: Campaign, store: RunStore, host: Host, observer: Observer, recorded: Recorded = NOTHING
+) -> list[TrialResult]:
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""
     options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
     bench = Bench(
@@ -145,7 +153,7 @@ def execute(campaign: Campaign, store: RunStore, host: Host, observer: Observer)
         watch_syncs=watch_syncs,
         limits=Means(memory_limit.refusal, loop_disk.refusal, _mount_disk),
     )
-    return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get)
+    return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get, recorded=recorded)
 
 
 def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
@@ -191,14 +199,22 @@ def _dropper(observer: Observer) -> Callable[[], CacheDrop]:
 
 
 def carry_out(
-    campaign: Campaign, plan: Plan, store: RunStore, bench: Bench, find_system: Callable[[str], System]
+    campaign: Campaign,
+    plan: Plan,
+    store: RunStore,
+    bench: Bench,
+    find_system: Callable[[str], System],
+    *,
+    recorded: Recorded = NOTHING,
 ) -> list[TrialResult]:
     """Run a campaign to its end and mark the run finished, failed or interrupted.
+
+    What earlier sessions of the run have `recorded` is not made again.
 
     Returns the results of the trials that gave one, in order; the observer was told of the others (`TrialEnded`).
 
     Raises:
-        UserError: a version of a system doesn't exist.
+        UserError: a version of a system doesn't exist, or a recorded trial was another one.
         LevelMismatchError, DiskFullError: a system is not at the level asked for, or the disk is full; the run stops.
         RunFailedError: no trial gave a result.
         BaseException: whatever interrupted it, after everything was ended and marked.
@@ -207,12 +223,14 @@ def carry_out(
     try:
         subjects = _provision(campaign, bench.observer, find_system, store.path)
         plan = plan.only(subjects)
+        recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
         store.plan(plan.trials)
         bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
             bench.observer(Note(warning))
-        watch = FairnessWatch(plan, wanted_tilts(plan, find_system), store, bench.observer)
-        run = _Run(plan, store, replace(bench, in_force=watch.seen), subjects)
+        wanted = wanted_tilts(plan, find_system)
+        watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, bench.observer)
+        run = _Run(plan, store, replace(bench, in_force=watch.seen), subjects, recorded)
         run.steps(plan, campaign.deployment)
         if not run.results:
             raise _nothing_found(run)

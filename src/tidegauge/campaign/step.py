@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from tidegauge.campaign.events import Decided, Found, Observer
+from tidegauge.campaign.events import Decided, Found, Observer, TrialKept
 from tidegauge.campaign.plan import Step, seconds_expected
 from tidegauge.campaign.rates_at import FINDERS
+from tidegauge.campaign.recorded import NOTHING, Recorded
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.store.api import RunStore
@@ -38,6 +39,7 @@ class StepLab:
         *,
         store: RunStore,
         observer: Observer,
+        recorded: Recorded = NOTHING,
     ) -> None:
         self.begun: list[TrialSpec] = []
         self._run = run
@@ -47,6 +49,8 @@ class StepLab:
         self._trial = trial
         self._store = store
         self._observer = observer
+        self._recorded = recorded
+        self._replaying = False
 
     @property
     def results(self) -> Sequence[TrialResult]:
@@ -62,21 +66,30 @@ class StepLab:
         return point == self._point or (experiment in FINDERS and point == self._rates_point)
 
     def measure(self, spec: TrialSpec) -> TrialResult:
-        """One trial. Its result counts from now on, whatever becomes of the step."""
+        """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
         self.begun.append(spec)
-        result = self._trial(spec)
+        kept = self._recorded.result_of(spec)
+        self._replaying = kept is not None
+        if kept is not None:
+            self._observer(TrialKept(spec, kept))
+        result = kept or self._trial(spec)
         self._run.results.append(result)
         return result
 
     def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
         """Tell a decision, with what it is expected to cost yet."""
         self._run.expected[self._place] = (*self.begun, *left)
+        if self._replaying:
+            return  # It was told when it was decided.
         whole = tuple(trial for trials in self._run.expected for trial in trials)
         self._observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
 
     def found(self, finding: Finding) -> None:
         """Store and show a finding."""
         finding = replace(finding, point=self._point)
+        if self._recorded.has(finding):
+            self._run.findings.append(finding)
+            return
         self._store.finding(finding)
         self._run.findings.append(finding)
         self._observer(Found(finding))

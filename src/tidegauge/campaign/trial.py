@@ -65,7 +65,7 @@ def run_trial(
     stand = stand or Stand()
     if spec.servers is not Servers.SHARED:
         stand.close()
-    stand.close_unless(subject.wanted)
+    stand.close_unless(_wanted(spec, subject))
     try:
         return _run_trial(spec, subject, bench, store, stand)
     except BaseException:
@@ -94,10 +94,15 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         delete_topics(session)
         if spec.servers is Servers.SHARED:
             if stand.running is None:
-                stand.keep(Running(session.deployment, session.worker, spec.trial_id, subject.wanted), cleanup)
+                stand.keep(Running(session.deployment, session.worker, spec.trial_id, _wanted(spec, subject)), cleanup)
         else:
             session.phase("stop")
     return result
+
+
+def _wanted(spec: TrialSpec, subject: Subject) -> str:
+    """Equal for trials that could use the same servers."""
+    return f"{subject.wanted} {spec.limits}"
 
 
 def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:

@@ -54,6 +54,14 @@ DataDir = Annotated[
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
 ]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        help="Go on with this run (name, its beginning, path, or 'last'): finished trials are kept.",
+        metavar="RUN",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
 
 ScaleOption = Annotated[
@@ -128,8 +136,11 @@ def quick(
 
 @app.command(epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
 def run(
-    campaign: Annotated[str, typer.Argument(help="A campaign file, or the name of a ready campaign.")],
+    campaign: Annotated[
+        str | None, typer.Argument(help="A campaign file, or the name of a ready campaign.", show_default=False)
+    ] = None,
     *,
+    resume: Resume = None,
     level: Level = None,
     systems: Systems = None,
     repeat: Repeat = None,
@@ -146,13 +157,12 @@ def run(
     overrides = _overrides(level, systems, repeat, data_dir)
     if scale is not Scale.SHARES:
         overrides["scale"] = scale.value
-    return _run(
-        campaign_path(campaign),
-        overrides,
-        runs_dir,
-        _Manner(dry_run, allow_unequal, as_json),
-        WantedFiles(junit, markdown),
-    )
+    manner, files = _Manner(dry_run, allow_unequal, as_json), WantedFiles(junit, markdown)
+    if resume is not None:
+        return _resume(_Resumed(resume, campaign, runs_dir), overrides, manner, files)
+    if campaign is None:
+        raise UserError("A campaign is needed, or --resume with a run.", "Such as: tidegauge run campaigns/quick.yaml")
+    return _run(campaign_path(campaign), overrides, runs_dir, manner, files)
 
 
 @app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
@@ -309,6 +319,25 @@ def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner,
 
     request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files)
     return run_campaign(request, Output(manner.as_json))
+
+
+class _Resumed(NamedTuple):
+    run: str
+    campaign: str | None
+    runs_dir: Path
+
+
+def _resume(wanted: _Resumed, overrides: dict[str, Any], manner: _Manner, files: WantedFiles) -> int:
+    from tidegauge.cli.resuming import ResumeRequest, resume_run
+
+    if overrides or manner.allow_unequal:
+        raise UserError(
+            "A run is gone on with as it began: no option that changes the campaign can be given with --resume.",
+            "Leave the options out, or start a new run.",
+        )
+    path = campaign_path(wanted.campaign) if wanted.campaign is not None else None
+    request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files)
+    return resume_run(request, Output(manner.as_json))
 
 
 def _overrides(

@@ -15,11 +15,13 @@ from tidegauge.campaign.events import Event, Note, Observer
 from tidegauge.campaign.execute import execute, left_out_note, plan_campaign
 from tidegauge.campaign.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.handles import check_handles
+from tidegauge.campaign.meaning import meaning
 from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan, plan_warnings
 from tidegauge.campaign.published import examined
+from tidegauge.campaign.recorded import NOTHING, Recorded
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
@@ -42,7 +44,7 @@ from tidegauge.report.junit import run_junit
 from tidegauge.report.lists import plan_list
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.summary import plan_summary, run_summary
-from tidegauge.report.terminal import run_report
+from tidegauge.report.terminal import how_to_go_on, run_report
 from tidegauge.systems import registry
 from tidegauge.thresholds.model import Outcome
 
@@ -73,15 +75,28 @@ def run_campaign(request: RunRequest, out: Output) -> int:
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
-    run = create(request.runs_directory, ready.campaign, _text_of(request.campaign_path), request.campaign_path)
+    text = text_of(request.campaign_path)
+    unfinished = store.newest_run_of(request.runs_directory, text)
+    if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
+        newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
+        out.say(f"{newest} {how_to_go_on(unfinished)}")
+    run = create(request.runs_directory, ready.campaign, text, request.campaign_path)
+    run.meaning(request.overrides, meaning(campaign))
     run.unequal_allowed = request.allow_unequal
     run.thresholds = ready.campaign.thresholds
     failure = carry_out(ready.campaign, run, out, ready.left_out)
-    stored = _examined(ready.campaign, store.load_run(run.path))
-    keep_report(run.path, out)
-    _write(request.files, stored, out)
+    return show_end(ready.campaign, run.path, failure, request.files, out)
+
+
+def show_end(
+    campaign: Campaign, path: Path, failure: TidegaugeError | KeyboardInterrupt | None, files: WantedFiles, out: Output
+) -> int:
+    """Show what a run found, and return its exit code. Raises what ended it if there is nothing to show."""
+    stored = _examined(campaign, store.load_run(path))
+    keep_report(path, out)
+    _write(files, stored, out)
     if isinstance(failure, TidegaugeError) and not stored.results:
-        out.say(f"Run directory: {run.path}")
+        out.say(f"Run directory: {path}")
         raise failure
     out.show(run_report(stored), run_summary(stored))
     if isinstance(failure, TidegaugeError):
@@ -165,7 +180,8 @@ def _broken(result: TrialResult) -> bool:
     return any(one.lost or one.corrupt for one in result.subscriptions)
 
 
-def _text_of(path: Path) -> bytes:
+def text_of(path: Path) -> bytes:
+    """A campaign's text, byte for byte. Raises `UserError`."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -174,14 +190,18 @@ def _text_of(path: Path) -> bytes:
 
 def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) -> store.DirectoryRun:
     """The directory of a run of a campaign with this text, from this file. Raises `UserError`, `RunFailedError`."""
-    return store.create_run(
-        runs_directory,
-        campaign.name,
-        text,
-        str(path),
+    data, disks, journals = disks_of(campaign)
+    # Absolute, since the run may be gone on with from another directory.
+    source = str(path.absolute())
+    return store.create_run(runs_directory, campaign.name, text, source, data, disks=disks, journal_disks=journals)
+
+
+def disks_of(campaign: Campaign) -> tuple[Path | None, list[Path], list[Path]]:
+    """The disks chosen for data, for data by turns, and for journals by turns. Raises `UserError`."""
+    return (
         _disk(campaign.data_directory) if campaign.data_directory else None,
-        disks=[_disk(directory) for directory in campaign.data_directories],
-        journal_disks=[_disk(directory) for directory in campaign.journal_directories],
+        [_disk(directory) for directory in campaign.data_directories],
+        [_disk(directory) for directory in campaign.journal_directories],
     )
 
 
@@ -197,11 +217,11 @@ def _disk(directory: str) -> Path:
 
 
 def carry_out(
-    campaign: Campaign, run: store.DirectoryRun, out: Output, notes: Sequence[Note]
+    campaign: Campaign, run: store.DirectoryRun, out: Output, notes: Sequence[Note], recorded: Recorded = NOTHING
 ) -> TidegaugeError | KeyboardInterrupt | None:
     """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen.
 
-    `notes` are what the user should know before.
+    `notes` are what the user should know before; what is `recorded` of earlier sessions is not made again.
     """
     progress = Progress(out)
     observer = _noted(run, progress)
@@ -214,7 +234,7 @@ def carry_out(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
-                    execute(campaign, run, host, observer)
+                    execute(campaign, run, host, observer, recorded)
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):

@@ -17,6 +17,7 @@ from tidegauge.hosts.syscalls import clean_traces
 
 _KILL_WAIT_S = 20.0
 _POLL_S = 0.02
+_AGENT_POLL_S = 0.2
 _LONE_AGE_S = 86_400.0
 
 
@@ -37,6 +38,37 @@ def clean_leftovers() -> list[str]:
         _remove_lone_files()
     notes += [f"Removed the kernel trace {name}, left by an earlier run." for name in clean_traces()]
     return notes
+
+
+def await_agents(run: str, seconds_max: float) -> bool:
+    """Wait until no living agent holds a directory whose path has `run` in it; False if one still does.
+
+    The agent of a command that was killed is still ending what it had started.
+    """
+    deadline_s = time.monotonic() + seconds_max
+    while any(_lives(record) for record in _records_of(run)):
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(_AGENT_POLL_S)
+    return True
+
+
+def _records_of(run: str) -> list[Record]:
+    try:
+        return [one for one in registry.all_records() if any(run in directory for directory in one.directories)]
+    except OSError:
+        return []
+
+
+def _lives(record: Record) -> bool:
+    try:
+        lock = registry.try_lock(registry.lock_path(record.agent_id))
+    except OSError:
+        return False
+    if lock is None:
+        return True
+    os.close(lock)
+    return False
 
 
 def _remove_lone_files() -> None:

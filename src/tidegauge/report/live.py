@@ -20,6 +20,7 @@ from tidegauge.campaign.events import (
     RunStarted,
     SecondSeen,
     TrialEnded,
+    TrialKept,
     UnequalFound,
 )
 from tidegauge.experiments.api import TrialSpec, Validity
@@ -90,8 +91,9 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
                 second=state.second if event.phase in ("measure", "drain") else None,
                 said_s=now_s,
             )
-        case TrialEnded():
-            return replace(state, ended=(*state.ended, event), phase="", second=None, said_s=now_s)
+        case TrialEnded() | TrialKept():
+            ended = event if isinstance(event, TrialEnded) else TrialEnded(event.spec, event.result, "")
+            return replace(state, ended=(*state.ended, ended), phase="", second=None, said_s=now_s)
         case Decided():
             # The estimate for the run keeps what a trial takes on average.
             each_s = state.seconds_expected / len(state.trials) if state.trials else 0.0
@@ -126,8 +128,8 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             return [f"{event.trial_id}: {words}"] if _due(before, now_s) else []
         case SecondSeen():
             return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
-        case TrialEnded():
-            return [outcome(event)]
+        case TrialEnded() | TrialKept():
+            return [outcome(event)] if isinstance(event, TrialEnded) else []
         case Decided() | Found() | Note() | UnequalFound():
             return _lasting_lines(event)
 

@@ -19,6 +19,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
 from tidegauge.hosts.memory import MemoryAvailable
 from tidegauge.published.outcome import PublishedOutcome
+from tidegauge.store.session import Session
 from tidegauge.store.writer import Writer
 from tidegauge.systems.api import Distribution, LevelChoice, LevelFinding, Setting, SyncFinding
 from tidegauge.worker.api import TotalFigures, WorkerFacts
@@ -47,7 +48,16 @@ class RunFile(TypedDict):
     unequal_allowed: bool
     advice: list[Tilt]
     thresholds: NotRequired[list[str]]
+    sessions: NotRequired[list[Session]]
     writer: Writer
+
+
+class CampaignFile(TypedDict):
+    """campaign.json: what a campaign was understood to mean, and the options that replaced values of it."""
+
+    schema: Literal["tidegauge.campaign/1"]
+    overrides: Object
+    meaning: Mapping[str, str]
 
 
 class PlanFile(TypedDict):
@@ -103,6 +113,7 @@ class TrialFile(TypedDict):
     started_at: str
     ended_at: str
     page_cache: Object | None
+    session: NotRequired[int]
     spec: TrialSpec
 
 
@@ -152,6 +163,18 @@ class PublishedFile(TypedDict):
     published: PublishedOutcome
 
 
+class SessionReport(TypedDict):
+    """A session of a run, with the trials that it made and what had changed since the one before."""
+
+    number: int
+    started_at: str
+    ended_at: str
+    status: str
+    reason: str
+    trials: list[str]
+    changed: list[str]
+
+
 class RunHead(TypedDict):
     """What a run is and how it stands."""
 
@@ -166,6 +189,7 @@ class RunHead(TypedDict):
     started_at: str
     ended_at: str
     tidegauge_version: str
+    sessions: NotRequired[list[SessionReport]]
     trials_planned: int
     trials_finished: int
     systems: list[str]
@@ -309,7 +333,8 @@ class ErrorObject(TypedDict):
 
 
 ENVELOPES: tuple[Any, ...] = (
-    RunFile, PlanFile, EnvironmentFile, TrialFile, SettingsFile, WitnessFile, DistributionFile, ResultFile, FindingFile,
+    RunFile, CampaignFile, PlanFile, EnvironmentFile, TrialFile, SettingsFile, WitnessFile, DistributionFile,
+    ResultFile, FindingFile,
     PublishedFile, Report, Runs, Compare, Omb, Clean, Files, Version, ErrorObject,
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from tidegauge.report.tables import blocks
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
+from tidegauge.store.session import environment_changes
 
 REPORT_SCHEMA = "tidegauge.report/1"
 RUNS_SCHEMA = "tidegauge.runs/1"
@@ -104,6 +105,14 @@ def head(run: StoredRun) -> dict[str, Any]:
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "tidegauge_version": run.tidegauge_version,
+        "sessions": [
+            {
+                **plain(session),
+                "trials": [one.trial_id for one in run.trials if one.session == session.number and one.result],
+                "changed": environment_changes(before, own) if before and own else [],
+            }
+            for session, before, own in zip(run.sessions, ({}, *run.environments), run.environments, strict=False)
+        ],
         "trials_planned": max(len(run.planned), len(run.trials)),
         "trials_finished": len(run.results),
         "systems": sorted({result.spec.system for result in run.results}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -21,7 +22,11 @@ from tidegauge.report.sweeps import Swept, by_durability, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.store.session import environment_changes
 from tidegauge.workload.model import SubscriptionType, Workload
+
+CHANGES_MAX = 8
+"""Of the surroundings, shown between two sessions; --json has all."""
 
 WORDS = (
     "Response time: from the intended send to the acknowledgement. Service: from the actual send to the "
@@ -82,10 +87,33 @@ def _head(run: StoredRun) -> list[RenderableType]:
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
     lines += [Paragraph(host, "", "", "  ") for host in [host_words(run.environment.get("host"))] if host]
     lines += [Paragraph(f"Note: {note}", "", "", "  ") for note in run.notes]
+    lines += [Paragraph(sentence, "", "", "  ") for sentence in session_words(run)]
     told_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
     if run.reason and not told_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
     return lines
+
+
+def session_words(run: StoredRun) -> list[str]:
+    """Which trials were made in which session of a run that has several, and what changed between them."""
+    if len(run.sessions) < 2:
+        return []
+    sentences = []
+    for session in run.sessions:
+        names = [trial.trial_id for trial in run.trials if trial.session == session.number and trial.result]
+        which = f" ({names[0]} to {names[-1]})" if len(names) > 1 else f" ({names[0]})" if names else ""
+        sentences.append(
+            f"Session {session.number}, started {local_time(session.started_at)}: {session.status}, "
+            f"{plural(len(names), 'trial')} finished{which}."
+        )
+    for number, (before, after) in enumerate(pairwise(run.environments), 1):
+        changes = environment_changes(before, after) if before and after else []
+        if changes:
+            more = f" and {len(changes) - CHANGES_MAX} more" if len(changes) > CHANGES_MAX else ""
+            sentences.append(
+                f"Changed between sessions {number} and {number + 1}: {'; '.join(changes[:CHANGES_MAX])}{more}."
+            )
+    return sentences
 
 
 def host_words(host: object) -> str:
@@ -223,6 +251,12 @@ def _because(trial: StoredTrial) -> str:
     return f": {why}" if why else ""
 
 
+def how_to_go_on(run: StoredRun) -> str:
+    """The command that resumes a run, with what it keeps."""
+    kept = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials are finished and would be kept"
+    return f"To go on with it ({kept}): tidegauge run --resume {shown_path(run.path)}"
+
+
 def _next(run: StoredRun) -> list[RenderableType]:
     lines: list[RenderableType] = [heading("Look next"), path_line("  run directory:  ", run.path)]
     if run.trials:
@@ -230,6 +264,8 @@ def _next(run: StoredRun) -> list[RenderableType]:
             Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"),
             Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"),
         ]
+    if run.meaning is not None and run.status not in ("running", "finished"):
+        lines.append(Paragraph(f"  {how_to_go_on(run)}", "", "", "    "))
     lines.append(Paragraph(f"  again:          tidegauge show {shown_path(run.path)}    (--json: every figure)"))
     report = run.path / REPORT_NAME
     if report.is_file():

@@ -5,9 +5,10 @@ from tidegauge.store.files import write_crash_report
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
 from tidegauge.store.pages import INDEX_NAME, REPORT_NAME, write_page, write_plots
 from tidegauge.store.published import keep_published
-from tidegauge.store.read import UNFINISHED, StoredRun, StoredTrial, find_run, list_runs, load_run
-from tidegauge.store.run import DirectoryRun, create_run
+from tidegauge.store.read import UNFINISHED, StoredRun, StoredTrial, find_run, list_runs, load_run, newest_run_of
+from tidegauge.store.run import DirectoryRun, create_run, resume_run
 from tidegauge.store.seconds import read_seconds
+from tidegauge.store.session import Session, environment_changes
 from tidegauge.store.trial import DirectoryTrial
 
 __all__ = [
@@ -17,17 +18,21 @@ __all__ = [
     "DirectoryRun",
     "DirectoryTrial",
     "OmbNames",
+    "Session",
     "StoredRun",
     "StoredTrial",
     "TrialDetails",
     "create_run",
+    "environment_changes",
     "find_run",
     "keep_omb_files",
     "keep_published",
     "list_runs",
     "load_run",
+    "newest_run_of",
     "read_details",
     "read_seconds",
+    "resume_run",
     "write_crash_report",
     "write_omb_result",
     "write_page",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.published.outcome import PublishedOutcome
+from tidegauge.store.names import RUN_SCHEMA, environment_name
 from tidegauge.store.plain import typed
 from tidegauge.store.published import PUBLISHED_FILE
-from tidegauge.store.run import RUN_SCHEMA
+from tidegauge.store.session import Session, read_sessions
 from tidegauge.store.trial import RESULT_SCHEMA
 from tidegauge.store.writer import Writer, may_be_alive
 
@@ -31,6 +32,8 @@ class StoredTrial:
         status: "running", "finished", "failed", "interrupted" or `UNFINISHED`.
         result: None unless it is finished.
         problem: why a file of this trial could not be read; "" if all could.
+        session: in which session of the run it was made, from 1.
+        digest: of the system's files that it ran; "" if it does not say.
     """
 
     directory: Path
@@ -40,11 +43,19 @@ class StoredTrial:
     spec: TrialSpec | None
     result: TrialResult | None
     problem: str
+    session: int = 1
+    digest: str = ""
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as its directory has it. `status` as in `StoredTrial`; times in UTC, ISO 8601, "" if not (yet) known."""
+    """A run as its directory has it. `status` as in `StoredTrial`; times in UTC, ISO 8601, "" if not (yet) known.
+
+    Attributes:
+        environment: of the first session; `environments` has one for each.
+        overrides: command-line options that replaced values of the campaign, by its keys.
+        meaning: what the campaign was understood to mean (`campaign.meaning`); None if the run does not say.
+    """
 
     path: Path
     name: str
@@ -63,6 +74,10 @@ class StoredRun:
     terms: Terms = EQUAL_TERMS
     thresholds: tuple[str, ...] = ()
     published: PublishedOutcome | None = None
+    sessions: tuple[Session, ...] = ()
+    environments: tuple[Mapping[str, Any], ...] = ()
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    meaning: Mapping[str, str] | None = None
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -88,6 +103,11 @@ def load_run(path: Path) -> StoredRun:
     status = str(head.get("status", ""))
     alive = status == "running" and _writer_alive(head)
     plan = read_object(path / "plan.json") or {}
+    campaign = read_object(path / "campaign.json") or {}
+    sessions = tuple(
+        replace(one, status=_status_shown(one.status, alive and one.status == "running")) for one in read_sessions(head)
+    )
+    environments = tuple(read_object(path / environment_name(one.number)) or {} for one in sessions)
     return StoredRun(
         path=path,
         name=str(head.get("name", path.name)),
@@ -100,12 +120,16 @@ def load_run(path: Path) -> StoredRun:
         campaign_text=_text(path / "campaign.yaml"),
         planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
         trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
-        environment=read_object(path / "environment.json") or {},
+        environment=environments[0],
         notes=tuple(map(str, head.get("notes") or ())),
         findings=_findings(path / "findings"),
         terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
         thresholds=tuple(map(str, head.get("thresholds") or ())),
         published=_published(path / PUBLISHED_FILE),
+        sessions=sessions,
+        environments=environments,
+        overrides=campaign.get("overrides") or {},
+        meaning=campaign.get("meaning"),
     )
 
 
@@ -118,6 +142,17 @@ def list_runs(runs_directory: Path) -> list[StoredRun]:
         except UserError:
             continue
     return sorted(found, key=lambda run: (run.started_at, run.path.name))
+
+
+def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | None:
+    """The newest run of exactly this campaign text; None if there is none."""
+    for path in reversed(_run_directories(runs_directory)):
+        try:
+            if (path / "campaign.yaml").read_bytes() == campaign_text:
+                return load_run(path)
+        except (OSError, UserError):
+            continue
+    return None
 
 
 def find_run(runs_directory: Path, wanted: str) -> Path:
@@ -179,6 +214,8 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
         spec=_spec((head or {}).get("spec")),
         result=result,
         problem=problem,
+        session=int((head or {}).get("session") or 1),
+        digest=str(((read_object(directory / "distribution.json") or {}).get("distribution") or {}).get("digest", "")),
     )
 
 

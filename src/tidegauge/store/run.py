@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -26,13 +28,18 @@ from tidegauge.store.files import (
     write_failed,
     write_json,
 )
+from tidegauge.store.names import (
+    CAMPAIGN_SCHEMA,
+    ENVIRONMENT_SCHEMA,
+    FINDING_SCHEMA,
+    PLAN_SCHEMA,
+    RUN_SCHEMA,
+    environment_name,
+)
+from tidegauge.store.read import load_run
+from tidegauge.store.session import Session
 from tidegauge.store.trial import DirectoryTrial, now
 from tidegauge.store.writer import this_writer
-
-RUN_SCHEMA = "tidegauge.run/1"
-PLAN_SCHEMA = "tidegauge.plan/1"
-FINDING_SCHEMA = "tidegauge.finding/1"
-ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
 
 
 class DirectoryRun:
@@ -63,6 +70,8 @@ class DirectoryRun:
         self._tilts: tuple[Tilt, ...] = ()
         self.unequal_allowed = False
         self.thresholds: tuple[str, ...] = ()
+        self.earlier: tuple[Session, ...] = ()
+        self._session = Session(1, started_at)
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         """Every trial intended, in order, and each block with its seed."""
@@ -73,12 +82,16 @@ class DirectoryRun:
         write_json(self.path / "plan.json", PLAN_SCHEMA, {"trials": trials, "blocks": listed})
 
     def environment(self, facts: Mapping[str, object]) -> None:
-        """What the run ran on."""
-        write_json(self.path / "environment.json", ENVIRONMENT_SCHEMA, facts)
+        """What the run runs on in this session."""
+        write_json(self.path / environment_name(self._session.number), ENVIRONMENT_SCHEMA, facts)
+
+    def meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
+        """What the campaign was understood to mean, so that the run is only ever gone on with as it began."""
+        write_json(self.path / "campaign.json", CAMPAIGN_SCHEMA, {"overrides": overrides, "meaning": meaning})
 
     def note(self, text: str) -> None:
         """Something that the user was told while the run went. Never raises: a note is no reason to fail."""
-        if self.ended:
+        if self.ended or text in self._notes:
             return
         self._notes.append(text)
         with contextlib.suppress(RunFailedError):
@@ -95,15 +108,33 @@ class DirectoryRun:
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
+        self._move_aside(directory)
+        number = self._session.number
+        # No session meets what an earlier one, whose end may have been sudden, left on a disk.
+        name = spec.trial_id if number == 1 else f"{spec.trial_id}-session{number}"
         # On another disk nothing but the trial's own directory is made, so that removing it leaves nothing behind.
         own = self.data_directory == self.path / "data"
-        data = self.data_directory / (spec.trial_id if own else f"{self.path.name}-{spec.trial_id}")
-        on_disk = f"{self.path.name}-{spec.trial_id}"
+        data = self.data_directory / (name if own else f"{self.path.name}-{name}")
+        on_disk = f"{self.path.name}-{name}"
         disks = tuple(disk / on_disk for disk in self.disks)
         journals = tuple(disk / f"{on_disk}-journal" for disk in self.journal_disks)
-        trial = DirectoryTrial(directory, data, self._reserve, spec, disks=disks, journal_disks=journals)
+        trial = DirectoryTrial(
+            directory, data, self._reserve, spec, disks=disks, journal_disks=journals, session=number
+        )
         self._trials.append(trial)
         return trial
+
+    def _move_aside(self, directory: Path) -> None:
+        """What an earlier session measured of a trial that is made again is kept beside. Raises `RunFailedError`."""
+        if not directory.exists():
+            return
+        kept = self.path / "earlier"
+        make_directory(kept)
+        names = (f"{directory.name}-{number}" for number in itertools.count(1))
+        try:
+            directory.rename(next(kept / name for name in names if not (kept / name).exists()))
+        except OSError as error:
+            raise write_failed(directory, error) from error
 
     def finding(self, finding: Finding) -> None:
         """Keep what an experiment found. Raises `RunFailedError`."""
@@ -132,12 +163,14 @@ class DirectoryRun:
     def _write(
         self, status: str, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
     ) -> None:
+        session = replace(self._session, status=status, reason=reason, ended_at=ended_at)
         content = {
             "name": self._name,
             "status": status,
             "reason": reason,
             "started_at": self._started_at,
             "ended_at": ended_at,
+            "sessions": (*self.earlier, session),
             "tidegauge_version": __version__,
             "campaign_path": self._campaign_path,
             "data_directory": self.data_directory,
@@ -151,6 +184,14 @@ class DirectoryRun:
             "writer": this_writer(),
         }
         write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)
+
+    def go_on(self, earlier: Sequence[Session], notes: Sequence[str]) -> None:
+        """A further session of a run that ended or was killed. For `resume_run`. Raises `RunFailedError`."""
+        self.earlier = tuple(earlier)
+        self._session = Session(earlier[-1].number + 1, now())
+        self._notes = list(notes)
+        self._write("running", "", "")
+        write_bytes(self._reserve, b"\0" * RESERVE_BYTES)
 
     def begin(self, directory: Path, campaign_text: str | bytes) -> None:
         """Write what a run has from its first moment into `directory`, which then becomes it. For `create_run`."""
@@ -196,6 +237,33 @@ def create_run(
         if not path.exists() and _appear(run, campaign_text):
             return run
     raise RunFailedError(f"No free name for a run in {runs_directory}.", "Choose another with --runs-dir.")
+
+
+def resume_run(
+    path: Path, data_root: Path | None = None, *, disks: Sequence[Path] = (), journal_disks: Sequence[Path] = ()
+) -> DirectoryRun:
+    """A further session of the run in a directory. The caller sees to it that nobody else writes it.
+
+    Args:
+        path: the run's directory.
+        data_root, disks, journal_disks: as for `create_run`.
+
+    Raises:
+        UserError: it is no run directory.
+        RunFailedError: the directory can't be written.
+    """
+    path = path.absolute()
+    stored = load_run(path)
+    data = path / "data" if data_root is None else data_root.absolute()
+    places = {
+        "disks": tuple(disk.absolute() for disk in disks),
+        "journal_disks": tuple(disk.absolute() for disk in journal_disks),
+    }
+    run = DirectoryRun(path, stored.name, stored.campaign_path, stored.started_at, data, **places)
+    run.unequal_allowed = stored.terms.allowed
+    run.thresholds = stored.thresholds
+    run.go_on(stored.sessions, stored.notes)
+    return run
 
 
 def _appear(run: DirectoryRun, campaign_text: str | bytes) -> bool:

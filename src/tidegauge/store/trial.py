@@ -42,6 +42,7 @@ class DirectoryTrial:
         *,
         disks: tuple[Path, ...] = (),
         journal_disks: tuple[Path, ...] = (),
+        session: int = 1,
     ) -> None:
         self.directory = directory
         self.log_directory = directory / "logs"
@@ -50,6 +51,7 @@ class DirectoryTrial:
         self.journal_disks = journal_disks
         self.spec = spec
         self.ended = False
+        self._session = session
         self._page_cache: dict[str, object] | None = None
         self._reserve = reserve
         self._started_at = now()
@@ -135,6 +137,7 @@ class DirectoryTrial:
             "started_at": self._started_at,
             "ended_at": ended_at,
             "page_cache": self._page_cache,
+            "session": self._session,
             "spec": self.spec,
         }
         write_json(self.directory / "trial.json", TRIAL_SCHEMA, content, durable=status != "running")

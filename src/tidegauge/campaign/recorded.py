@@ -1,0 +1,101 @@
+"""What earlier sessions of a run measured, replayed to the procedures that asked for it. Pure.
+
+A run that is gone on with carries out its plan from the beginning. A trial that has a result is not made again: the
+procedure gets what was recorded. Procedures decide from results alone, so they come to where they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidegauge.errors import UserError
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.tilt import Tilt
+from tidegauge.store.plain import plain
+from tidegauge.systems.api import Distribution
+
+START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` tells what it found."
+
+
+class OtherwiseError(UserError):
+    """What is to be measured now is not what the run's finished trials measured."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A finished trial: as asked for, and what it found. `digest` is that of the system's files, "" if unknown."""
+
+    spec: TrialSpec
+    result: TrialResult
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Everything that earlier sessions of a run left. `tilts` were seen in force then."""
+
+    trials: Mapping[str, Trial] = field(default_factory=dict)
+    findings: Sequence[Finding] = ()
+    tilts: Sequence[Tilt] = ()
+
+    def result_of(self, spec: TrialSpec) -> TrialResult | None:
+        """What a trial found, if it was made. Raises `OtherwiseError` if one of that name was, with other values."""
+        known = self.trials.get(spec.trial_id)
+        if known is None:
+            return None
+        before, now = plain(known.spec), plain(spec)
+        changed = [name for name in now if name in before and now[name] != before[name]]
+        if changed:
+            told = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
+            raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {told}.", START_ANEW)
+        return known.result
+
+    def has(self, finding: Finding) -> bool:
+        """Whether this was found before, word for word."""
+        return any(plain(one) == plain(finding) for one in self.findings)
+
+    def check_plan(self, planned: Iterable[TrialSpec]) -> None:
+        """Raise `OtherwiseError` if the plan has other steps than those that were carried out.
+
+        A step is told by its number, which begins the names of its trials. That is so where less can be measured now:
+        less memory is available, say.
+        """
+        steps = {_number(spec): spec for spec in planned}
+        for name, trial in sorted(self.trials.items()):
+            now = steps.get(_number(trial.spec))
+            if now is None or _what(now) != _what(trial.spec):
+                instead = f"is {_told(now)} now" if now else "is planned no more"
+                raise OtherwiseError(
+                    f"The plan is not the one that the run began with: {name} was {_told(trial.spec)} and {instead}. "
+                    "Is there less memory available, so that a system is left out?",
+                    START_ANEW,
+                )
+
+    def check_files(self, distributions: Mapping[str, Distribution]) -> None:
+        """Raise `OtherwiseError` if a system's files are not those that were run before."""
+        for trial in self.trials.values():
+            distribution = distributions.get(trial.spec.system)
+            if distribution is not None and trial.digest and trial.digest != distribution.digest:
+                raise OtherwiseError(
+                    f"The files of {trial.spec.system} ({distribution.source}) are not those that this run measured "
+                    f"in {trial.spec.trial_id}: their checksum was {trial.digest[:12]} and is "
+                    f"{distribution.digest[:12]} now.",
+                    START_ANEW,
+                )
+
+
+NOTHING = Recorded()
+
+
+def _number(spec: TrialSpec) -> str:
+    return spec.trial_id.partition("-")[0]
+
+
+def _what(spec: TrialSpec) -> tuple[object, ...]:
+    return spec.experiment, spec.system, spec.block, spec.seed, dict(spec.point)
+
+
+def _told(spec: TrialSpec) -> str:
+    return f"{spec.experiment} on {spec.system} in block {spec.block + 1}"

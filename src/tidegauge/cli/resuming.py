@@ -1,0 +1,131 @@
+"""Going on with a run that was interrupted, killed, or had trials that failed: what is finished is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidegauge import __version__, store
+from tidegauge.campaign.events import Note
+from tidegauge.campaign.fairness import UnequalError
+from tidegauge.campaign.meaning import differences, meaning
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.plan import Plan
+from tidegauge.campaign.recorded import START_ANEW, Recorded, Trial
+from tidegauge.cli.exit_codes import EXIT_GOOD
+from tidegauge.cli.files import NO_FILES, WantedFiles
+from tidegauge.cli.output import Output
+from tidegauge.cli.running import Ready, carry_out, disks_of, exit_code, prepare, show_end, text_of
+from tidegauge.errors import UserError
+from tidegauge.fairness.tilt import Stage
+from tidegauge.fleet.reap import await_agents
+from tidegauge.report.lists import plan_list
+from tidegauge.report.numbers import plural
+from tidegauge.report.summary import plan_summary, run_summary
+from tidegauge.report.terminal import run_report
+from tidegauge.systems import registry
+
+_AGENT_S_MAX = 90.0
+_SHOWN_MAX = 5
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """What the user asked for. `campaign_path`: named beside the run, to be sure that it is this one's; else None."""
+
+    run: str
+    campaign_path: Path | None
+    runs_directory: Path
+    dry_run: bool
+    files: WantedFiles = NO_FILES
+
+
+def resume_run(request: ResumeRequest, out: Output) -> int:
+    """Go on with a run. Returns the exit code. Raises `UserError` with the reason if that can't be."""
+    request.files.check()
+    stored = store.load_run(store.find_run(request.runs_directory, request.run))
+    campaign = _same_campaign(stored, request.campaign_path)
+    ready = prepare(campaign, request.dry_run, stored.terms.allowed)
+    recorded = recorded_of(stored)
+    recorded.check_plan(ready.plan.trials)
+    if stored.status == "finished" and all(trial.result for trial in stored.trials):
+        out.say(f"Run {stored.path.name} is finished: there is nothing to go on with.")
+        out.show(run_report(stored), run_summary(stored))
+        return exit_code(stored)
+    if request.dry_run:
+        told = _left(ready, recorded).told()
+        out.show(plan_list(*told), plan_summary(*told))
+        return EXIT_GOOD
+    if ready.terms.refused:
+        raise UnequalError(ready.terms.unequal)
+    if not await_agents(stored.path.name, _AGENT_S_MAX):
+        raise UserError(
+            f"Processes of the run {stored.path.name} are still being ended.", "Try again in a minute; see `ps`."
+        )
+    data, disks, journals = disks_of(campaign)
+    run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
+    session = len(stored.sessions) + 1
+    kept = f"Session {session} of this run: {_kept(recorded)}"
+    failure = carry_out(ready.campaign, run, out, (Note(kept), *ready.left_out), recorded)
+    return show_end(ready.campaign, run.path, failure, request.files, out)
+
+
+def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:
+    """The run's campaign, which means what it meant. Raises `UserError` if the run can't be gone on with."""
+    name = stored.path.name
+    if stored.status == "running":
+        raise UserError(
+            f"The run {name} goes on right now.", "Follow it where it was started, or with `tidegauge show`."
+        )
+    if stored.meaning is None:
+        raise UserError(
+            f"The run {name} does not say what its campaign meant, so it can't be gone on with.",
+            "Runs of `omb` can't be, nor can those of an older Tidegauge.",
+        )
+    if stored.tidegauge_version != __version__:
+        raise UserError(
+            f"The run {name} was begun by Tidegauge {stored.tidegauge_version}; this is {__version__}, which may "
+            "measure otherwise.",
+            f"Go on with the version that began it. {START_ANEW}",
+        )
+    text = text_of(stored.path / "campaign.yaml")
+    if named is not None and text_of(named) != text:
+        raise UserError(
+            f"{named} is not the campaign that the run {name} began with (a copy is {stored.path / 'campaign.yaml'}).",
+            f"Leave the campaign out to go on with that copy. {START_ANEW}",
+        )
+    path = Path(stored.campaign_path)
+    campaign = parse_campaign(path, stored.overrides, sorted(registry.all_systems()), text.decode("utf-8", "replace"))
+    changed = differences(stored.meaning, meaning(campaign))
+    if changed:
+        more = f" and {len(changed) - _SHOWN_MAX} more" if len(changed) > _SHOWN_MAX else ""
+        raise UserError(
+            f"The campaign of the run {name} means something else now: {'; '.join(changed[:_SHOWN_MAX])}{more}.",
+            f"Has a file that it names changed, or Tidegauge? {START_ANEW}",
+        )
+    return campaign
+
+
+def recorded_of(stored: store.StoredRun) -> Recorded:
+    """What a run's earlier sessions left."""
+    trials = {
+        trial.trial_id: Trial(trial.spec, trial.result, trial.digest)
+        for trial in stored.trials
+        if trial.result is not None and trial.spec is not None
+    }
+    tilts = tuple(one for one in (*stored.terms.unequal, *stored.terms.advice) if one.stage is Stage.IN_FORCE)
+    return Recorded(trials, stored.findings, tilts)
+
+
+def _kept(recorded: Recorded) -> str:
+    count = len(recorded.trials)
+    return f"its {plural(count, 'finished trial')} {'is' if count == 1 else 'are'} kept."
+
+
+def _left(ready: Ready, recorded: Recorded) -> Ready:
+    """What is still to do, as far as a plan can say."""
+    done = recorded.trials
+    steps = [step for step in ready.plan.steps if not all(spec.trial_id in done for spec in step.trials)]
+    note = Note(f"This run goes on: {_kept(recorded)} A step that was begun is gone on with.")
+    return replace(ready, plan=Plan(tuple(steps), ready.plan.left_out), left_out=(note, *ready.left_out))

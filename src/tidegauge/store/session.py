@@ -1,0 +1,56 @@
+"""The sessions of a run: one go each. A run that was interrupted and resumed has several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegauge.store.plain import typed
+
+
+@dataclass(frozen=True)
+class Session:
+    """One go at a run. Times in UTC, ISO 8601, `ended_at` "" while it goes or if it was killed; `status` as a run's."""
+
+    number: int
+    started_at: str
+    ended_at: str = ""
+    status: str = "running"
+    reason: str = ""
+
+
+def read_sessions(head: Mapping[str, Any]) -> tuple[Session, ...]:
+    """The sessions that a run.json tells, oldest first; of one that was written before there were any, its only one."""
+    found = []
+    listed = head.get("sessions")
+    for item in listed if isinstance(listed, list) else []:
+        try:
+            found.append(typed(Session, item))
+        except ValueError:
+            continue
+    text = {name: str(head.get(name, "")) for name in ("started_at", "ended_at", "status", "reason")}
+    return tuple(found) or (Session(1, **text),)
+
+
+_VOLATILE = ("load_average", "campaign.")
+"""What differs from session to session without meaning anything."""
+
+
+def environment_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What is different about two sessions' surroundings: "tidegauge.git_commit: a1b2 -> c3d4", one each."""
+    old, new = dict(_flat("", before)), dict(_flat("", after))
+    names = [name for name in dict.fromkeys((*old, *new)) if not name.startswith(_VOLATILE) and name != "schema"]
+    return [
+        f"{name}: {old.get(name, 'unknown')} -> {new.get(name, 'unknown')}"
+        for name in names
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _flat(name: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        return [pair for key, one in value.items() for pair in _flat(f"{name}.{key}" if name else str(key), one)]
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [pair for index, one in enumerate(value) for pair in _flat(f"{name}[{index}]", one)]
+    return [(name, str(value))]

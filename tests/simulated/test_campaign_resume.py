@@ -1,0 +1,243 @@
+"""A run gone on with: procedures get what was recorded, come to where they were, and only the rest is measured."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, result_of, spec_of
+from simulated_systems import SYSTEM, System
+from test_campaign_execute import Scene
+
+from tidegauge.campaign import trial
+from tidegauge.campaign.events import Event, Found, TrialEnded, TrialKept
+from tidegauge.campaign.execute import carry_out
+from tidegauge.campaign.meaning import differences, meaning
+from tidegauge.campaign.model import Point, SystemChoice
+from tidegauge.campaign.plan import Step, make_plan
+from tidegauge.campaign.recorded import NOTHING, OtherwiseError, Recorded, Trial
+from tidegauge.campaign.session import Bench
+from tidegauge.campaign.step import StepLab
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.curve import EXPERIMENT as CURVE
+from tidegauge.experiments.curve import CurveOptions
+from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
+from tidegauge.experiments.procedure import Experiment
+from tidegauge.fairness.tilt import Severity, Stage, Tilt
+from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.systems.api import Distribution
+
+OPTIONS = {"goals": [{"name": "no limit"}, {"name": "quick", "response-p99-max": "2ms"}]}
+
+
+@dataclass
+class Run:
+    results: list[TrialResult] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    expected: list[tuple[TrialSpec, ...]] = field(default_factory=lambda: [()])
+
+
+@dataclass
+class Session:
+    """One session of one experiment, with what earlier ones recorded. Each trial finds what its name decides."""
+
+    path: Path
+    recorded: Recorded = NOTHING
+    run: Run = field(default_factory=Run)
+    measured: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        self.measured.append(spec.trial_id)
+        return System(50_000.0, random.Random(spec.trial_id))(spec)
+
+    def make(self, experiment: Experiment[Any], options: Any) -> None:
+        base = replace(spec_of(experiment.name, SYSTEM), trial_id=f"0001-{experiment.name}-kafka")
+        step = Step(experiment, options, SystemChoice("kafka"), experiment.plan(options, base))
+        store = FakeRunStore(self.path, Journal())
+        lab = StepLab(self.run, 0, step, self.measure, store=store, observer=self.events.append, recorded=self.recorded)
+        experiment.run(options, step.trials, lab)
+
+
+def recorded(results: list[TrialResult], findings: list[Finding] | None = None) -> Recorded:
+    return Recorded({one.spec.trial_id: Trial(one.spec, one) for one in results}, findings or ())
+
+
+@pytest.mark.parametrize(
+    ("experiment", "options"),
+    [
+        (EXPERIMENT, MaxThroughputOptions.model_validate(OPTIONS)),
+        (CURVE, CurveOptions.model_validate({"full-rate": "50k"})),
+    ],
+    ids=["max-throughput", "curve"],
+)
+def test_a_procedure_comes_to_the_same_end_wherever_it_was_interrupted(
+    tmp_path: Path, experiment: Experiment[Any], options: Any
+) -> None:
+    whole = Session(tmp_path)
+    whole.make(experiment, options)
+    assert len(whole.measured) > 5
+    for done in range(len(whole.measured) + 1):
+        again = Session(tmp_path, recorded(whole.run.results[:done]))
+        again.make(experiment, options)
+        assert again.measured == whole.measured[done:], "what is finished is not made again"
+        assert again.run.results == whole.run.results
+        assert again.run.findings == whole.run.findings
+        assert sum(isinstance(event, TrialKept) for event in again.events) == done
+
+
+def test_what_was_found_before_is_not_told_again(tmp_path: Path) -> None:
+    options = MaxThroughputOptions()
+    whole = Session(tmp_path)
+    whole.make(EXPERIMENT, options)
+    again = Session(tmp_path, recorded(whole.run.results, whole.run.findings))
+    again.make(EXPERIMENT, options)
+    assert again.run.findings == whole.run.findings
+    assert [event for event in again.events if not isinstance(event, TrialKept)] == []
+    new = Session(tmp_path, recorded(whole.run.results))
+    new.make(EXPERIMENT, options)
+    assert [type(event) for event in new.events if not isinstance(event, TrialKept)] == [Found]
+
+
+def test_a_trial_that_was_another_one_is_refused(tmp_path: Path) -> None:
+    whole = Session(tmp_path)
+    whole.make(CURVE, CurveOptions.model_validate({"full-rate": "50k"}))
+    other = Session(tmp_path, recorded(whole.run.results[:3]))
+    with pytest.raises(OtherwiseError, match=r"0001-curve-kafka-s01 .* another one: msgs_per_s was 5000.* 6000"):
+        other.make(CURVE, CurveOptions.model_validate({"full-rate": "60k"}))
+
+
+class Resumed(Scene):
+    """A campaign with simulated parts whose run is interrupted in the trial of a number, and gone on with."""
+
+    recorded = NOTHING
+
+    def run(self) -> Any:
+        plan = make_plan(self.campaign, self.systems.__getitem__)
+        bench = Bench(FakeHost(self.journal), self.start_worker, lambda: CacheDrop(True), self.events.append)
+        systems = self.systems.__getitem__
+        return carry_out(self.campaign, plan, self.store, bench, systems, recorded=self.recorded)
+
+    def go_on(self, path: Path) -> None:
+        """Begin a further session with what there is."""
+        finished = [store.result for store in self.store.trials.values() if store.result]
+        self.recorded = recorded(finished, self.store.findings)
+        self.store = FakeRunStore(path, self.journal)
+        self.events = []
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resumed:
+    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    return Resumed(tmp_path / "first")
+
+
+def interrupt_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = FakeWorker.stop_producers, []
+
+    def stop(worker: FakeWorker, grace_s: float) -> int:
+        calls.append(1)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return real(worker, grace_s)
+
+    monkeypatch.setattr(FakeWorker, "stop_producers", stop)
+
+
+def swept(scene: Resumed) -> None:
+    points = tuple(
+        Point({"partitions": str(n)}, replace(scene.campaign, workload=replace(scene.campaign.workload, partitions=n)))
+        for n in (1, 10)
+    )
+    scene.campaign = replace(points[0].campaign, points=points)
+
+
+def test_a_campaign_goes_on_where_it_was_interrupted(
+    scene: Resumed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept(scene)
+    interrupt_at(4, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        scene.run()
+    assert scene.store.ended == ("interrupted", "interrupted by the user")
+    first = scene.store
+    scene.go_on(tmp_path / "second")
+    results = scene.run()
+    assert len(results) == len(scene.store.planned) == 8
+    assert len(first.trials) == 4
+    assert len(scene.store.trials) == 5, "the one that was interrupted is made again"
+    assert set(first.trials) & set(scene.store.trials) == {list(first.trials)[3]}
+    assert scene.store.ended == ("finished", "")
+    assert {one.spec.msgs_per_s for one in results if one.spec.experiment == "latency"} == {500.0}
+    assert [type(event) for event in scene.events if isinstance(event, TrialKept | TrialEnded)] == (
+        [TrialKept] * 3 + [TrialEnded] * 5
+    )
+
+
+def test_trials_that_failed_are_made_again(scene: Resumed, tmp_path: Path) -> None:
+    scene.systems["kafka"].deploy_fails = True
+    assert len(scene.run()) == 2
+    scene.go_on(tmp_path / "second")
+    scene.systems["kafka"].deploy_fails = False
+    assert len(scene.run()) == 4
+    assert sorted(store.directory.name[5:] for store in scene.store.trials.values()) == ["latency-kafka", "peak-kafka"]
+    assert scene.store.ended == ("finished", "")
+
+
+def test_a_run_with_nothing_left_measures_nothing(scene: Resumed, tmp_path: Path) -> None:
+    scene.run()
+    workers = scene.workers
+    scene.go_on(tmp_path / "second")
+    assert len(scene.run()) == 4
+    assert (scene.workers, scene.store.trials) == (workers, {})
+
+
+def test_other_files_than_those_that_were_measured_end_the_run(scene: Resumed, tmp_path: Path) -> None:
+    scene.run()
+    scene.go_on(tmp_path / "second")
+    trials = {name: replace(one, digest="f" * 64) for name, one in scene.recorded.trials.items()}
+    scene.recorded = replace(scene.recorded, trials=trials)
+    with pytest.raises(OtherwiseError, match="their checksum was ffffffffffff and is 000000000000 now"):
+        scene.run()
+    assert scene.store.trials == {}
+
+
+def test_what_was_seen_to_be_unequal_stays_so(scene: Resumed, tmp_path: Path) -> None:
+    tilt = Tilt("page-cache", Severity.UNEQUAL, Stage.IN_FORCE, ("kafka@4.3.1",), "x", "y", "z", "s", "r")
+    scene.recorded = replace(NOTHING, tilts=(tilt,))
+    scene.run()
+    assert tilt in scene.store.tilts
+
+
+def test_a_plan_with_less_in_it_is_refused() -> None:
+    made = [replace(spec_of("peak", "pulsar@4.2.4"), trial_id="0002-peak-pulsar")]
+    kept = Recorded({"0002-peak-pulsar": Trial(made[0], result_of(made[0]))})
+    kept.check_plan(made)
+    with pytest.raises(
+        OtherwiseError, match=r"0002-peak-pulsar was peak on pulsar@4\.2\.4 in block 1 and is planned no"
+    ):
+        kept.check_plan([])
+    with pytest.raises(OtherwiseError, match="in block 1 and is peak on kafka@1 in block 1 now"):
+        kept.check_plan([replace(spec_of("peak", "kafka@1"), trial_id="0002-peak-kafka")])
+
+
+def test_files_of_others_clusters_have_no_checksum() -> None:
+    spec = spec_of("peak", "kafka@attached")
+    kept = Recorded({"x": Trial(spec, result_of(spec))})
+    kept.check_files({"kafka@attached": Distribution("kafka", "", Path("/"), None, "", "", "attached")})
+
+
+def test_the_meaning_of_a_campaign_is_in_its_values(scene: Resumed) -> None:
+    before = meaning(scene.campaign)
+    assert before["workload.partitions"] == "1"
+    assert before["experiments.1.options.rate.share_of_lowest_peak"] == "0.5"
+    assert before["durability.level"] == "3"
+    assert differences(before, meaning(replace(scene.campaign, description="other", source_path=Path("x")))) == []
+    assert differences(before, meaning(replace(scene.campaign, seed=7))) == ["seed was 1 and is 7 now"]
+    swept(scene)
+    changed = differences(before, meaning(scene.campaign))
+    assert "sweep[2].workload.partitions was not set and is 10 now" in changed
