@@ -63,7 +63,9 @@ DOZEN: dict[str, dict[str, Any]] = {
     "keys-at-random": {"keyDistributor": "RANDOM_NANO", "consumerPerSubscription": 2},
     "three-subscriptions": {"subscriptionsPerTopic": 3},
     "max-rate": {"producerRate": 10_000_000, "subscriptionsPerTopic": 1},
+    "a-backlog": {"producerRate": 5000, "consumerBacklogSizeGB": 1},
 }
+EXPERIMENTS = {"max-rate": "peak", "a-backlog": "catch-up"}
 
 
 def workload_file(directory: Path, label: str, **changes: Any) -> Path:
@@ -148,12 +150,13 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
     assert [Path(run["workload_file"]).stem for run in runs] == sorted(DOZEN)
     for run in runs:
         (experiment,) = run["report"]["experiments"]
-        assert experiment["experiment"] == ("peak" if "max-rate" in run["workload_file"] else "latency")
+        assert experiment["experiment"] == EXPERIMENTS.get(Path(run["workload_file"]).stem, "latency")
         (result,) = experiment["results"]
         assert result["acked"] > 0
         assert all(one["lost"] == one["corrupt"] == 0 for one in result["subscriptions"]), run["workload_file"]
         written = json.loads(Path(run["omb_results"][0]).read_text())
         assert written["publishRate"][0] > 0
+        assert max(written["consumeRate"]) > 0
         assert written["aggregatedEndToEndLatencyQuantiles"]["100.0"] == written["aggregatedEndToEndLatencyMax"]
 
 
