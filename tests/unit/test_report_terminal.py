@@ -237,6 +237,7 @@ def test_repeats_give_a_verdict(tmp_path: Path, pulsar: tuple[float, ...], verdi
     assert verdict in told["sentence"]
     assert told["comparison"]["interval"]["blocks"] == 3
     assert told["comparison"]["verdict"] in verdict
+    assert ("campaigns/quick.yaml --repeat 25" in text) is ("inconclusive" in verdict)
 
 
 def test_without_a_common_block_each_side_stands_for_itself(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ from tidegauge.statistics.power import BLOCKS_MAX
 from tidegauge.statistics.verdict import Comparison, Verdict, compare_paired, compare_unpaired
 
 NO_EVIDENCE = "one trial each is no evidence of a difference"
+REPEATS_FIRST = 5
+"""Repeats to begin with: they show the spread, and with 80 % power a difference of about twice it."""
+REPEATS_SUGGESTED_MAX = 50
 ONE_BLOCK = "one block that both have is no evidence of a difference"
 
 CLOSED_LOOP_FIGURES = ("msgs_per_s",)
@@ -183,6 +186,15 @@ def verdict_words(comparison: Comparison) -> str:
     if needed > BLOCKS_MAX:
         return f"inconclusive, and more than {BLOCKS_MAX:,} blocks would be needed"
     return f"inconclusive, about {needed} blocks would show a difference of {percent(comparison.difference)}"
+
+
+def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
+    """How many blocks would decide most of what is open; None where nothing is, or nobody would make so many."""
+    if any(len(ratio.values) == 1 == len(ratio.baseline_values) for ratio in ratios):
+        return REPEATS_FIRST
+    needed = [one.comparison.blocks_needed for one in ratios if one.comparison.verdict is Verdict.INCONCLUSIVE]
+    feasible = [one for one in needed if one is not None and one <= REPEATS_SUGGESTED_MAX]
+    return max(feasible, default=None)
 
 
 def objection(block: Block, across_levels: bool = False) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from tidegauge.experiments.api import point_words
 from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report.estimates import estimate
 from tidegauge.report.numbers import count, ms
 from tidegauge.report.sweeps import by_durability
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import FIGURES, Figure
-from tidegauge.statistics.intervals import figure_interval, geometric_mean
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds.model import Outcome
 
@@ -31,7 +31,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A table; cells must be escaped already. Words stand left, what looks like a number right."""
     listed = list(rows)
     numeric = [
-        bool(listed) and all(re.fullmatch(r"[-<\d][\d.,\[\] -]*", row[place]) is not None for row in listed)
+        bool(listed) and all(re.fullmatch(r"[-<\d][\d.,\[\]()to -]*", row[place]) is not None for row in listed)
         for place in range(len(heads))
     ]
     lines = [heads, ["--:" if number else "---" for number in numeric], *listed]
@@ -98,17 +98,19 @@ def _block(block: Block) -> list[str]:
 
 
 def _cell(block: Block, system: str, figure: Figure) -> str:
-    """A figure; of repeated trials the geometric mean with its interval, of counts the largest."""
+    """A figure; of repeated trials the geometric mean with its interval, of two with their range; of counts the largest."""
     known = [value for value in map(figure.of, block.usable(system)) if value is not None]
     form = ms if figure.unit == "ms" else count
     if not known:
         return "-"
     if not figure.unit:
         return form(max(known))
-    interval = figure_interval(known)
-    if interval is None:
-        return form(known[0] if len(known) == 1 else geometric_mean(known) if min(known) > 0 else min(known))
-    return f"{form(interval.estimate)} [{form(interval.low)}, {form(interval.high)}]"
+    found = estimate(known)
+    if found is None or found.trials == 1:
+        return form(known[0])
+    if found.sure:
+        return f"{form(found.value)} [{form(found.low)}, {form(found.high)}]"
+    return f"{form(found.value)} ({form(found.low)} to {form(found.high)})"
 
 
 def _validity(block: Block, system: str) -> str:

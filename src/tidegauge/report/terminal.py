@@ -228,10 +228,20 @@ def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     yield from (bullet(line) for line in lines)
     if any(ratio.repeated for ratio in ratios):
         yield Paragraph(compare.HOW_SURE, "dim")
-    if any(compare.NO_EVIDENCE in line for line in lines):
-        campaign = shown_path(Path(run.campaign_path)) if run.campaign_path else "CAMPAIGN"
+    yield from _repeats(run, ratios)
+
+
+def _repeats(run: StoredRun, ratios: Sequence[compare.Ratio]) -> Iterable[RenderableType]:
+    """How to decide what is open: the command, with the repeats that it takes."""
+    needed = compare.repeats_needed(ratios)
+    if needed is None:
+        return
+    campaign = shown_path(Path(run.campaign_path)) if run.campaign_path else "CAMPAIGN"
+    if any(ratio.repeated for ratio in ratios):
+        yield Text("To decide what is open, if figures go on to scatter as they did:")
+    else:
         yield Text("To see whether a difference is more than chance, repeat the trials:")
-        yield Paragraph(f"tidegauge run {campaign} --repeat 5", first="  ", rest="  ")
+    yield Paragraph(f"tidegauge run {campaign} --repeat {needed}", first="  ", rest="  ")
 
 
 def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
