@@ -98,7 +98,7 @@ def _block(block: Block) -> list[str]:
 
 
 def _cell(block: Block, system: str, figure: Figure) -> str:
-    """A figure; of repeated trials the geometric mean with its interval, of two with their range; of counts the largest."""
+    """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest."""
     known = [value for value in map(figure.of, block.usable(system)) if value is not None]
     form = ms if figure.unit == "ms" else count
     if not known:
