@@ -53,9 +53,9 @@ class AttachedScene(Scene):
             self.recorded.append(recorded_topics())
             return probe(driver, connection, timeout_s, topic)
 
-        def preparing(order: Any) -> list[Setting]:
+        def preparing(order: Any, told: Any) -> list[Setting]:
             self.recorded.append(recorded_topics())
-            return [*prepare(order), Setting("producer", "sasl.jaas.config", f"password={SECRET}")]
+            return [*prepare(order, told), Setting("producer", "sasl.jaas.config", f"password={SECRET}")]
 
         monkeypatch.setattr(self.worker, "probe", probing)
         monkeypatch.setattr(self.worker, "prepare", preparing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,3 +180,9 @@ class TestTheChecksCanFail:
     def test_print(self) -> None:
         assert prints("print('x')")
         assert not prints("console.log('x')")
+
+
+def test_names_of_test_files_differ_between_directories() -> None:
+    # pytest takes two files of one name for one module, and then runs neither.
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
