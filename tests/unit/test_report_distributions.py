@@ -15,8 +15,9 @@ from tidegauge import store
 from tidegauge.experiments.api import TrialResult
 from tidegauge.report.distributions import content, merged, parts, within
 from tidegauge.statistics.intervals import Method
+from tidegauge.store import window
 from tidegauge.store.details import read_details
-from tidegauge.store.window import response_by_second, window_rows
+from tidegauge.store.window import response_by_stretch, window_rows
 from tidegauge.workload.model import Arrival
 
 
@@ -90,9 +91,20 @@ def test_only_the_windows_seconds_count(tmp_path: Path) -> None:
     (trial,) = stored(tmp_path, blocks_of(1)).trials
     details = read_details(trial)
     assert [row["second"] for row in window_rows(details)] == list(range(30))
-    by_second = response_by_second(details)
+    by_second = response_by_stretch(details)
     assert len(by_second) == 30
     assert by_second[7].max_ns() == pytest.approx(2_700_000, rel=0.002)
+
+
+def test_long_windows_are_read_by_stretches_and_very_long_ones_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (trial,) = stored(tmp_path, blocks_of(1)).trials
+    monkeypatch.setattr(window, "STRETCHES_MAX", 12)
+    stretches = response_by_stretch(read_details(trial))
+    assert [one.count for one in stretches] == [3 * 51] * 10
+    monkeypatch.setattr(window, "SECONDS_MAX", 29)
+    assert response_by_stretch(read_details(trial)) == []
 
 
 def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tidegauge.statistics.within_trial import mean_within, percentile_within
 from tidegauge.store.details import TrialDetails, read_details
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
-from tidegauge.store.window import response_by_second, window_rows
+from tidegauge.store.window import response_by_stretch, window_rows
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ def _within(block: Block, result: TrialResult, trial: TrialDetails) -> list[With
         rates = [row["acked_msgs"] / (row["until_mono_ns"] - row["from_mono_ns"]) * 1e9 for row in rows]
         interval = mean_within(rates)
         return [Within(name, system, "rate", "msg/s", interval)] if interval else []
-    seconds = response_by_second(trial)
+    stretches = response_by_stretch(trial)
     made = []
     for title, percentile in (("p50", 50.0), ("p99", 99.0)):
-        interval = percentile_within(seconds, percentile)
+        interval = percentile_within(stretches, percentile)
         made += [Within(name, system, f"response {title}", "ms", interval)] if interval else []
     return made
 

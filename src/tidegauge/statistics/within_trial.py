@@ -28,6 +28,8 @@ from tidegauge.statistics.summary import SAMPLES_MIN
 SECONDS_MIN = 10
 _PIECES_MAX = 600
 """A trial of hours is thinned to so many stretches first."""
+_AT_ONCE = 50
+"""Resampled trials whose counts are held at once: each has as many as there are buckets."""
 _RESAMPLES = 1000
 _SEED = 20_260_102
 
@@ -42,6 +44,9 @@ def mean_within(values: Sequence[float], confidence: float = CONFIDENCE) -> Inte
     series = np.asarray(values, dtype=np.float64)
     if series.size < SECONDS_MIN or not series.mean() > 0:
         return None
+    if series.size > _PIECES_MAX:
+        stretch = -(-series.size // _PIECES_MAX)
+        series = series[: series.size - series.size % stretch].reshape(-1, stretch).mean(axis=1)
     length = block_length(series)
     drawn = series[_draw(series.size, length)].mean(axis=1)
     return _interval(float(series.mean()), drawn, series.size, length, confidence)
@@ -124,10 +129,17 @@ def _percentiles(pieces: Sequence[Histogram], whole: Histogram, places: NDArray[
     for row, piece in enumerate(pieces):
         known = used[used < piece.counts.size]
         counts[row, : known.size] = piece.counts[known]
-    times = np.zeros((places.shape[0], len(pieces)))
+    highest = whole.highest_ns(used)
+    found = [_ranked(counts, part, percentile) for part in np.array_split(places, -(-len(places) // _AT_ONCE))]
+    values: Floats = highest[np.concatenate(found)].astype(np.float64)
+    return values
+
+
+def _ranked(counts: Floats, places: NDArray[np.int64], percentile: float) -> NDArray[np.int64]:
+    """The column in which the percentile of each resampled trial lies."""
+    times = np.zeros((places.shape[0], counts.shape[0]))
     np.add.at(times, (np.repeat(np.arange(places.shape[0]), places.shape[1]), places.ravel()), 1.0)
     running = np.cumsum(times @ counts, axis=1)
     ranks = np.maximum(1.0, np.ceil(percentile * running[:, -1] / 100 - 1e-6))
-    columns = (running < ranks[:, None]).sum(axis=1)
-    values: Floats = whole.highest_ns(used)[columns].astype(np.float64)
-    return values
+    columns: NDArray[np.int64] = (running < ranks[:, None]).sum(axis=1)
+    return columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +21,17 @@ class Interval:
 
 def read_intervals(path: Path) -> list[Interval]:
     """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded."""
-    found = []
-    for line in path.read_text().splitlines() if path.exists() else []:
-        if line.startswith(("#", '"')):
-            continue
-        fields = line.split(",")
-        tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
-        found.append(Interval(float(fields[0]), tag, decode(base64.b64decode(fields[3]))))
-    return found
+    return list(each_interval(path))
+
+
+def each_interval(path: Path) -> Iterator[Interval]:
+    """The same one after the other: a log of a day does not fit into memory decoded."""
+    if not path.exists():
+        return
+    with path.open() as lines:
+        for line in lines:
+            if line.startswith(("#", '"')):
+                continue
+            fields = line.rstrip("\n").split(",")
+            tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
+            yield Interval(float(fields[0]), tag, decode(base64.b64decode(fields[3])))

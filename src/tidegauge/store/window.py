@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidegauge.statistics.histograms import Histogram
+from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.details import TrialDetails
-from tidegauge.store.intervals import read_intervals
+from tidegauge.store.intervals import each_interval
+
+SECONDS_MAX = 3600
+"""Decoding a second's histogram takes a fraction of a millisecond: a report must not take minutes for a day of them."""
+STRETCHES_MAX = 240
+"""Histograms held at once; more would take memory and tell no more."""
 
 
 def window_rows(details: TrialDetails) -> list[Mapping[str, Any]]:
@@ -18,24 +23,29 @@ def window_rows(details: TrialDetails) -> list[Mapping[str, Any]]:
     return [row for row in details.seconds if row["from_mono_ns"] >= begin and row["until_mono_ns"] <= end]
 
 
-def response_by_second(details: TrialDetails) -> list[Histogram]:
-    """Response times of each second of the window, by when their acknowledgements came; [] if they can't be read.
+def response_by_stretch(details: TrialDetails) -> list[Histogram]:
+    """Response times of equal stretches of the window, of a second each, or so many that there are `STRETCHES_MAX`.
 
-    A log counts, in ms, from its first interval, which is the first second with an acknowledgement.
+    By when acknowledgements came. [] for a window of more than `SECONDS_MAX`, and where logs can't be read. A log
+    counts, in ms, from its first interval, which is the first second with an acknowledgement.
     """
+    rows = window_rows(details)
+    base = next((row["from_mono_ns"] for row in details.seconds if row["acked_msgs"]), None)
+    if base is None or not rows or len(rows) > SECONDS_MAX:
+        return []
+    seconds = -(-len(rows) // STRETCHES_MAX)
+    stretch_of = {round((row["from_mono_ns"] - base) / 1e6): place // seconds for place, row in enumerate(rows)}
+    found: dict[int, Histogram] = {}
     try:
-        intervals = read_intervals(details.trial.directory / "response.hlog")
+        for one in each_interval(details.trial.directory / "response.hlog"):
+            stretch = _near(stretch_of, round(one.start_s * 1000))
+            if stretch is not None:
+                found[stretch] = add(found.get(stretch, EMPTY), one.histogram)
     except (OSError, ValueError, IndexError):
         return []
-    base = next((row["from_mono_ns"] for row in details.seconds if row["acked_msgs"]), None)
-    if base is None:
-        return []
-    by_start_ms = {round(one.start_s * 1000): one.histogram for one in intervals}
-    starts_ms = [round((row["from_mono_ns"] - base) / 1e6) for row in window_rows(details)]
-    found = [_near(by_start_ms, start_ms) for start_ms in starts_ms]
-    return [histogram for histogram in found if histogram is not None]
+    return [found[stretch] for stretch in sorted(found)]
 
 
-def _near(by_start_ms: Mapping[int, Histogram], start_ms: int) -> Histogram | None:
-    """The interval that begins then, as far as rounding tells."""
-    return next((by_start_ms[at] for at in (start_ms, start_ms - 1, start_ms + 1) if at in by_start_ms), None)
+def _near(stretch_of: Mapping[int, int], start_ms: int) -> int | None:
+    """The stretch of the second that begins then, as far as rounding tells."""
+    return next((stretch_of[at] for at in (start_ms, start_ms - 1, start_ms + 1) if at in stretch_of), None)
