@@ -16,7 +16,7 @@ from fleet_samples import controller, read_number, runs, spec, wait_until
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.fleet.reap import await_agents, clean_leftovers
 
 CONTROLLER = """
 import sys, time
@@ -245,3 +245,15 @@ def test_a_damaged_record_still_leads_to_its_processes(state: Path, tmp_path: Pa
     assert len(clean_leftovers()) == 1
     wait_until(lambda: not runs(pids[1]), "the orphan ended")
     assert not record.exists()
+
+
+def test_who_goes_on_with_a_run_waits_for_the_agent_of_the_command_that_was_killed(tmp_path: Path) -> None:
+    run = tmp_path / "2026-11-21T17-00-00-tiny"
+    data = run / "data" / "0001-peak-kafka"
+    data.mkdir(parents=True)
+    with LocalHost.open() as host:
+        assert await_agents(run.name, 0.1), "it holds nothing yet"
+        host.track_directory(data)
+        assert not await_agents(run.name, 0.3)
+        assert await_agents("2026-11-21T18-00-00-other", 0.1)
+    assert await_agents(run.name, 5.0)

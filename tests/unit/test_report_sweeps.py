@@ -15,7 +15,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.report import compare, levels
 from tidegauge.report.findings import findings
 from tidegauge.report.summary import run_summary
-from tidegauge.report.sweeps import by_durability, in_order, labelled, swept
+from tidegauge.report.sweeps import in_order, labelled, swept
 from tidegauge.report.tables import blocks
 from tidegauge.report.terminal import run_report
 from tidegauge.systems.api import LevelChoice, LevelFinding
@@ -102,10 +102,13 @@ def test_levels_are_equal_if_they_are_at_each_point() -> None:
 
     equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]
     assert levels.equal(equal)
-    assert [where for where, _ in by_durability(equal)] == ["durability=3", "durability=4"]
+    assert [where for where, _ in levels.by_point(equal)] == ["durability=3", "durability=4"]
+    assert levels.headline(equal).startswith("At durability=3: Durability: level 3 for every system")
+    assert "At durability=4: Durability: level 4" in levels.headline(equal)
+    assert len(levels.details(equal)) == 4
     assert not levels.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
     assert not levels.equal([])
-    assert by_durability(equal[:2]) == [("", equal[:2])]
+    assert levels.by_point(equal[:2]) == [("", equal[:2])]
 
 
 def test_a_run_is_told_by_its_points(tmp_path: Path) -> None:

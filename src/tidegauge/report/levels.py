@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.api import TrialResult, point_words
@@ -54,8 +54,34 @@ def _equal_here(results: Sequence[TrialResult]) -> bool:
     return len(levels) == 1 and None not in levels
 
 
+def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
+    """Results by what is to be said of their durability, each with the swept values that decided it, in words.
+
+    One group without words where it is the same at all points.
+    """
+    points: dict[str, list[TrialResult]] = {}
+    for result in results:
+        points.setdefault(point_words(result.spec.point), []).append(result)
+    groups: dict[str, list[TrialResult]] = {}
+    for own in points.values():
+        groups.setdefault(_headline(own), []).extend(own)
+    if len(groups) < 2:
+        return [("", list(results))]
+    return [(_in_common([result.spec.point for result in own]), own) for own in groups.values()]
+
+
+def _in_common(points: Sequence[Mapping[str, str]]) -> str:
+    """The values that all points share; where there are none, the points themselves."""
+    shared = {axis: value for axis, value in points[0].items() if all(point.get(axis) == value for point in points)}
+    return point_words(shared) or "; ".join(dict.fromkeys(map(point_words, points)))
+
+
 def headline(results: Sequence[TrialResult]) -> str:
-    """One or two sentences on the durability of the compared systems."""
+    """One or two sentences on the durability of the compared systems; of a sweep over levels, for each of these."""
+    return " ".join(f"At {where}: {_headline(own)}" if where else _headline(own) for where, own in by_point(results))
+
+
+def _headline(results: Sequence[TrialResult]) -> str:
     found = findings(results)
     if not found:
         return ""
@@ -76,6 +102,11 @@ def headline(results: Sequence[TrialResult]) -> str:
 
 def details(results: Sequence[TrialResult]) -> list[str]:
     """For each system both witnesses of its level, settings read back and system calls seen; then each problem."""
+    groups = by_point(results)
+    return [f"at {where}: {line}" if where else line for where, own in groups for line in _details(own)]
+
+
+def _details(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in findings(results).items():
         given = _given(finding) + (f" ({choice.form})" if choice.form else "")

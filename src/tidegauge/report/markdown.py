@@ -9,7 +9,6 @@ from tidegauge.experiments.api import point_words
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import estimate
 from tidegauge.report.numbers import count, ms
-from tidegauge.report.sweeps import by_durability
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import FIGURES, Figure
@@ -47,7 +46,7 @@ def run_markdown(run: StoredRun) -> str:
     lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
     lines += _thresholds(run)
     if run.results:
-        for where, own in by_durability(run.results):
+        for where, own in levels.by_point(run.results):
             lines += [escaped(f"{f'At {where}: ' if where else ''}{levels.headline(own)}"), ""]
     for block in blocks(run.results):
         lines += _block(block)

@@ -10,7 +10,7 @@ from tidegauge.campaign.plan import seconds_expected as trial_seconds
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.report import compare, distributions, fairness, levels, thresholds
-from tidegauge.report.sweeps import by_durability, in_order
+from tidegauge.report.sweeps import in_order
 from tidegauge.report.tables import blocks
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.plain import plain
@@ -35,7 +35,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             "systems": _levels_of(run.results),
             "points": [
                 {"where": where, "headline": levels.headline(own), "systems": _levels_of(own)}
-                for where, own in by_durability(run.results)
+                for where, own in levels.by_point(run.results)
                 if where
             ],
         },

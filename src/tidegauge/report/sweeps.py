@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.experiments.api import TrialResult, point_words
-from tidegauge.report import levels
+from tidegauge.experiments.api import point_words
 from tidegauge.report.layout import BETWEEN_COLUMNS, Column, ColumnGroup, FigureTable
 from tidegauge.report.tables import Block, figure_table
 
@@ -95,25 +94,3 @@ def swept(blocks: Sequence[Block]) -> list[Swept]:
         Swept(name, tuple(sorted(own, key=lambda block: order.index(point_words(block.point)))))
         for (name, _), own in found.items()
     ]
-
-
-def by_durability(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
-    """Results by what is to be said of their durability, each with the swept values that decided it, in words.
-
-    One group without words where it is the same at all points.
-    """
-    points: dict[str, list[TrialResult]] = {}
-    for result in results:
-        points.setdefault(point_words(result.spec.point), []).append(result)
-    groups: dict[str, list[TrialResult]] = {}
-    for own in points.values():
-        groups.setdefault(levels.headline(own), []).extend(own)
-    if len(groups) < 2:
-        return [("", list(results))]
-    return [(_in_common([result.spec.point for result in own]), own) for own in groups.values()]
-
-
-def _in_common(points: Sequence[Point]) -> str:
-    """The values that all points share; where there are none, the points themselves."""
-    shared = {axis: value for axis, value in points[0].items() if all(point.get(axis) == value for point in points)}
-    return point_words(shared) or "; ".join(map(point_words, in_order(points)))

@@ -18,7 +18,7 @@ from tidegauge.report.numbers import count, duration, local_time, plural, size
 from tidegauge.report.published import published_parts
 from tidegauge.report.records import records_table
 from tidegauge.report.remarks import remarks
-from tidegauge.report.sweeps import Swept, by_durability, swept
+from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun, StoredTrial
@@ -133,7 +133,7 @@ def host_words(host: object) -> str:
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for where, own in by_durability(results):
+    for where, own in levels.by_point(results):
         good = levels.equal(own) and "NOT" not in levels.headline(own)
         head = f"At {where}: {levels.headline(own)}" if where else levels.headline(own)
         parts.append(Paragraph(head, style="" if good else "bold red"))

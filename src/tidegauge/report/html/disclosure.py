@@ -55,7 +55,11 @@ def trial_rows(run: StoredRun) -> Rows:
     """Every trial with what became of it, the discarded ones too."""
     latencies = ("response p99, ms", "end-to-end p99, ms")
     heads = ("trial", "system", "load", "msg/s", *latencies, "warm-up", "cores: client, server", "validity", "why")
-    return Rows(heads, tuple(_trial_row(trial) for trial in run.trials))
+    rows = tuple(_trial_row(trial) for trial in run.trials)
+    if len(run.sessions) < 2:
+        return Rows(heads, rows)
+    numbered = zip(rows, run.trials, strict=True)
+    return Rows((*heads, "session"), tuple((*row, str(trial.session)) for row, trial in numbered))
 
 
 def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
