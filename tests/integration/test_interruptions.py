@@ -76,7 +76,7 @@ class TestSignals:
         assert process.returncode == 130
         nothing_left(place)
         report = place.only_run() / "report.html"
-        assert "Run interrupted" in report.read_text()
+        assert "The run is interrupted." in report.read_text()
         assert out.rstrip().endswith("report.html")
 
     def test_a_second_ctrl_c_ends_at_once(self, place: Place) -> None:

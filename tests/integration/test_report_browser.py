@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +10,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
+from chromium import DESKTOP, MARKS, PHONE, Seen, browser, seen
 from report_samples import HOSTILE, interrupted_run, sample_run
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), "")
-PHONE, DESKTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
-
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not BROWSER, reason="no Chromium here (Debian: apt-get install chromium)"),
-]
-
-
-@dataclass
-class Seen:
-    """A page with what it complained about and asked for."""
-
-    page: Any
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-    def opened(self, path: Path) -> Any:
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-        return self.page
+__all__ = ["browser", "seen"]
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
@@ -61,29 +34,13 @@ def report(runs: Path) -> Path:
     return store.list_runs(runs)[0].path / "report.html"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def seen(browser: Any, request: pytest.FixtureRequest) -> Iterator[Seen]:
-    context = browser.new_context(viewport=DESKTOP, **getattr(request, "param", {}))
-    yield Seen(context.new_page())
-    context.close()
-
-
 def colour(page: Any, selector: str, what: str) -> tuple[int, ...]:
     text = page.evaluate(f"getComputedStyle(document.querySelector({selector!r})).{what}")
     return tuple(int(float(part)) for part in text[text.index("(") + 1 : text.index(")")].split(",")[:3])
 
 
 def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     sizes = page.eval_on_selector_all(
         ".plots:not(details .plots) .canvas svg", "all => all.map(one => one.querySelectorAll('path').length)"
     )
@@ -98,7 +55,7 @@ def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen
 
 
 def test_hostile_words_run_nothing(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     assert "alert(1)" in page.inner_text("#reproduce")
     assert page.locator("img").count() == 0
     assert seen.complaints == []
@@ -107,13 +64,13 @@ def test_hostile_words_run_nothing(seen: Seen, report: Path) -> None:
 def test_a_script_that_slipped_in_would_not_run(seen: Seen, report: Path, tmp_path: Path) -> None:
     spoilt = tmp_path / "spoilt.html"
     spoilt.write_text(report.read_text().replace("<h1>", "<h1><script>document.title = 'run'</script>", 1))
-    page = seen.opened(spoilt)
+    page = seen.opened(spoilt.as_uri())
     assert page.title() != "run"
     assert any("Content Security Policy" in text for text in seen.complaints)
 
 
 def test_values_by_pointer_and_by_keyboard(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     canvas = page.locator(".canvas").nth(1)
     tip = canvas.locator(".tip")
     assert tip.is_hidden()
@@ -133,7 +90,7 @@ def test_values_by_pointer_and_by_keyboard(seen: Seen, report: Path) -> None:
 
 
 def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     button = page.locator(".legend button").first
     button.focus()
     button.press("Enter")
@@ -146,7 +103,7 @@ def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
 
 
 def test_everything_that_reacts_can_be_reached_by_tab(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -156,14 +113,14 @@ def test_everything_that_reacts_can_be_reached_by_tab(seen: Seen, report: Path) 
 
 @pytest.mark.parametrize("seen", [{"color_scheme": "dark"}], indirect=True)
 def test_dark_mode(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     assert max(colour(page, "body", "backgroundColor")) < 60
     assert min(colour(page, "body", "color")) > 180
     assert min(colour(page, ".canvas svg text", "fill")) > 100
 
 
 def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     widths = page.eval_on_selector_all(".canvas svg", "all => all.map(one => one.getBoundingClientRect().width)")
@@ -174,7 +131,7 @@ def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
 
 
 def test_labels_do_not_stand_on_each_other_nor_outside(seen: Seen, report: Path) -> None:
-    page = seen.opened(report)
+    page = seen.opened(report.as_uri())
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)
         spoilt = page.evaluate(
@@ -198,13 +155,13 @@ def test_labels_do_not_stand_on_each_other_nor_outside(seen: Seen, report: Path)
 
 
 def test_an_interrupted_run_has_plots_too(seen: Seen, runs: Path) -> None:
-    page = seen.opened(store.list_runs(runs)[1].path / "report.html")
+    page = seen.opened((store.list_runs(runs)[1].path / "report.html").as_uri())
     assert page.locator("figure").count() > 5
     assert seen.complaints == []
 
 
 def test_the_index_sorts_and_leads_to_a_report(seen: Seen, runs: Path) -> None:
-    page = seen.opened(runs / "index.html")
+    page = seen.opened((runs / "index.html").as_uri())
     names = page.locator("tbody th")
     assert names.first.inner_text().endswith("cut-off")
     page.locator("thead button").first.press("Enter")

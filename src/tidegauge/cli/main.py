@@ -19,6 +19,22 @@ from tidegauge import __version__
 from tidegauge.cli.campaigns import campaign_path, ready_campaign
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
 from tidegauge.cli.files import WantedFiles
+from tidegauge.cli.options import (
+    DEFAULT_RUNS,
+    AllowUnequal,
+    DataDir,
+    DryRun,
+    Json,
+    Junit,
+    Level,
+    Live,
+    Markdown,
+    Repeat,
+    Resume,
+    RunsDir,
+    ScaleOption,
+    Systems,
+)
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.published.scale import Scale
@@ -36,56 +52,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
-RunsDir = Annotated[
-    Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", show_default=True)
-]
-Level = Annotated[
-    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the campaign's.")
-]
-Systems = Annotated[
-    list[str] | None,
-    typer.Option("--systems", help="Systems instead of the campaign's: kafka,pulsar@4.2.4,kafka@/opt/kafka"),
-]
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Disk for the servers' data (default: in the run directory).")
-]
-Repeat = Annotated[
-    int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
-]
-Resume = Annotated[
-    str | None,
-    typer.Option(
-        "--resume",
-        help="Go on with this run (name, its beginning, path, or 'last'): finished trials are kept.",
-        metavar="RUN",
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
-
-ScaleOption = Annotated[
-    Scale,
-    typer.Option("--scale", help="Of published campaigns: shares of what is measured, or the report's own values."),
-]
-
-AllowUnequal = Annotated[
-    bool,
-    typer.Option(
-        "--allow-unequal",
-        help="Run although the systems are on unequal terms; every output is then marked UNEQUAL.",
-    ),
-]
-
-Junit = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", show_default=False)
-]
-Markdown = Annotated[
-    Path | None,
-    typer.Option("--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there."),
-]
-
-DEFAULT_RUNS = Path("runs")
 
 
 def _version(wanted: bool) -> None:
@@ -117,6 +83,7 @@ def quick(
     repeat: Repeat = None,
     data_dir: DataDir = None,
     dry_run: DryRun = False,
+    live: Live = False,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -129,7 +96,7 @@ def quick(
         ready_campaign("quick"),
         overrides,
         runs_dir,
-        _Manner(dry_run, allow_unequal, as_json),
+        _Manner(dry_run, allow_unequal, live, as_json),
         WantedFiles(junit, markdown),
     )
 
@@ -147,6 +114,7 @@ def run(
     data_dir: DataDir = None,
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
+    live: Live = False,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -157,7 +125,7 @@ def run(
     overrides = _overrides(level, systems, repeat, data_dir)
     if scale is not Scale.SHARES:
         overrides["scale"] = scale.value
-    manner, files = _Manner(dry_run, allow_unequal, as_json), WantedFiles(junit, markdown)
+    manner, files = _Manner(dry_run, allow_unequal, live, as_json), WantedFiles(junit, markdown)
     if resume is not None:
         return _resume(_Resumed(resume, campaign, runs_dir), overrides, manner, files)
     if campaign is None:
@@ -288,6 +256,22 @@ def index(
     return make_index(runs_dir, output, Output(as_json))
 
 
+@app.command(epilog="Example: tidegauge serve --port 8765")
+def serve(
+    *,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 0,
+    bind: Annotated[
+        str, typer.Option("--bind", help="Address to listen on; any but loopback needs the token that is printed.")
+    ] = "127.0.0.1",
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Serve pages on this machine: runs that go, second by second, and reports of finished ones. Ctrl-C ends it."""
+    from tidegauge.cli.serving import serve as serve_runs
+
+    return serve_runs(runs_dir, bind, port, Output(as_json))
+
+
 @app.command(epilog="Example: tidegauge clean")
 def clean(
     *,
@@ -311,13 +295,14 @@ def clean(
 class _Manner(NamedTuple):
     dry_run: bool
     allow_unequal: bool
+    live: bool
     as_json: bool
 
 
 def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner, files: WantedFiles) -> int:
     from tidegauge.cli.running import RunRequest, run_campaign
 
-    request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files)
+    request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files, manner.live)
     return run_campaign(request, Output(manner.as_json))
 
 
@@ -336,7 +321,7 @@ def _resume(wanted: _Resumed, overrides: dict[str, Any], manner: _Manner, files:
             "Leave the options out, or start a new run.",
         )
     path = campaign_path(wanted.campaign) if wanted.campaign is not None else None
-    request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files)
+    request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files, manner.live)
     return resume_run(request, Output(manner.as_json))
 
 

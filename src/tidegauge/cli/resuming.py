@@ -17,6 +17,7 @@ from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.output import Output
 from tidegauge.cli.running import Ready, carry_out, disks_of, exit_code, prepare, show_end, text_of
+from tidegauge.cli.serving import live_page
 from tidegauge.errors import UserError
 from tidegauge.fairness.tilt import Stage
 from tidegauge.fleet.reap import await_agents
@@ -39,6 +40,7 @@ class ResumeRequest:
     runs_directory: Path
     dry_run: bool
     files: WantedFiles = NO_FILES
+    live: bool = False
 
 
 def resume_run(request: ResumeRequest, out: Output) -> int:
@@ -67,7 +69,8 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
     session = len(stored.sessions) + 1
     kept = f"Session {session} of this run: {_kept(recorded)}"
-    failure = carry_out(ready.campaign, run, out, (Note(kept), *ready.left_out), recorded)
+    with live_page(request.live, run.path, out):
+        failure = carry_out(ready.campaign, run, out, (Note(kept), *ready.left_out), recorded)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 

@@ -32,6 +32,7 @@ from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
 from tidegauge.cli.reports import keep_report
+from tidegauge.cli.serving import live_page
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.fairness.tilt import Terms
@@ -62,6 +63,7 @@ class RunRequest:
     dry_run: bool
     allow_unequal: bool = False
     files: WantedFiles = NO_FILES
+    live: bool = False
 
 
 def run_campaign(request: RunRequest, out: Output) -> int:
@@ -84,7 +86,8 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     run.meaning(request.overrides, meaning(campaign))
     run.unequal_allowed = request.allow_unequal
     run.thresholds = ready.campaign.thresholds
-    failure = carry_out(ready.campaign, run, out, ready.left_out)
+    with live_page(request.live, run.path, out):
+        failure = carry_out(ready.campaign, run, out, ready.left_out)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 

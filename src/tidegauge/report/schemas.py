@@ -315,6 +315,25 @@ class Files(TypedDict):
     files: list[str]
 
 
+class Live(TypedDict):
+    """What the live page asks for, once a second."""
+
+    schema: Literal["tidegauge.live/1"]
+    run: RunHead
+    headline: str
+    trials: list[Object]
+    trial: LiveTrial | None
+
+
+class LiveTrial(TypedDict):
+    """The newest trial of a run, with its last seconds."""
+
+    trial_id: str
+    system: str
+    phase: str
+    seconds: list[Object]
+
+
 class Version(TypedDict):
     """`--version` with --json."""
 
@@ -335,7 +354,7 @@ class ErrorObject(TypedDict):
 ENVELOPES: tuple[Any, ...] = (
     RunFile, CampaignFile, PlanFile, EnvironmentFile, TrialFile, SettingsFile, WitnessFile, DistributionFile,
     ResultFile, FindingFile,
-    PublishedFile, Report, Runs, Compare, Omb, Clean, Files, Version, ErrorObject,
+    PublishedFile, Report, Runs, Compare, Omb, Clean, Files, Live, Version, ErrorObject,
 )  # fmt: skip
 
 

@@ -5,7 +5,16 @@ from tidegauge.store.files import write_crash_report
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
 from tidegauge.store.pages import INDEX_NAME, REPORT_NAME, write_page, write_plots
 from tidegauge.store.published import keep_published
-from tidegauge.store.read import UNFINISHED, StoredRun, StoredTrial, find_run, list_runs, load_run, newest_run_of
+from tidegauge.store.read import (
+    UNFINISHED,
+    StoredRun,
+    StoredTrial,
+    find_run,
+    list_runs,
+    load_run,
+    newest_run_of,
+    run_directories,
+)
 from tidegauge.store.run import DirectoryRun, create_run, resume_run
 from tidegauge.store.seconds import read_seconds
 from tidegauge.store.session import Session, environment_changes
@@ -33,6 +42,7 @@ __all__ = [
     "read_details",
     "read_seconds",
     "resume_run",
+    "run_directories",
     "write_crash_report",
     "write_omb_result",
     "write_page",

@@ -136,7 +136,7 @@ def load_run(path: Path) -> StoredRun:
 def list_runs(runs_directory: Path) -> list[StoredRun]:
     """All runs in a directory, oldest first; runs of other schemas are left out."""
     found = []
-    for path in _run_directories(runs_directory):
+    for path in run_directories(runs_directory):
         try:
             found.append(load_run(path))
         except UserError:
@@ -146,7 +146,7 @@ def list_runs(runs_directory: Path) -> list[StoredRun]:
 
 def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | None:
     """The newest run of exactly this campaign text; None if there is none."""
-    for path in reversed(_run_directories(runs_directory)):
+    for path in reversed(run_directories(runs_directory)):
         try:
             if (path / "campaign.yaml").read_bytes() == campaign_text:
                 return load_run(path)
@@ -161,7 +161,7 @@ def find_run(runs_directory: Path, wanted: str) -> Path:
     Raises:
         UserError: none or several fit; the message names the nearest.
     """
-    names = [path.name for path in _run_directories(runs_directory)]
+    names = [path.name for path in run_directories(runs_directory)]
     if wanted == "last":
         runs = list_runs(runs_directory)
         if not runs:
@@ -183,7 +183,8 @@ def find_run(runs_directory: Path, wanted: str) -> Path:
     )
 
 
-def _run_directories(runs_directory: Path) -> list[Path]:
+def run_directories(runs_directory: Path) -> list[Path]:
+    """The directories of all runs, by name, without reading them."""
     if not runs_directory.is_dir():
         return []
     return sorted(

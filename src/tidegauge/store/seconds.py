@@ -22,6 +22,8 @@ from tidegauge.store.hlog import NS_PER_MS, decode
 from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 SCHEMA = "tidegauge.seconds/1"
+_ROW_BYTES_MAX = 4096
+"""Of a row as JSON, with a few subscriptions; where rows are longer, fewer of them are read at once."""
 _ROWS_AT_A_TIME = 3600
 
 _QUANTILES = [
@@ -209,3 +211,24 @@ def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
         return rows
     growing = trial_directory / "seconds.jsonl"
     return list(read_lines(growing)) if growing.exists() else []
+
+
+def last_seconds(trial_directory: Path, rows_max: int) -> list[dict[str, Any]]:
+    """The newest rows of a trial, without reading all of a long one that goes on; empty when there are none yet."""
+    growing = trial_directory / "seconds.jsonl"
+    try:
+        size = growing.stat().st_size
+        with growing.open("rb") as file:
+            file.seek(max(0, size - rows_max * _ROW_BYTES_MAX))
+            lines = file.read().split(b"\n")[-rows_max - 1 :]
+    except OSError:
+        return read_seconds(trial_directory)[-rows_max:]
+    rows = []
+    for line in lines:
+        try:
+            content = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(content, dict):
+            rows.append(content)
+    return rows

@@ -145,7 +145,7 @@ def _differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[s
     return (*found[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
 
 
-_OF_EACH_TRIAL = ("cluster.id", "so far")
+_OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
 """Ends of settings that differ by their nature, beside places, ports and topics: names drawn by lot, counters."""
 
 

@@ -91,6 +91,11 @@ def index_page(rows: Sequence[IndexRow]) -> str:
     return _render("index.html.j2", "index.js", rows=rows, looks=LOOKS)
 
 
+def live_page(name: str, address: str) -> str:
+    """A page that follows a run, by asking for its state once a second. `address`: the run's name as part of a URL."""
+    return _render("live.html.j2", "live.js", name=name, address=address, looks=LOOKS)
+
+
 def system_places(run: StoredRun) -> dict[str, int]:
     """The place of each system among those of the run, by name: it decides its look in every plot."""
     planned = {spec.system for spec in run.planned}

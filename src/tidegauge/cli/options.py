@@ -1,0 +1,62 @@
+"""Options that several verbs have, as typer wants them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidegauge.published.scale import Scale
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
+RunsDir = Annotated[
+    Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", show_default=True)
+]
+Level = Annotated[
+    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the campaign's.")
+]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option("--systems", help="Systems instead of the campaign's: kafka,pulsar@4.2.4,kafka@/opt/kafka"),
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Disk for the servers' data (default: in the run directory).")
+]
+Repeat = Annotated[
+    int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
+]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        help="Go on with this run (name, its beginning, path, or 'last'): finished trials are kept.",
+        metavar="RUN",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
+
+ScaleOption = Annotated[
+    Scale,
+    typer.Option("--scale", help="Of published campaigns: shares of what is measured, or the report's own values."),
+]
+
+Live = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that follows the run.")]
+
+AllowUnequal = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unequal",
+        help="Run although the systems are on unequal terms; every output is then marked UNEQUAL.",
+    ),
+]
+
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", show_default=False)
+]
+Markdown = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there."),
+]
+
+DEFAULT_RUNS = Path("runs")

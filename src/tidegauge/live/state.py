@@ -1,0 +1,108 @@
+"""What the page shows of a run now, read from its directory; cheap enough to be asked every second beside a trial."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidegauge import store
+from tidegauge.report.html.answer import answer
+from tidegauge.report.summary import head
+from tidegauge.store.plain import plain
+from tidegauge.store.seconds import last_seconds
+
+LIVE_SCHEMA = "tidegauge.live/1"
+SECONDS_MAX = 240
+"""Of the newest trial: what a chart on a page can show."""
+_NS_PER_S = 1e9
+
+
+class Follower:
+    """A run that is asked about again and again: what has not changed is not read again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._mark: tuple[object, ...] = ()
+        self._content: dict[str, Any] = {}
+        self._newest: store.StoredTrial | None = None
+
+    def state(self) -> dict[str, Any]:
+        """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run."""
+        mark = _mark(self._path)
+        if mark != self._mark:
+            run = store.load_run(self._path)
+            self._content = _run_content(run)
+            self._newest = run.trials[-1] if run.trials else None
+            self._mark = mark
+        return {"schema": LIVE_SCHEMA, **self._content, "trial": _trial(self._newest)}
+
+
+def _mark(path: Path) -> tuple[object, ...]:
+    """Changes when a note, a trial, a result or the run's end is written, and not with every second.
+
+    The minute is part of it, since that a run was killed leaves no trace in its files.
+    """
+    trials = path / "trials"
+    names = sorted(one.name for one in trials.iterdir()) if trials.is_dir() else []
+    newest = trials / names[-1] if names else path
+    files = (path / "run.json", path / "plan.json", newest / "trial.json", newest / "result.json")
+    return (len(names), *(_changed(file) for file in files), int(time.monotonic() // 60))
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _run_content(run: store.StoredRun) -> dict[str, Any]:
+    return {
+        "run": head(run),
+        "headline": answer(run, {}).headline if run.results else "",
+        "trials": [
+            {
+                "trial_id": trial.trial_id,
+                "system": trial.spec.system if trial.spec else "",
+                "status": trial.status,
+                "validity": trial.result.validity.value if trial.result else "",
+                "msgs_per_s": plain(trial.result.msgs_per_s) if trial.result else None,
+                "response_p99_ms": trial.result.response.p99_ms if trial.result else None,
+                "reason": trial.problem or trial.reason,
+            }
+            for trial in run.trials
+        ],
+    }
+
+
+def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
+    """The newest trial with its last seconds; its phase is that of the last second, or "starting" before the first."""
+    if trial is None:
+        return None
+    rows = last_seconds(trial.directory, SECONDS_MAX)
+    running = trial.status == "running"
+    phase = (str(rows[-1].get("phase") or "load") if rows else "starting") if running else trial.status
+    return {
+        "trial_id": trial.trial_id,
+        "system": trial.spec.system if trial.spec else "",
+        "phase": phase,
+        "seconds": [_second(row) for row in rows],
+    }
+
+
+def _second(row: Mapping[str, Any]) -> dict[str, Any]:
+    length_s = (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S
+    # The first and the last second of a load are pieces, whose rates would be noise.
+    whole = length_s >= 0.2
+    return {
+        "second": row["second"],
+        "phase": row.get("phase") or "",
+        "msgs_per_s": row["acked_msgs"] / length_s if whole else None,
+        "response_p99_ms": row["response_p99_ms"],
+        "end_to_end_p99_ms": row["end_to_end_p99_ms"],
+        "backlog_msgs": row["backlog_msgs"],
+        "in_flight_msgs": row["in_flight_msgs"],
+        "worker_cpu_cores": row["worker_cpu_s"] / length_s if whole else None,
+    }

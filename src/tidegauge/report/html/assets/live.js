@@ -1,0 +1,111 @@
+"use strict";
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 8;
+  const CHARTS = [
+    ["msgs_per_s", "Rate, msg/s"],
+    ["response_p99_ms", "Response p99, ms"],
+    ["end_to_end_p99_ms", "End-to-end p99, ms"],
+    ["backlog_msgs", "Backlog, messages"],
+    ["in_flight_msgs", "In flight, messages"],
+    ["worker_cpu_cores", "Load generator, cores"],
+  ];
+  const main = document.getElementById("main");
+  const byId = (id) => document.getElementById(id);
+  const number = (value) => {
+    if (value === null || value === undefined) return "-";
+    return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+  };
+
+  // Everything is set as text, never as markup: names and reasons come from others.
+  const element = (name, text, attributes = {}) => {
+    const made = document.createElement(name);
+    made.textContent = text;
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const shape = (name, attributes) => {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+
+  const charts = CHARTS.map(([key, title]) => {
+    const figure = element("figure", "", { class: "plot" });
+    const caption = element("figcaption", title);
+    const value = element("output", "-", { class: "now" });
+    const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
+    const largest = shape("text", { x: LEFT, y: TOP + 8, fill: "var(--faint)", "font-size": "12" });
+    const band = shape("rect", { y: TOP, height: HEIGHT - BOTTOM - TOP, fill: "var(--span)" });
+    const base = shape("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM, stroke: "var(--faint)" });
+    const line = shape("polyline", { fill: "none", stroke: "var(--system-0)", "stroke-width": "2" });
+    svg.append(band, base, line, largest);
+    caption.append(value);
+    figure.append(caption, svg);
+    byId("charts").append(figure);
+    return { key, value, line, band, largest };
+  });
+
+  const draw = (seconds) => {
+    const across = (place) => LEFT + (place / Math.max(1, seconds.length - 1)) * (WIDTH - LEFT);
+    const measured = seconds.map((one) => !["", "warm-up", "drain"].includes(one.phase));
+    const first = measured.indexOf(true), last = measured.lastIndexOf(true);
+    for (const chart of charts) {
+      const values = seconds.map((one) => one[chart.key]);
+      const known = values.filter((value) => value !== null && value !== undefined);
+      const most = Math.max(...known, 1e-9);
+      const up = (value) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
+      const points = values.map((value, place) => (value === null ? null : `${across(place).toFixed(1)},${up(value).toFixed(1)}`));
+      chart.line.setAttribute("points", points.filter((point) => point !== null).join(" "));
+      chart.value.textContent = known.length ? number(known[known.length - 1]) : "-";
+      chart.largest.textContent = known.length ? `largest ${number(most)}` : "";
+      chart.band.setAttribute("x", first < 0 ? 0 : across(first));
+      chart.band.setAttribute("width", first < 0 ? 0 : across(last) - across(first));
+    }
+  };
+
+  const table = (trials) => {
+    byId("trials").replaceChildren(...trials.map((trial) => {
+      const row = element("tr", "");
+      const bad = ["invalid", "doubtful"].includes(trial.validity);
+      row.append(
+        element("th", trial.trial_id, { scope: "row" }),
+        element("td", trial.system),
+        element("td", trial.reason ? `${trial.status}: ${trial.reason}` : trial.status),
+        element("td", number(trial.msgs_per_s), { class: "number" }),
+        element("td", number(trial.response_p99_ms), { class: "number" }),
+        element("td", bad ? trial.validity.toUpperCase() : trial.validity, { class: trial.validity === "invalid" ? "bad" : bad ? "doubt" : "good" }),
+      );
+      return row;
+    }));
+  };
+
+  const show = (state) => {
+    const run = state.run;
+    const words = `${run.status}: ${run.trials_finished} of ${run.trials_planned} trials finished`;
+    if (byId("state").textContent !== words) byId("state").textContent = words;
+    byId("headline").textContent = state.headline;
+    table(state.trials);
+    if (state.trial !== null) {
+      byId("trial").textContent = `${state.trial.trial_id}: ${state.trial.phase}`;
+      draw(state.trial.seconds);
+    }
+    if (run.status !== "running") {
+      byId("state").append(" ", element("a", "The report", { href: main.dataset.report }));
+    }
+    return run.status === "running";
+  };
+
+  const ask = async () => {
+    let goesOn = true;
+    try {
+      const answer = await fetch(main.dataset.state);
+      if (!answer.ok) throw new Error(await answer.text());
+      goesOn = show(await answer.json());
+    } catch (problem) {
+      byId("state").textContent = "The run no longer answers: it has ended, and its report is in its directory.";
+    }
+    if (goesOn) setTimeout(ask, 1000);
+  };
+  ask();
+})();

@@ -1,0 +1,90 @@
+"""The live page in a real browser: it follows a run that goes, says when it ends, and asks nobody else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
+
+from chromium import MARKS, PHONE, Seen, browser, seen
+from report_samples import HOSTILE
+from run_samples import result, second, spec, totals
+
+from tidegauge import store
+from tidegauge.live.server import LiveServer
+
+__all__ = ["browser", "seen"]
+pytestmark = MARKS
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> store.DirectoryRun:
+    run = store.create_run(tmp_path / "runs", "going", "name: going\n")
+    first = spec(number=1)
+    run.plan([first, spec(number=2)])
+    done = run.trial(first)
+    done.second(second())
+    done.finish(result(first), totals())
+    failed = run.trial(spec(number=2))
+    failed.fail(HOSTILE, interrupted=False)
+    return run
+
+
+@pytest.fixture
+def server(run: store.DirectoryRun) -> Iterator[LiveServer]:
+    started = LiveServer(run.path.parent, "127.0.0.1", 0)
+    started.start()
+    yield started
+    started.close()
+
+
+def text_is(page: Any, selector: str, wanted: str) -> None:
+    page.wait_for_function(
+        "([selector, wanted]) => document.querySelector(selector).textContent.includes(wanted)", arg=[selector, wanted]
+    )
+
+
+def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.DirectoryRun) -> None:
+    page = seen.opened(server.live_url(run.path))
+    text_is(page, "#state", "running: 1 of 2 trials finished")
+    trial = run.trial(spec(number=3))
+    for number in range(5):
+        trial.second(second(number), "measure")
+    text_is(page, "#trial", "0003-latency-kafka: measure")
+    text_is(page, "#charts .now", "19,990")
+    line = "document.querySelector('#charts polyline').getAttribute('points').split(' ').length"
+    assert page.evaluate(line) == 5
+    trial.second(second(5), "drain")
+    page.wait_for_function(f"() => {line} === 6")
+    assert float(page.locator("#charts rect").first.get_attribute("width")) > 100
+    run.finish("finished")
+    text_is(page, "#state", "finished")
+    page.get_by_role("link", name="The report").click()
+    assert "Tidegauge report" in page.title()
+    assert {address.split("/")[2] for address in seen.requests} == {f"127.0.0.1:{server.port}"}
+    assert [one for one in seen.complaints if "favicon" not in one] == []
+
+
+def test_hostile_words_run_nothing_and_a_phone_suffices(
+    seen: Seen, server: LiveServer, run: store.DirectoryRun
+) -> None:
+    page = seen.opened(server.live_url(run.path))
+    page.set_viewport_size(PHONE)
+    text_is(page, "#trials", "alert(1)")
+    assert page.locator("img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert [one for one in seen.complaints if "favicon" not in one] == []
+
+
+def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.DirectoryRun) -> None:
+    server = LiveServer(run.path.parent, "127.0.0.1", 0)
+    server.start()
+    page = seen.opened(server.live_url(run.path))
+    text_is(page, "#state", "running")
+    server.close()
+    text_is(page, "#state", "no longer answers")

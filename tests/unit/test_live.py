@@ -1,0 +1,177 @@
+"""The live page's server: who may read, what it answers, and that it reads no more of a run than it must."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+
+import jsonschema
+import pytest
+from report_samples import interrupted_run
+from run_samples import result, second, spec, totals
+
+from tidegauge import store
+from tidegauge.cli.main import run_command
+from tidegauge.errors import RunFailedError
+from tidegauge.live.access import Access, is_loopback
+from tidegauge.live.server import LiveServer
+from tidegauge.live.state import Follower
+from tidegauge.report.schemas import json_schemas
+from tidegauge.store.seconds import last_seconds
+
+TOKEN = "a-token-of-a-test"
+
+
+class TestAccess:
+    @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:1", "LOCALHOST", "[::1]:9", "127.0.0.1"])
+    def test_names_of_this_machine(self, host: str) -> None:
+        assert Access("127.0.0.1", "").host_problem(host) == ""
+
+    @pytest.mark.parametrize("host", ["evil.example:8000", "", "127.0.0.1.evil.example", "10.0.0.7:80"])
+    def test_other_names_are_refused(self, host: str) -> None:
+        assert "not one of its names" in Access("127.0.0.1", "").host_problem(host)
+
+    def test_with_a_token_the_name_does_not_matter_but_the_token_does(self) -> None:
+        access = Access("0.0.0.0", TOKEN)
+        assert access.host_problem("bench.example:80") == ""
+        assert access.permitted(TOKEN, "")
+        assert access.permitted("", f"a=b; tidegauge-token={TOKEN}")
+        for query, cookie in (("", ""), ("wrong", ""), ("", "tidegauge-token=wrong"), ("", "no;;=cookie")):
+            assert not access.permitted(query, cookie)
+
+    @pytest.mark.parametrize(
+        ("address", "loopback"),
+        [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("", False)],
+    )
+    def test_only_loopback_needs_none(self, address: str, loopback: bool) -> None:
+        assert is_loopback(address) is loopback
+
+
+@pytest.fixture
+def going(tmp_path: Path) -> store.DirectoryRun:
+    """A run with a finished trial and one that is measuring."""
+    run = store.create_run(tmp_path / "runs", "going", "name: going\n")
+    first, now = spec(number=1), spec(system="pulsar@4.2.4", number=2)
+    run.plan([first, now, spec(number=3)])
+    done = run.trial(first)
+    done.second(second())
+    done.finish(result(first), totals())
+    trial = run.trial(now)
+    for number in range(3):
+        trial.second(second(number))
+    return run
+
+
+@pytest.fixture
+def server(going: store.DirectoryRun) -> Iterator[LiveServer]:
+    started = LiveServer(going.path.parent, "127.0.0.1", 0)
+    started.start()
+    yield started
+    started.close()
+
+
+def ask(server: LiveServer, path: str, **headers: str) -> tuple[HTTPResponse, str]:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer, text
+
+
+class TestServer:
+    def test_the_state_of_a_run_that_goes(self, server: LiveServer, going: store.DirectoryRun) -> None:
+        answer, text = ask(server, f"/state/{going.path.name}")
+        state = json.loads(text)
+        assert answer.status == 200
+        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        assert (state["run"]["trials_finished"], state["run"]["trials_planned"]) == (1, 3)
+        assert [one["status"] for one in state["trials"]] == ["finished", "running"]
+        assert state["trial"]["trial_id"] == "0002-latency-pulsar"
+        assert [one["msgs_per_s"] for one in state["trial"]["seconds"]] == [19_990.0] * 3
+
+    def test_pages(self, server: LiveServer, going: store.DirectoryRun) -> None:
+        name = going.path.name
+        answer, index = ask(server, "/")
+        assert answer.status == 200
+        assert f'href="/live/{name}"' in index
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["X-Frame-Options"] == "DENY"
+        _, live = ask(server, f"/live/{name}")
+        assert f'data-state="/state/{name}"' in live
+        assert "connect-src 'self'" in live
+        (going.path / "report.html").write_text("written before")
+        assert ask(server, f"/report/{name}")[1] == "written before"
+
+    @pytest.mark.parametrize(
+        "path", ["/state/none", "/report/..%2F..%2Fetc", "/../../etc/passwd", "/live", "/runs/x/y", "/state/."]
+    )
+    def test_there_is_nothing_else(self, server: LiveServer, path: str) -> None:
+        assert ask(server, path)[0].status == 404
+
+    def test_a_page_of_another_site_reads_nothing(self, server: LiveServer) -> None:
+        answer, text = ask(server, "/", Host=f"evil.example:{server.port}")
+        assert answer.status == 403
+        assert "going" not in text
+
+    def test_a_token_once_in_the_address_stays_in_a_cookie(self, going: store.DirectoryRun) -> None:
+        server = LiveServer(going.path.parent, "127.0.0.1", 0, TOKEN)
+        server.start()
+        try:
+            assert ask(server, "/")[0].status == 403
+            assert server.url().endswith(f"?token={TOKEN}")
+            answer, _ = ask(server, f"/?token={TOKEN}")
+            assert answer.status == 200
+            cookie = answer.headers["Set-Cookie"]
+            assert "HttpOnly" in cookie
+            assert "SameSite=Strict" in cookie
+            assert ask(server, "/", Cookie=cookie.split(";")[0])[0].status == 200
+        finally:
+            server.close()
+
+    def test_a_port_that_is_taken_is_one_message(self, server: LiveServer, tmp_path: Path) -> None:
+        with pytest.raises(RunFailedError, match="can't be served"):
+            LiveServer(tmp_path, "127.0.0.1", server.port)
+
+
+class TestFollower:
+    def test_new_seconds_are_seen_without_reading_the_run_again(
+        self, going: store.DirectoryRun, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        follower = Follower(going.path)
+        assert len(follower.state()["trial"]["seconds"]) == 3
+        growing = going.path / "trials/0002-latency-pulsar/seconds.jsonl"
+        growing.write_text(growing.read_text() + growing.read_text())
+        monkeypatch.setattr("tidegauge.live.state.time.monotonic", lambda: 0.0)
+        follower.state()
+        monkeypatch.setattr(store, "load_run", lambda path: 1 / 0)
+        assert len(follower.state()["trial"]["seconds"]) == 6
+
+    def test_the_end_of_a_run_is_seen(self, going: store.DirectoryRun) -> None:
+        follower = Follower(going.path)
+        assert follower.state()["run"]["status"] == "running"
+        going.finish("interrupted", "interrupted by the user")
+        state = follower.state()
+        assert state["run"]["status"] == "interrupted"
+        assert state["trial"]["phase"] == "interrupted"
+
+    def test_of_a_long_trial_only_the_end_is_read(self, tmp_path: Path) -> None:
+        with (tmp_path / "seconds.jsonl").open("w") as file:
+            for number in range(5000):
+                file.write(json.dumps({"second": number, "filler": "x" * 200}) + "\n")
+            file.write('{"second": 5000, "cut')
+        rows = last_seconds(tmp_path, 100)
+        assert [row["second"] for row in rows] == list(range(4900, 5000))
+
+    def test_finished_and_empty_trials(self, tmp_path: Path) -> None:
+        run = store.load_run(interrupted_run(tmp_path))
+        assert len(last_seconds(run.trials[0].directory, 5)) == 5
+        (tmp_path / "empty").mkdir()
+        assert last_seconds(tmp_path / "empty", 5) == []
+
+
+def test_serving_a_directory_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["serve", "--runs-dir", str(tmp_path / "none")]) == 2
+    assert "There is no directory" in capsys.readouterr().err
