@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from deployments import Ready, ready
@@ -139,3 +140,17 @@ def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None
     system.worker.finish(delete_topics=True)
     exact(totals)
     assert all(0 <= done <= total for _, done, total in told)
+
+
+def test_streams_have_one_active_consumer_and_are_read_by_anybody(tmp_path: Path) -> None:
+    with ready("rabbitmq", LevelChoice(4, "stream"), tmp_path) as streams:
+        failover = replace(SMALL, partitions=2, consumers=2, subscription_type=SubscriptionType.FAILOVER)
+        exact(run_load(streams, order_for(streams, "failover", failover)))
+        with pytest.raises(RunFailedError, match="every consumer reads all of a stream"):
+            shared = replace(SMALL, subscription_type=SubscriptionType.SHARED)
+            streams.worker.prepare(order_for(streams, "shared", shared))
+        order = order_for(streams, "filled", replace(SMALL, partitions=2, subscriptions=0))
+        sent = run_load(streams, order, 0.5, keep=True).acked
+        existing = replace(SMALL, producers=0, subscriptions=2, existing_topics=order.topic_names)
+        totals = read_all(streams, existing, sent)
+        assert [(sub.received, sub.verified, sub.corrupt) for sub in totals.subscriptions] == [(sent, sent, 0)] * 2

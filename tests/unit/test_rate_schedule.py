@@ -28,7 +28,7 @@ BURST = {"base": "10k", "burst": "50k", "every": "30s", "for": "2s"}
 def test_steps_follow_one_another() -> None:
     steps = schedule(STEPS)
     assert steps.length_s == 40
-    assert steps.records == ("0 to 30 s: 10,000 msg/s", "30 to 40 s: 50,000 msg/s")
+    assert steps.records == ("0 to 30 s", "30 to 40 s")
     assert steps.due(40) == ((300_000, 30), (500_000, 10))
     assert (steps.first_msgs_per_s, steps.most_msgs_per_s, steps.mean_msgs_per_s(40)) == (10_000, 50_000, 20_000)
 
@@ -49,7 +49,7 @@ def test_a_ramp_is_kept_in_tenths_and_has_no_stairs() -> None:
 
 def test_a_burst_repeats_for_days_in_two_records() -> None:
     burst = schedule(BURST)
-    assert (burst.repeat, len(burst.phases), len(burst.records)) == (True, 2, 2)
+    assert (burst.repeat, len(burst.phases), burst.records) == (True, 2, ("base", "burst"))
     (base, base_s), (high, high_s) = burst.due(2 * 86_400)
     assert (base, base_s) == pytest.approx((5760 * 28 * 10_000, 5760 * 28))
     assert (high, high_s) == pytest.approx((5760 * 2 * 50_000, 5760 * 2))

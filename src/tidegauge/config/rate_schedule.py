@@ -75,9 +75,7 @@ class ScheduleRule:
                 first = low + (high - low) * part / span.records
                 last = low + (high - low) * (part + 1) / span.records
                 phases.append(RatePhase(first, last, part_s, len(names)))
-                kind = ("base", "burst")[number] if self.burst else f"{begin_s:g} to {begin_s + part_s:g} s"
-                shown = f"{first:,.0f}" if first == last else f"{first:,.0f} to {last:,.0f}"
-                names.append(f"{kind}: {shown} msg/s")
+                names.append(("base", "burst")[number] if self.burst else f"{begin_s:g} to {begin_s + part_s:g} s")
                 begin_s += part_s
         return RateSchedule(tuple(phases), tuple(names), self.burst)
 

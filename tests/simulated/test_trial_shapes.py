@@ -1,0 +1,147 @@
+"""Results of trials that only read, and of those whose rate changes; progress of what is slow; topics that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from campaign_doubles import histogram, subscription, totals_of, window
+from test_trial_procedure import SPEC
+
+from tidegauge.campaign.events import PhaseProgress
+from tidegauge.campaign.order import load_order
+from tidegauge.campaign.progress import Progress
+from tidegauge.campaign.reading import read_result
+from tidegauge.campaign.result import Observed, make_result
+from tidegauge.campaign.topic_ledger import TopicLedger
+from tidegauge.campaign.topics import delete_recorded, remaining
+from tidegauge.experiments.api import Validity
+from tidegauge.report.live import progress_words
+from tidegauge.report.records import records_table
+from tidegauge.report.tables import blocks, footnotes
+from tidegauge.statistics.classify import FAILED_CHECK, OK
+from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.systems.attach import AttachChoice
+from tidegauge.worker.api import RecordFigures
+from tidegauge.workload.model import SubscriptionType, Workload
+from tidegauge.workload.schedule import RatePhase, RateSchedule
+
+LEVEL = LevelFinding(3, ("as found",))
+READING = replace(
+    SPEC, msgs_per_s=None, workload=Workload(producers=0, existing_topics=("orders",)), experiment="read", attached=True
+)
+NOTHING = window(0, 0, 0, response=b"", service=b"", delay=b"", own_lag=b"")
+
+
+def reader(received: int, **changes: Any) -> Any:
+    first, last = 10**9, 3 * 10**9
+    figures = {"first_received_mono_ns": first, "last_received_mono_ns": last, "received_bytes": received * 500}
+    return subscription(received=received, window_received=received, end_to_end=b"", **{**figures, **changes})
+
+
+def test_the_rate_of_reading_is_that_between_first_and_last_receipt() -> None:
+    result = read_result(READING, totals_of(NOTHING, reader(4000, foreign=4000), reader(4000, name="sub-1")), "", LEVEL)
+    assert (result.msgs_per_s, result.mb_per_s) == pytest.approx((4000, 2.0))
+    assert (result.measured_s, result.validity, result.status) == (2.0, Validity.VALID, OK)
+    assert [sub.lost for sub in result.subscriptions] == [0, 0]
+
+
+def test_nothing_read_is_no_figure_and_damage_is_a_failed_check() -> None:
+    empty = reader(0, first_received_mono_ns=0, last_received_mono_ns=0)
+    result = read_result(READING, totals_of(NOTHING, empty), "", LEVEL)
+    assert (result.validity, result.msgs_per_s) == (Validity.INVALID, 0)
+    assert "no message was received" in result.reasons[0]
+    damaged = read_result(READING, totals_of(NOTHING, reader(10, verified=10, corrupt=1)), "", LEVEL)
+    assert (damaged.status, damaged.validity) == (FAILED_CHECK, Validity.DOUBTFUL)
+
+
+def test_a_moment_of_reading_is_told_to_be_one() -> None:
+    brief = reader(1000, last_received_mono_ns=10**9 + 50_000_000)
+    (warning,) = read_result(READING, totals_of(NOTHING, brief), "", LEVEL).warnings
+    assert "within 50 ms" in warning
+
+
+def test_readers_start_paused_so_that_nothing_is_read_before_the_clock_starts() -> None:
+    system = SimpleNamespace(driver="kafka", name="kafka", topic_settings=lambda _: {}, client_acks=lambda *_: "all")
+    deployment: Any = SimpleNamespace(connection={})
+    order = load_order(READING, system, deployment, ("orders",), Path("/x"))  # type: ignore[arg-type]
+    assert order.consumers_start_paused
+    assert not load_order(SPEC, system, deployment, ("t",), Path("/x")).consumers_start_paused  # type: ignore[arg-type]
+
+
+def scheduled() -> Any:
+    steps = RateSchedule((RatePhase(100, 100, 10, 0), RatePhase(300, 300, 10, 1)), ("low", "high"))
+    spec = replace(SPEC, schedule=steps, msgs_per_s=100.0, measure_s=20.0, rate_rule="steps")
+    records = tuple(
+        RecordFigures(count, count, 0, within, histogram([ms], count), histogram([ms], count), b"")
+        for count, within, ms in ((1000, 990, 2.0), (3000, 2500, 40.0))
+    )
+    figures = window(0, 20 * 10**9, 200.0, records=records)
+    sub = subscription(record_end_to_end=(histogram([3.0], 1000), histogram([50.0], 3000)))
+    observed = Observed("", 1.0, "", (), None, "drained", LEVEL)
+    return make_result(spec, totals_of(figures, sub), observed)
+
+
+def test_each_step_has_its_own_rate_and_latency() -> None:
+    result = scheduled()
+    low, high = result.records
+    assert (low.name, low.offered_msgs_per_s, low.msgs_per_s, low.intended) == ("low", 100, 99, 1000)
+    assert (high.offered_msgs_per_s, high.msgs_per_s) == (300, 250)
+    assert low.response.p50_ms == pytest.approx(2.0, rel=0.01)
+    assert high.end_to_end.p50_ms == pytest.approx(50.0, rel=0.01)
+    assert result.offered_msgs_per_s == pytest.approx(200)
+
+
+def test_the_table_of_steps_has_a_row_for_each() -> None:
+    (block,) = blocks([scheduled()])
+    table = records_table(block)
+    assert table is not None
+    assert [label.split()[-1] for label in table.labels] == ["low", "high"]
+
+
+def test_reports_say_what_a_type_of_subscription_leaves_unchecked() -> None:
+    shared = replace(SPEC.workload, subscription_type=SubscriptionType.SHARED)
+    one = replace(scheduled(), spec=replace(SPEC, workload=shared))
+    (block,) = blocks([one])
+    assert any("promise no order" in note for note in footnotes(block))
+    alone = replace(one, spec=replace(SPEC, workload=replace(SPEC.workload, subscriptions=0)), subscriptions=())
+    (block,) = blocks([alone])
+    assert any("Nobody read" in note for note in footnotes(block))
+
+
+def test_progress_tells_how_long_it_may_take_yet() -> None:
+    seen: list[Any] = []
+    times: Iterator[float] = iter([0.0, 1.0, 10.0, 10.0])
+    progress = Progress(seen.append, "0001", lambda: next(times))
+    progress.told("partitions", 0, 1000)
+    progress.told("partitions", 100, 1000)
+    progress.told("partitions", 500, 1000)
+    progress.told("consumers", 1, 2)
+    assert [event.seconds_left for event in seen] == [None, None, 10.0, None]
+    assert progress_words(seen[2]) == "partitions: 500 of 1,000, about 10 s left"
+    assert isinstance(seen[0], PhaseProgress)
+
+
+def test_topics_that_stay_are_recorded_apart_from_those_to_delete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path))
+    choice = AttachChoice({"bootstrap-servers": "h:1"})
+    ledger = TopicLedger.open("kafka", "kafka@attached", choice, LevelChoice(4), "run-1")
+    ledger.keep(77, "orders", "payments")
+    done: list[Any] = []
+    worker: Any = SimpleNamespace(
+        delete_topics=lambda *call: done.append(("delete", *call)),
+        remove_subscriptions=lambda *call: done.append(("leave", *call)),
+    )
+    delete_recorded(ledger.record, worker, "kafka", {})
+    assert done == [("leave", "kafka", {}, ["orders", "payments"], 77)]
+    told = remaining(ledger, "no answer")
+    assert "groups or subscriptions of ours may remain" in told
+    ledger.close()
+    (left,) = (tmp_path / "attached").glob("*.json")
+    assert "payments" in left.read_text()
