@@ -14,7 +14,7 @@ from tidegauge.report.numbers import count, ms, plural
 from tidegauge.report.published import counts
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import load_words
-from tidegauge.statistics.figures import FINDING_FIGURES, worst_end_to_end
+from tidegauge.statistics.figures import FINDING_FIGURES, FindingFigure, worst_end_to_end
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds.model import Outcome
 
@@ -164,31 +164,6 @@ def _beside(results: Sequence[TrialResult], found: Estimate | None, form: Callab
     return ", ".join(parts)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A figure that experiments find. `of`: None where a finding has none."""
-
-    title: str
-    unit: str
-    better: str
-    of: Callable[[Finding], float | None]
-
-
-def _detail(key: str) -> Callable[[Finding], float | None]:
-    def value(finding: Finding) -> float | None:
-        found = finding.details.get(key)
-        return float(found) if isinstance(found, int | float) else None
-
-    return value
-
-
-_FOUND = (
-    _Found("Sustainable rate", "msg/s", "higher", FINDING_FIGURES["sustainable_msgs_per_s"].of),
-    _Found("Rate at which the backlog shrank", "msg/s", "higher", _detail("drain_msgs_per_s")),
-)
-"""The first that an experiment has is what its bars show."""
-
-
 def _finding_cards(run: StoredRun, anchors: dict[str, str]) -> list[Card]:
     """A card for each experiment that has an answer beyond trials, at each point."""
     compared = compare.finding_ratios(run.findings) if run.terms.allowed or levels.equal(run.results) else []
@@ -199,14 +174,16 @@ def _finding_cards(run: StoredRun, anchors: dict[str, str]) -> list[Card]:
         ratios = [one for one in compared if (one.experiment, point_words(one.point)) == (experiment, at)]
         verdicts = (*(compare.claim(one) for one in ratios), *told)
         title = f"{experiment} at {at}" if at else experiment
-        figure = next((one for one in _FOUND if any(one.of(finding) is not None for finding in own)), _FOUND[0])
-        bars = _finding_bars(own, figure)
-        anchor = anchors.get(experiment, "")
-        cards.append(Card(title, figure.title, figure.unit, figure.better, bars, verdicts, anchor))
+        # The first figure that there is leads; others are in the verdicts and in the table.
+        known = [one for one in FINDING_FIGURES.values() if any(one.of(finding) is not None for finding in own)]
+        bars = _finding_bars(own, known[0]) if known else ()
+        figure, unit = (f"{known[0].title[:1].upper()}{known[0].title[1:]}", known[0].unit) if known else ("", "")
+        better = "higher" if known and known[0].higher_is_better else "lower"
+        cards.append(Card(title, figure, unit, better, bars, verdicts, anchors.get(experiment, "")))
     return cards
 
 
-def _finding_bars(findings: Sequence[Finding], figure: _Found) -> tuple[Bar, ...]:
+def _finding_bars(findings: Sequence[Finding], figure: FindingFigure) -> tuple[Bar, ...]:
     values: dict[str, list[float]] = {}
     for finding in findings:
         value = figure.of(finding)
