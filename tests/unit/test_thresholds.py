@@ -98,6 +98,15 @@ def test_a_single_trial_decides_by_itself(limit: float, expected: Outcome) -> No
     assert outcome(f"response_ms_p99 < {limit}", latencies(1.0)) is expected
 
 
+def test_doubtful_figures_decide_and_say_so() -> None:
+    (found,) = ruled("response_ms_p99 < 9", latencies(1.0, validity=Validity.DOUBTFUL))
+    assert (found.outcome, found.why) == (Outcome.MET, "response p99 7.8 ms, 1 block (DOUBTFUL)")
+    both = [*latencies(1.0), *latencies(2.0, system="pulsar@4.2.4", validity=Validity.DOUBTFUL)]
+    kafka, pulsar = ruled("response_ms_p99 < 90", both)
+    assert ("DOUBTFUL" in kafka.why, "DOUBTFUL" in pulsar.why) == (False, True)
+    assert "DOUBTFUL" in ruled("ratio(kafka, pulsar).response_ms_p99 < 1", both)[0].why
+
+
 def test_two_trials_decide_where_they_agree() -> None:
     assert outcome("response_ms_p99 < 9", latencies(1.0, 1.1)) is Outcome.MET
     assert outcome("response_ms_p99 < 7", latencies(1.0, 1.1)) is Outcome.MISSED

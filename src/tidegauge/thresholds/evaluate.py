@@ -164,4 +164,8 @@ def _ruling(
         why = f"{kind.title} {short(value)}{unit}{around}, {many}"
         if outcome is Outcome.INCONCLUSIVE:
             why += ", and the limit lies between" if interval else ", which differ on it"
+        if any(
+            one.validity is Validity.DOUBTFUL for one in asked.results if one.spec.system in subject.split(" over ")
+        ):
+            why += " (DOUBTFUL)"
     return Ruling(threshold.text, asked.experiment, subject, asked.where, outcome, value, interval, blocks, why)
