@@ -26,11 +26,11 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 
 def swept(campaign: Campaign, **changes: Any) -> Campaign:
-    """Three points of `partitions`, with changes of everything beside."""
+    """Two points of `partitions`, with changes of everything beside."""
     campaign = replace(campaign, **changes)
     points = tuple(
         Point({"partitions": str(n)}, replace(campaign, workload=replace(campaign.workload, partitions=n)))
-        for n in (1, 10, 100)
+        for n in (1, 100)
     )
     return replace(points[0].campaign, points=points)
 
@@ -38,10 +38,10 @@ def swept(campaign: Campaign, **changes: Any) -> Campaign:
 def test_every_point_is_measured_with_its_own_values(scene: Scene) -> None:
     scene.campaign = swept(scene.campaign)
     results = scene.run()
-    assert len(results) == 12
+    assert len(results) == 8
     assert all(one.spec.workload.partitions == int(one.spec.point["partitions"]) for one in results)
     assert all(one.spec.trial_id.endswith(f"-partitions-{one.spec.workload.partitions}") for one in results)
-    assert scene.journal.entries.count("deploy") == 12
+    assert scene.journal.entries.count("deploy") == 8
     assert scene.store.ended == ("finished", "")
 
 
@@ -56,13 +56,13 @@ def test_a_share_of_a_peak_is_one_of_the_peak_at_that_point(scene: Scene, monkey
     rates = {
         one.spec.point["partitions"]: one.spec.msgs_per_s for one in scene.run() if one.spec.experiment == "latency"
     }
-    assert rates == {"1": 500.0, "10": 5000.0, "100": 50_000.0}
+    assert rates == {"1": 500.0, "100": 50_000.0}
 
 
 def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) -> None:
     scene.campaign = swept(scene.campaign, deployment=Servers.SHARED)
     results = scene.run()
-    assert len(results) == 12
+    assert len(results) == 8
     assert {one.spec.servers for one in results} == {Servers.SHARED}
     entries = scene.journal.entries
     starts = entries.count("deploy")
@@ -96,6 +96,7 @@ def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: 
         systems=(SystemChoice("kafka"),),
         experiments=scene.campaign.experiments[:1],
         deployment=Servers.SHARED,
+        repeat=2,
     )
     real, calls = trial.make_result, []
 
@@ -106,9 +107,9 @@ def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: 
         return real(spec, *rest)
 
     monkeypatch.setattr(trial, "make_result", second_fails)
-    assert len(scene.run()) == 2
+    assert len(scene.run()) == 3
     assert scene.journal.entries.count("deploy") == scene.journal.entries.count("deployment stopped") == 2
-    assert [event.failure for event in scene.events if isinstance(event, TrialEnded)] == ["", "It broke.", ""]
+    assert [event.failure for event in scene.events if isinstance(event, TrialEnded)] == ["", "It broke.", "", ""]
 
 
 def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
