@@ -232,3 +232,28 @@ class TestRefused:
         monkeypatch.setattr(resuming, "recorded_of", other)
         text = error_of(capsys, "--resume", "last")
         assert "0001-latency-kafka was latency on pulsar@4.2.4 in block 1 and is latency on kafka@4.3.1 in bl" in text
+
+
+def verdict(capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert run_command(["show", "last", "--json"]) == 0
+    (claim,) = json.loads(capsys.readouterr().out)["published"]["claims"]
+    return str(claim["parts"][0]["sides"][0]["values"])
+
+
+def test_a_resumed_run_examines_its_published_claims_with_all_trials(
+    made: Made, campaign: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One that was killed when it had measured everything, but before it had a verdict, gets it too."""
+    published = "published: {report: streamnative-2020, claims: [pulsar-publish-p99-near-15-ms]}\n"
+    workload = "workload: {message-size: 200B, partitions: 100}\nnodes: 3\ndurability: 1\n"
+    text = TEXT.replace("[kafka]", "[pulsar]").replace("workload: w.yaml\n", workload)
+    campaign.write_text(text + published)
+    assert run_command(["run", str(campaign)]) == 130
+    assert verdict(capsys).count(",") == 1
+    assert run_command(["run", "--resume", "last"]) == 0
+    assert verdict(capsys).count(",") == 2
+    (kept,) = (tmp_path / "runs").glob("*/published.json")
+    kept.unlink()
+    assert run_command(["run", "--resume", "last"]) == 0
+    assert verdict(capsys).count(",") == 2

@@ -27,10 +27,11 @@ from tidegauge.systems.api import System
 from tidegauge.workload.model import Workload
 
 START_S = 10.0
+NODE_START_S = 5.0
 END_S = 4.0
 SHARED_START_S = 2.0
-"""Seconds that a deployment and worker typically take to be ready, and to end; and for topics and clients alone, where
-servers are shared. For the estimate only."""
+"""Seconds that a deployment of one node and its worker typically take to be ready, each further node, and to end; and
+for topics and clients alone, where servers are shared. For the estimate only."""
 _POINT_CHARS_MAX = 60
 """Of a point in the name of a trial's directory; the trial itself has all of it."""
 
@@ -87,15 +88,18 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
 def seconds_expected(trial: TrialSpec) -> float:
     """An estimate for one trial: warm-ups tend to end soon after their minimum."""
     warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
-    start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S
+    start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
     return start_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
 
 
 def _late_s(trial: TrialSpec) -> float:
-    """What late readers take: building their backlog, and reading it about as fast again as it was written."""
+    """What late readers take: building their backlog, and reading it about as fast again as it was written.
+
+    At a rate that is found on the way nobody knows; then it is as much as they may take to read it, for both.
+    """
     if trial.late is None:
         return 0.0
-    building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.measure_s
+    building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.late.chase_s_max
     return max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
 
 

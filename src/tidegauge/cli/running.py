@@ -72,8 +72,8 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
     ready = prepare(campaign, request.dry_run, request.allow_unequal)
     if request.dry_run:
-        told = ready.told()
-        out.show(plan_list(*told), plan_summary(*told))
+        told, examines = ready.told(), campaign.published
+        out.show(plan_list(*told, examines=examines), plan_summary(*told, examines=examines))
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -95,7 +95,7 @@ def show_end(
     campaign: Campaign, path: Path, failure: TidegaugeError | KeyboardInterrupt | None, files: WantedFiles, out: Output
 ) -> int:
     """Show what a run found, and return its exit code. Raises what ended it if there is nothing to show."""
-    stored = _examined(campaign, store.load_run(path))
+    stored = with_verdicts(campaign, store.load_run(path))
     keep_report(path, out)
     _write(files, stored, out)
     if isinstance(failure, TidegaugeError) and not stored.results:
@@ -116,7 +116,7 @@ def _write(files: WantedFiles, run: store.StoredRun, out: Output) -> None:
         out.error(error, with_json=False)
 
 
-def _examined(campaign: Campaign, stored: store.StoredRun) -> store.StoredRun:
+def with_verdicts(campaign: Campaign, stored: store.StoredRun) -> store.StoredRun:
     """The run with what it says of the published claims that its campaign examines, if it examines any."""
     if campaign.published is None or not stored.results:
         return stored

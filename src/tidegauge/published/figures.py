@@ -23,7 +23,7 @@ class Figure:
         of_trial: the figure of one trial, None where it has too few samples.
         of_goal: for `max-throughput`: from what was found for its first goal, the confirmed rate in messages a second
             and the size of a message.
-        margin: factor by which two single trials of the same thing may differ by chance alone.
+        margin: factor by which single trials must differ before that counts as more than chance. Chosen by judgement.
     """
 
     words: str
@@ -41,7 +41,7 @@ class Figure:
 
 RATE_MARGIN = 1.5
 LATENCY_MARGIN = 3.0
-"""See docs/methodology.md for where they come from. Times and read rates of a catch-up are rates in this sense."""
+"""Chosen by judgement (see docs/methodology.md). Times and read rates of a catch-up are rates in this sense."""
 
 _PERCENTILES = {
     "mean": ("mean", "mean_ms"),

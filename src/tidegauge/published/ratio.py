@@ -1,8 +1,8 @@
 """The ratio of two figures of one run, with what it may as well be. Pure.
 
 With three blocks or more the interval is that of `statistics.intervals`, paired within blocks. With fewer there is no
-spread to go by, so the ratios seen are widened on both sides by a stated margin: only a difference beyond what single
-trials of the same thing have been seen to differ by then decides anything.
+spread to go by, so the ratios seen are widened on both sides by a stated margin, which is chosen by judgement: only a
+difference beyond it decides anything.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ratio_of(above: Mapping[int, float], below: Mapping[int, float], margin: flo
     """The ratio of two figures by block; None without a block that has both, each above 0.
 
     Args:
-        margin: factor by which single trials of the same thing may differ (see `figures.Figure.margin`).
+        margin: factor by which single trials must differ before that counts (see `figures.Figure.margin`).
     """
     ratios = [
         above[block] / below[block]

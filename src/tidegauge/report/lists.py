@@ -14,16 +14,18 @@ from tidegauge.campaign.plan import seconds_expected
 from tidegauge.campaign.space import bytes_needed
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
+from tidegauge.published.examine import Choice
 from tidegauge.report import fairness, levels
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, local_time, plural
+from tidegauge.report.published import published_plan
 from tidegauge.report.sweeps import in_order
 from tidegauge.report.terminal import heading, workload_words
 from tidegauge.store.read import StoredRun
 from tidegauge.workload.model import Arrival
 
 ROWS_MAX = 60
-WORKLOADS_MAX = 3
+WORKLOADS_MAX = 4
 """A sweep has many of both; every one stands in the JSON of the plan."""
 
 
@@ -42,26 +44,22 @@ def plan_list(
     warnings: Sequence[str] = (),
     memory: MemoryPlan | None = None,
     terms: Terms = EQUAL_TERMS,
+    *,
+    examines: Choice | None = None,
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
-    swept = any(trial.point for trial in trials)
-    heads = ("trial", "system", "load", "measured")
-    table = _table(*heads) if swept else _table("trial", "system", "durability", "load", "warm-up", "measured")
+    parts: list[RenderableType] = [*published_plan(examines), Text("")] if examines else []
+    parts += _matrix(trials)
     rows = _alike(trials)
-    for alike in rows[:ROWS_MAX]:
-        trial = alike[0]
-        name, load = trial.trial_id, offered(trial)
-        if len(alike) > 1:
-            name, load = name.rsplit("-s", 1)[0], f"{load}, about {len(alike)} trials"
-        warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
-        more = () if swept else (levels.level_name(trial.choice),)
-        table.add_row(name, trial.system, *more, load, *((warmup,) if more else ()), duration(trial.measure_s))
-    parts: list[RenderableType] = [*_matrix(trials)]
+    table = _swept_rows(rows[:ROWS_MAX]) if any(trial.point for trial in trials) else _rows(rows[:ROWS_MAX])
     parts += [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
     if len(rows) > ROWS_MAX:
         parts.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
-    for words in list(dict.fromkeys(workload_words(trial.workload) for trial in trials))[:WORKLOADS_MAX]:
+    workloads = _workloads(trials)
+    for words in workloads[:WORKLOADS_MAX]:
         parts += [Text(""), Paragraph(words)]
+    if len(workloads) > WORKLOADS_MAX:
+        parts.append(Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's."))
     disk = disk_words(trials)
     parts += [Text(""), Paragraph(disk)] if disk else []
     if memory is not None:
@@ -71,11 +69,74 @@ def plan_list(
         parts += [Text(""), Paragraph(f"Warning: {warning}")]
     told = list(fairness.plan_parts(terms))
     parts += [Text(""), *told] if told else []
-    parts += [
-        Text(""),
-        Text(f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."),
-    ]
+    parts += [Text(""), Paragraph(time_words(trials, seconds_expected))]
     return Group(*parts)
+
+
+def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
+    """How long a plan takes; only a bound where backlogs are written at rates that are found on the way."""
+    open_ended = [trial.late for trial in trials if trial.late is not None and trial.msgs_per_s is None]
+    if not open_ended:
+        return f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."
+    longest = duration(max(late.chase_s_max for late in open_ended))
+    return (
+        f"Takes up to {duration(seconds_expected)} once everything is fetched: {plural(len(open_ended), 'trial')} may "
+        f"read a backlog for {longest} at most, and writing it, at a rate that is found on the way, is taken to last "
+        "as long. Nothing was started."
+    )
+
+
+def _rows(rows: Sequence[Sequence[TrialSpec]]) -> Table:
+    """Trials without a sweep, by their names."""
+    table = _table("trial", "system", "durability", "load", "warm-up", "measured")
+    for alike in rows:
+        trial = alike[0]
+        name = trial.trial_id if len(alike) == 1 else trial.trial_id.rsplit("-s", 1)[0]
+        warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
+        level = levels.level_name(trial.choice)
+        table.add_row(name, trial.system, level, _load(alike), warmup, duration(trial.measure_s))
+    return table
+
+
+def _swept_rows(rows: Sequence[Sequence[TrialSpec]]) -> Table:
+    """Trials of a sweep: with their points, and by the numbers that their names begin with."""
+    axes = list(dict.fromkeys(axis for alike in rows for axis in alike[0].point))
+    table = _table("step", "experiment", "system", *(axis.rpartition(".")[2] for axis in axes), "load", "measured")
+    for alike in rows:
+        trial = alike[0]
+        number = trial.trial_id.partition("-")[0]
+        values = (trial.point.get(axis, "") for axis in axes)
+        table.add_row(number, trial.experiment, trial.system, *values, _load(alike), duration(trial.measure_s))
+    return table
+
+
+def _load(alike: Sequence[TrialSpec]) -> str:
+    load = offered(alike[0])
+    return load if len(alike) == 1 else f"{load}, about {len(alike)} trials"
+
+
+def _workloads(trials: Sequence[TrialSpec]) -> list[str]:
+    """What is sent to whom, once for all trials alike; where there are several, with what tells their trials apart."""
+    alike: dict[str, list[TrialSpec]] = {}
+    for trial in trials:
+        alike.setdefault(workload_words(trial.workload), []).append(trial)
+    if len(alike) == 1:
+        return list(alike)
+    return [f"{_apart(own, trials)}{words}" for words, own in alike.items()]
+
+
+def _apart(own: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
+    """The experiment and values of a sweep that these trials share and others don't: "partitions 100: "; or ""."""
+
+    def labels(trial: TrialSpec) -> dict[str, str]:
+        return {"": trial.experiment, **trial.point}
+
+    told = []
+    for axis in labels(own[0]):
+        values = {labels(trial).get(axis, "") for trial in own}
+        if len(values) == 1 and values != {labels(trial).get(axis, "") for trial in trials}:
+            told.append(f"{axis.rpartition('.')[2]} {values.pop()}".strip())
+    return f"{', '.join(told)}: " if told else ""
 
 
 def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:

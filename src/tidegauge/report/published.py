@@ -8,7 +8,10 @@ from statistics import median
 from rich.console import RenderableType
 from rich.text import Text
 
+from tidegauge.published.examine import Choice
+from tidegauge.published.load import report
 from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome, Side
+from tidegauge.published.scale import Scale
 from tidegauge.published.verdict import Verdict
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
@@ -18,13 +21,29 @@ _STYLES = {Verdict.CONFIRMED: "green", Verdict.CONTRADICTED: "bold red", Verdict
 _PLACE_CHARS_MAX = 40
 
 
+def published_plan(choice: Choice) -> Iterable[RenderableType]:
+    """What a campaign will examine, before it runs."""
+    whole = report(choice.report)
+    known = {claim.id: claim for claim in whole.claims}
+    claims = [known[name] for name in choice.claims]
+    yield Text(f"Examines {len(claims)} claim{'' if len(claims) == 1 else 's'} of: {whole.title}", style="bold")
+    for claim in claims:
+        remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
+        yield Paragraph(f"{claim.text} [{claim.source}]{remark}", "", "  - ", "    ")
+    if choice.scale == Scale.ORIGINAL:
+        yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
+    else:
+        here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
+        yield Paragraph(here, "", "  ", "    ")
+
+
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
     """The report and its hardware, ours, then each claim with its verdict and figures."""
     yield Text(f"Published: {outcome.title}", style="bold")
     yield Paragraph(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.", "", "  ", "    ")
     if host:
         yield Paragraph(f"Here: {host.removeprefix('Host: ')}", "", "  ", "    ")
-    if outcome.scale == "original":
+    if outcome.scale == Scale.ORIGINAL:
         yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
     for sentence in outcome.differs:
         yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")

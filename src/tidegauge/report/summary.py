@@ -9,6 +9,7 @@ from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.campaign.plan import seconds_expected as trial_seconds
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
+from tidegauge.published.examine import Choice
 from tidegauge.report import compare, distributions, fairness, levels, thresholds
 from tidegauge.report.sweeps import in_order
 from tidegauge.report.tables import blocks
@@ -130,12 +131,15 @@ def plan_summary(
     warnings: Sequence[str] = (),
     memory: MemoryPlan | None = None,
     terms: Terms = EQUAL_TERMS,
+    *,
+    examines: Choice | None = None,
 ) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     return {
         "schema": PLAN_SCHEMA,
         "seconds_expected": plain(seconds_expected),
         "warnings": list(warnings),
+        "examines": examines and plain(examines),
         **fairness.content(terms),
         "memory": memory
         and {

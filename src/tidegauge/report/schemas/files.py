@@ -15,6 +15,7 @@ from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
 from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.published.examine import Choice
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.store.session import Session
 from tidegauge.store.writer import Writer
@@ -68,6 +69,7 @@ class PlanFile(TypedDict):
     advice: NotRequired[list[Tilt]]
     memory: NotRequired[PlannedMemory | None]
     points: NotRequired[list[Object]]
+    examines: NotRequired[Choice | None]
     blocks: NotRequired[list[PlannedBlock]]
 
 
