@@ -63,7 +63,7 @@ def simulate(read_msgs_per_s: int, backlog: int, seconds_max: int = 60) -> tuple
     built = backlog // RATE
     for number in range(built):
         tally.take(BEFORE, second(number, (number + 1) * RATE, 0, 2.0, 5.0))
-    before = tally.backlog_msgs
+    before = tally.built_msgs
     gone = gone_at(before, 0.99, RATE)
     chase_s: float | None = None
     behind = before

@@ -74,26 +74,27 @@ def _build(session: Session, follower: Follower, late: LateReaders, from_ns: int
 
 def _read_away(session: Session, follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int) -> ChaseTimes:
     """Until the backlog is gone or time is up."""
-    follower.until_known(resumed_ns, patience_s=1.0)
-    before = backlog = follower.tally.backlog_msgs
-    gone_msgs = gone_at(before, late.drained_share, session.spec.msgs_per_s or 0.0)
+    # The last second before the readers' start ends at about that instant, and is known a little later.
+    follower.until_known(resumed_ns - _SECOND_NS // 2, patience_s=3.0)
+    tally = follower.tally
+    built = backlog = tally.built_msgs
+    gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
     deadline_ns = resumed_ns + round(late.chase_s_max * _SECOND_NS)
-    session.phase("catch up", f"on {before:,} messages while the load goes on", late.chase_s_max)
+    session.phase("catch up", f"on {built:,} messages while the load goes on", late.chase_s_max)
     chase_s: float | None = None
-    seen_ns = resumed_ns
-    while chase_s is None and time.monotonic_ns() < deadline_ns:
-        if not follower.until_next_second(deadline_ns + _SECOND_NS):
-            break
-        now_ns, now = follower.points.last.until_mono_ns, follower.tally.backlog_msgs
-        if now_ns <= resumed_ns:
+    seen, seen_ns = 0, resumed_ns
+    while chase_s is None:
+        if seen == len(tally.behind):
+            if seen_ns >= deadline_ns or not follower.until_next_second(deadline_ns + _SECOND_NS):
+                break
             continue
+        now_ns, now = tally.behind[seen]
         if now <= gone_msgs:
-            length_s = (now_ns - seen_ns) / 1e9
-            chase_s = (seen_ns - resumed_ns) / 1e9 + crossed_s(backlog, now, gone_msgs, length_s)
-        seen_ns, backlog = now_ns, now
+            chase_s = (seen_ns - resumed_ns) / 1e9 + crossed_s(backlog, now, gone_msgs, (now_ns - seen_ns) / 1e9)
+        seen, seen_ns, backlog = seen + 1, now_ns, now
     return ChaseTimes(
-        backlog_msgs=before,
-        gone_at_msgs=min(before, gone_msgs),
+        backlog_msgs=built,
+        gone_at_msgs=min(built, gone_msgs),
         build_s=(resumed_ns - begin_ns) / 1e9,
         chase_s=chase_s,
         watched_s=(seen_ns - resumed_ns) / 1e9,

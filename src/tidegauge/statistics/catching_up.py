@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tidegauge.experiments.api import CatchUp, PhaseFigures
-from tidegauge.experiments.late_readers import DURING, PHASES, DeviceReads
+from tidegauge.experiments.late_readers import BEFORE, DURING, PHASES, DeviceReads
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.summary import latency_summary
@@ -36,14 +36,16 @@ class PhaseTally:
     Attributes:
         late: names of the subscriptions that read late.
         tails: whether others read all the time.
-        backlogs: backlog of the largest late subscription at the end of each second of the phase *during*.
-        backlog_msgs: the same at the end of the newest second of any phase.
+        behind: for each second of the phase *during* its end and the backlog of the largest late subscription then.
+        backlog_msgs: the same backlog at the end of the newest second of any phase.
+        built_msgs: the same at the end of the phase *before*, or of its newest second while it lasts.
     """
 
     late: Collection[str]
     tails: bool
-    backlogs: list[int] = field(default_factory=list)
+    behind: list[tuple[int, int]] = field(default_factory=list)
     backlog_msgs: int = 0
+    built_msgs: int = 0
     peak_read_msgs_per_s: float = 0.0
     peak_read_bytes_per_s: float = 0.0
     _sums: dict[str, _Sum] = field(default_factory=dict)
@@ -63,8 +65,10 @@ class PhaseTally:
         for sub in figures.subscriptions:
             if sub.name not in self.late:
                 one.tailing = add(one.tailing, decode(sub.end_to_end))
+        if phase == BEFORE:
+            self.built_msgs = self.backlog_msgs
         if phase == DURING:
-            self.backlogs.append(self.backlog_msgs)
+            self.behind.append((figures.until_mono_ns, self.backlog_msgs))
             self._peak(late, length_s)
 
     def _peak(self, late: Collection[SubscriptionSecond], length_s: float) -> None:
@@ -123,7 +127,7 @@ def catch_up(
         watched_s=times.watched_s,
         drain_msgs_per_s=drain_msgs_per_s,
         drain_bytes_per_s=drain_msgs_per_s * message_bytes,
-        slope=growth(tally.backlogs),
+        slope=growth([backlog for _, backlog in tally.behind]),
         peak_read_msgs_per_s=tally.peak_read_msgs_per_s,
         peak_read_bytes_per_s=tally.peak_read_bytes_per_s,
         left_msgs=times.left_msgs,
