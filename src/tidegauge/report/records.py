@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from tidegauge.experiments.api import RecordResult
+from tidegauge.experiments.api import RecordResult, TrialResult
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.numbers import count, ms
 from tidegauge.report.tables import Block
@@ -18,7 +18,7 @@ def records_table(block: Block) -> FigureTable | None:
     rows = [
         (f"{system} {name}", records)
         for system in block.systems
-        for name, records in _by_name([result.records for result in block.usable(system)])
+        for name, records in _by_name([result.records for result in _shown(block, system)])
     ]
     if not rows:
         return None
@@ -52,6 +52,12 @@ def records_table(block: Block) -> FigureTable | None:
         ),
     )
     return FigureTable("system and step", tuple(label for label, _ in rows), groups)
+
+
+def _shown(block: Block, system: str) -> Sequence[TrialResult]:
+    """A single trial whatever its validity, which the table above tells; of several those whose figures may be used."""
+    trials = block.of(system)
+    return trials if len(trials) == 1 else block.usable(system)
 
 
 def _by_name(trials: Sequence[Sequence[RecordResult]]) -> list[tuple[str, list[RecordResult]]]:
