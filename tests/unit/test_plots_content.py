@@ -20,6 +20,7 @@ from tidegauge.report.plots.percentiles import curve, percentile_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
 from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.histograms import EMPTY, decode
+from tidegauge.store.details import condensed
 from tidegauge.store.hlog import framed
 from tidegauge.workload.model import Arrival
 
@@ -110,6 +111,17 @@ class TestTimelines:
         assert len(kept_x) <= 100
         assert kept_y[kept_x.index(777.0)] == 99.0
         assert thinned([1.0, 2.0], [None, 3.0], 5) == ((1.0, 2.0), (None, 3.0))
+
+    def test_a_day_takes_no_more_rows_than_an_hour_and_keeps_its_peaks(self) -> None:
+        row = {"second": 0, "from_mono_ns": 0, "until_mono_ns": 1, "phase": "measure", "response_p99_ms": 1.0}
+        day = [{**row, "second": number, "subscriptions": []} for number in range(86_400)]
+        day[50_000] = {**day[50_000], "response_p99_ms": 900.0}
+        day[7] = {**day[7], "response_p99_ms": None}
+        kept = condensed(day, 3600)
+        assert len(kept) == 3600
+        assert max(one["response_p99_ms"] for one in kept) == 900.0
+        assert [one["second"] for one in kept[:3]] == [0, 24, 48]
+        assert condensed(day[:3600], 3600) == tuple(day[:3600])
 
 
 class TestBars:

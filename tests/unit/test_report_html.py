@@ -18,7 +18,7 @@ from tidegauge import store
 from tidegauge.experiments.api import Validity
 from tidegauge.fairness.tilt import Severity, Terms
 from tidegauge.report.html.answer import BAD, GOOD, answer
-from tidegauge.report.html.disclosure import settings
+from tidegauge.report.html.disclosure import again, settings
 from tidegauge.report.html.page import index_page, index_row, report_page
 
 PAGE_BYTES_MAX = 6_000_000
@@ -124,6 +124,20 @@ def test_trials_with_other_settings_are_told(sample: Path) -> None:
     other = replace(known, settings={**known.settings, ("server", "broker 1", "num.io.threads"): "9"})
     (changed, _) = settings(run, {**details, last: replace(details[last], disclosed=other)})
     assert changed.differences == (f"{last}: broker: num.io.threads = 9",)
+
+
+def test_how_to_do_it_again(sample: Path) -> None:
+    run = store.load_run(sample)
+    told = {"overrides": {"systems": "['kafka', 'pulsar@4.2.4']", "durability": "4", "unheard-of": "x"}}
+    listed = replace(run, environment={"campaign": told}, terms=Terms((), (), True))
+    options = "--systems kafka,pulsar@4.2.4 --level 4 --allow-unequal"
+    assert again(listed, []).command == f"tidegauge run campaign.yaml {options}"
+    hostile = replace(run, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
+    assert again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
+    other = replace(run, campaign_path="/x/1-topic.yaml")
+    assert (
+        again(other, ["1-topic.yaml", "kafka.yaml"]).command == "tidegauge omb omb/1-topic.yaml --driver omb/kafka.yaml"
+    )
 
 
 def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:

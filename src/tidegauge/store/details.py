@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
 
 END_TO_END = "end-to-end"
+SECONDS_MAX = 3600
+"""Rows of one trial that are kept; every one is in its directory."""
+_EDGES = ("second", "from_mono_ns", "until_mono_ns")
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class TrialDetails:
     """A trial with its seconds, its distributions and what was disclosed about it.
 
     Attributes:
-        seconds: rows of `seconds.parquet`, or of `seconds.jsonl` while it goes.
+        seconds: rows of `seconds.parquet`, or of `seconds.jsonl` while it goes; of very many see `condensed`.
         window_ns: the measured window on the host's monotonic clock; None where the trial has no result.
         histograms: of the window, by tag: "response", "end-to-end/sub-0".
         settings, distribution, witness: the objects of these files; {} where there is none.
@@ -58,9 +62,31 @@ def read_details(trial: StoredTrial) -> TrialDetails:
 
 def _seconds(directory: Path) -> tuple[Mapping[str, Any], ...]:
     try:
-        return tuple(read_seconds(directory))
+        return condensed(read_seconds(directory), SECONDS_MAX)
     except (OSError, ValueError):  # pyarrow's own errors are ValueErrors
         return ()
+
+
+def condensed(rows: Sequence[Mapping[str, Any]], rows_max: int) -> tuple[Mapping[str, Any], ...]:
+    """At most so many rows, so that a report of a trial of days takes no more memory than one of an hour.
+
+    Of each stretch the first second with the largest figure of every column: peaks are what a long line must not hide.
+    """
+    step = math.ceil(len(rows) / rows_max)
+    if step <= 1:
+        return tuple(rows)
+    return tuple(_largest(rows[begin : begin + step]) for begin in range(0, len(rows), step))
+
+
+def _largest(stretch: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    first = stretch[0]
+    found = dict(first)
+    for name, value in first.items():
+        if name in _EDGES or isinstance(value, str | list):
+            continue
+        known = [row[name] for row in stretch if row.get(name) is not None]
+        found[name] = max(known, default=None)
+    return found
 
 
 def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:

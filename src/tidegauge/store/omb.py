@@ -53,6 +53,12 @@ def keep_omb_files(run: Path, texts: Mapping[str, str]) -> None:
         write_bytes(run / "omb" / name, text.encode())
 
 
+def kept_omb_files(run: Path) -> list[str]:
+    """Names of the files that `keep_omb_files` kept; none of a run of a campaign."""
+    directory = run / "omb"
+    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+
+
 def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
     """The fields of OMB's result from a finished trial's directory."""
     content: dict[str, Any] = {

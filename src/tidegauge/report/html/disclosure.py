@@ -18,7 +18,13 @@ from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun, StoredTrial
 
 DIFFERENCES_MAX = 20
-_OPTIONS = {"durability": "--level", "systems": "--systems", "repeat": "--repeat", "data-directory": "--data-dir"}
+_OPTIONS = {
+    "durability": "--level",
+    "systems": "--systems",
+    "repeat": "--repeat",
+    "data-directory": "--data-dir",
+    "scale": "--scale",
+}
 
 
 @dataclass(frozen=True)
@@ -170,8 +176,24 @@ def _flat(prefix: str, value: object) -> list[tuple[str, str]]:
     return [(prefix, text)] if text else []
 
 
-def command(run: StoredRun) -> str:
-    """The command line that makes the same run again, with the options that were given."""
+@dataclass(frozen=True)
+class Again:
+    """How to make the same run again: what to save as which file, and the command. `file` "": it is there already."""
+
+    file: str
+    command: str
+
+
+def again(run: StoredRun, omb_files: Sequence[str]) -> Again:
+    """From the campaign, with the options that were given; or from OMB's files, which are kept with the run.
+
+    Args:
+        omb_files: names of the files in the run's directory `omb`; () for a campaign.
+    """
+    if omb_files:
+        workloads = [f"omb/{name}" for name in omb_files if not name.startswith("driver-")]
+        drivers = [part for name in omb_files if name.startswith("driver-") for part in ("--driver", f"omb/{name}")]
+        return Again("", shlex.join(["tidegauge", "omb", *workloads, *drivers]))
     campaign = run.environment.get("campaign")
     overrides = campaign.get("overrides") if isinstance(campaign, Mapping) else None
     options = []
@@ -182,7 +204,7 @@ def command(run: StoredRun) -> str:
             options += [_OPTIONS[key], ",".join(words) or str(value)]
     if run.terms.allowed:
         options.append("--allow-unequal")
-    return shlex.join(["tidegauge", "run", "campaign.yaml", *options])
+    return Again("campaign.yaml", shlex.join(["tidegauge", "run", "campaign.yaml", *options]))
 
 
 def version_words(run: StoredRun) -> str:

@@ -28,6 +28,7 @@ from tidegauge.report.plots.model import Plot, data_table
 from tidegauge.report.published import claim_table, counts
 from tidegauge.report.terminal import WORDS, host_words, session_words
 from tidegauge.store.details import TrialDetails
+from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
         environment=disclosure.environment_rows(run.environment),
-        command=disclosure.command(run),
+        again=disclosure.again(run, kept_omb_files(run.path)),
         version=disclosure.version_words(run),
         started=local_time(run.started_at),
     )
