@@ -134,10 +134,8 @@ def test_how_to_do_it_again(sample: Path) -> None:
     assert again(listed, []).command == f"tidegauge run campaign.yaml {options}"
     hostile = replace(run, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
     assert again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
-    other = replace(run, campaign_path="/x/1-topic.yaml")
-    assert (
-        again(other, ["1-topic.yaml", "kafka.yaml"]).command == "tidegauge omb omb/1-topic.yaml --driver omb/kafka.yaml"
-    )
+    omb = again(run, ["driver-kafka.yaml", "workload-1-topic.yaml"]).command
+    assert omb == "tidegauge omb omb/workload-1-topic.yaml --driver omb/driver-kafka.yaml"
 
 
 def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:
