@@ -133,13 +133,17 @@ class Follower:
         backlog = max(backlogs.values(), default=0)
         p99_ms = live_p99_ms(figures.response)
         end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
-        rate = figures.acked / length_s
+        moved, moved_bytes = figures.acked, figures.acked_bytes
+        if self._spec.reads_only:
+            moved = sum(sub.received for sub in figures.subscriptions)
+            moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
+        rate = moved / length_s
         self.points.append(TimedPoint(figures.until_mono_ns, SecondPoint(rate, p99_ms, backlog, backlogs)))
         self._observer(
             SecondSeen(
                 trial_id=self._spec.trial_id,
                 msgs_per_s=rate,
-                mb_per_s=figures.acked_bytes / length_s / 1e6,
+                mb_per_s=moved_bytes / length_s / 1e6,
                 response_p99_ms=p99_ms,
                 end_to_end_p99_ms=end_to_end.percentile_ns(99.0) / 1e6 if end_to_end.count else None,
                 backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
