@@ -22,7 +22,7 @@ def cut_down() -> dict[str, Any]:
     del campaign["sweep"], campaign["rates-at"]
     campaign |= {"nodes": 1, "durability": 4}
     campaign["experiments"] = [
-        {"name": "latency", "rate": 1000, "warm-up-min": "2s", "warm-up-max": "3s", "measure": "4s", "drain-max": "30s"}
+        {"name": "latency", "rate": 1000, "warm-up-min": "1s", "warm-up-max": "2s", "measure": "3s", "drain-max": "20s"}
     ]
     campaign["published"]["claims"] = [DECIDED, OPEN]
     return campaign

@@ -88,6 +88,7 @@ def test_verdicts_are_stored_with_the_run_and_shown_again(tmp_path: Path, capsys
         "missing": "",
         "published": 58.83,
         "published_source": "table 2-2",
+        "doubtful": 0,
     }
     assert run_command(["show", str(path), "--json"]) == 0
 

@@ -145,6 +145,26 @@ def pair(kafka_ms: float, pulsar_ms: float, blocks: int = 1) -> list[TrialResult
     ]
 
 
+def doubtful(results: list[TrialResult]) -> list[TrialResult]:
+    """The last of them is DOUBTFUL."""
+    last = replace(results[-1], validity=Validity.DOUBTFUL, reasons=("warm-up not steady",))
+    return [*results[:-1], last]
+
+
+def test_one_doubtful_trial_decides_nothing() -> None:
+    judgement = judged(PULSAR_BELOW, run_of(*doubtful(pair(50.0, 10.0))))
+    assert judgement.verdict is NOT_DECIDED
+    assert judgement.reason.startswith("too few trials that are not DOUBTFUL: 5 times")
+    assert judgement.reason.endswith("DOUBTFUL is latency-pulsar-1-0-100-50%: warm-up not steady")
+    assert [side.doubtful for side in judgement.parts[0].sides] == [0, 1]
+
+
+def test_an_interval_stands_and_tells_of_its_doubtful_trials() -> None:
+    judgement = judged(PULSAR_BELOW, run_of(*doubtful(pair(50.0, 10.0, blocks=5))))
+    assert judgement.verdict is CONFIRMED
+    assert "DOUBTFUL is latency-pulsar-1-4-100-50%: warm-up not steady" in judgement.reason
+
+
 @pytest.mark.parametrize(
     ("kafka_ms", "pulsar_ms", "blocks", "verdict"),
     [

@@ -11,7 +11,7 @@ from tidegauge.published.observe import Measured, Observed, observe
 from tidegauge.published.outcome import ClaimOutcome, Part, PublishedOutcome, Side
 from tidegauge.published.questions import Question, questions
 from tidegauge.published.ratio import Ratio, ratio_of
-from tidegauge.published.verdict import Answer, Verdict, combine, judge_bound, judge_ratio
+from tidegauge.published.verdict import Answer, Verdict, combine, doubted, judge_bound, judge_ratio
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def _answer(question: Question, above: Observed, below: Observed | None) -> tupl
     if ratio is None:
         left_out = next(iter((*above.problems, *below.problems)), "no block has both figures")
         return Answer(Verdict.NOT_DECIDED, f"no block has both figures: {left_out}"), None
-    answer = judge_ratio(ratio, question.limits)
+    doubts = [one for side in (above, below) for block, one in sorted(side.doubts.items()) if block in side.values]
+    answer = doubted(judge_ratio(ratio, question.limits), ratio, doubts)
     problems = (*above.problems, *below.problems)
     if problems and answer.verdict is Verdict.NOT_DECIDED:
         answer = Answer(answer.verdict, f"{answer.reason}; left out: {problems[0]}")
@@ -90,6 +91,7 @@ def _side(report: Report, claim: Claim, figure_name: str, place: Operand, seen: 
         missing=seen.missing,
         published=published,
         published_source=source,
+        doubtful=len(seen.doubts),
     )
 
 

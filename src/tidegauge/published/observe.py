@@ -30,10 +30,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class Observed:
-    """A figure by block, and why there is none in those blocks that lack it."""
+    """A figure by block, why there is none in those blocks that lack it, and why it is DOUBTFUL where it is."""
 
     values: Mapping[int, float]
     problems: tuple[str, ...] = ()
+    doubts: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def missing(self) -> str:
@@ -107,6 +108,7 @@ def _absent(place: Place, figure: Figure, run: Measured) -> str:
 def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:
     results = {result.spec.trial_id: result for result in run.results}
     values: dict[int, float] = {}
+    doubts: dict[int, str] = {}
     problems = []
     for spec in fitting:
         result = results.get(spec.trial_id)
@@ -121,13 +123,23 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
             problems.append(f"{spec.trial_id} has no figure for it (too few samples, or it never came so far)")
             continue
         values[spec.block] = value
-    return Observed(values, tuple(problems))
+        doubts |= _doubt(result)
+    return Observed(values, tuple(problems), doubts)
+
+
+def _doubt(result: TrialResult) -> dict[int, str]:
+    """Why a result is DOUBTFUL, by its block; {} if it is not."""
+    if result.validity is not Validity.DOUBTFUL:
+        return {}
+    return {result.spec.block: f"{result.spec.trial_id}: {result.reasons[0]}"}
 
 
 def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:
     """What searches found: one finding for all trials of a step, which carry its name."""
     values: dict[int, float] = {}
+    doubts: dict[int, str] = {}
     problems = []
+    results = {result.spec.trial_id: result for result in run.results}
     for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
         spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
         finding = next((one for one in run.findings if one.finding_id == step_id), None)
@@ -141,7 +153,9 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
             problems.append(f"the sustainable rate of {step_id} was not decided: {goal.get('problem') or 'no reason'}")
         elif figure.of_goal is not None:
             values[spec.block] = figure.of_goal(float(rate), spec.workload.payload.message_bytes)
-    return Observed(values, tuple(problems))
+            confirmation = results.get(str(goal.get("confirmation_trial_id")))
+            doubts |= _doubt(confirmation) if confirmation else {}
+    return Observed(values, tuple(problems), doubts)
 
 
 def _why(trial_id: str, run: Measured) -> str:

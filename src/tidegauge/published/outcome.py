@@ -18,6 +18,7 @@ class Side:
         missing: why there are none; "" if there are.
         published: None where the report gave no number, only a drawing or a sentence.
         published_source: its table or figure, and what was different there.
+        doubtful: how many of the values are of DOUBTFUL trials.
     """
 
     place: str
@@ -27,6 +28,7 @@ class Side:
     missing: str
     published: float | None
     published_source: str
+    doubtful: int = 0
 
 
 @dataclass(frozen=True)

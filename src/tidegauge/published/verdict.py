@@ -4,7 +4,7 @@
 | --- | --- |
 | confirmed | the whole interval of the ratio lies within what is claimed |
 | contradicted | the whole interval lies outside |
-| not decided | anything else: the interval reaches across the limit, or a figure is missing |
+| not decided | anything else: the interval reaches across the limit, a figure is missing, or one of few is DOUBTFUL |
 
 A claim of several parts is confirmed if every part is, and contradicted if one is.
 """
@@ -66,6 +66,21 @@ def judge_ratio(ratio: Ratio, limits: Limits) -> Answer:
     else:
         why = "the intervals overlap" if limits.strict else "the interval reaches across the limit"
     return Answer(Verdict.NOT_DECIDED, f"{why}: {seen}, claimed {limits.words()}")
+
+
+def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
+    """An answer that rests on DOUBTFUL trials says so; without an interval they decide nothing.
+
+    Args:
+        doubts: trial and reason of each that is.
+    """
+    if not doubts:
+        return answer
+    more = f" and {len(doubts) - 1} more" if len(doubts) > 1 else ""
+    told = f"DOUBTFUL is {doubts[0].rstrip('.')}{more}"
+    if answer.verdict is not Verdict.NOT_DECIDED and ratio.margin is not None:
+        return Answer(Verdict.NOT_DECIDED, f"too few trials that are not DOUBTFUL: {answer.reason}; {told}")
+    return Answer(answer.verdict, f"{answer.reason}; {told}")
 
 
 def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:

@@ -94,12 +94,16 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     columns = (
         Column("here", tuple(_number(median(side.values)) if side.values else MISSING for side in sides)),
         Column("range", tuple(_range(side) for side in sides)),
-        Column("trials", tuple(str(len(side.values)) for side in sides)),
+        Column("trials", tuple(_trials(side) for side in sides)),
         Column("published", tuple(MISSING if side.published is None else _number(side.published) for side in sides)),
     )
     sources = Column("source", tuple(side.published_source or MISSING for side in sides), words=True)
     groups = (ColumnGroup(head, columns), ColumnGroup("", (sources,)))
     return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
+
+
+def _trials(side: Side) -> str:
+    return f"{len(side.values)}" + (f", {side.doubtful} DOUBTFUL" if side.doubtful else "")
 
 
 def _range(side: Side) -> str:
