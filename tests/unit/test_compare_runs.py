@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,12 +38,16 @@ def made(
     run.plan([one.spec for one in results])
     for one in results:
         trial = run.trial(one.spec)
+        port = random.randrange(10_000, 60_000)
         server = [
             Setting("broker 1", "num.io.threads", threads),
+            Setting(f"broker 127.0.0.1:{port}", "webServicePort", f"Optional[{port}]"),
+            Setting(f"broker 127.0.0.1:{port}", "threads", "4"),
+            Setting("bookie 1", "bookiePort", str(port)),
+            Setting("bookie 1", "journal syncs so far", str(port)),
+            Setting("cluster", "cluster.id", run.path.name),
             Setting("broker 1", "log.dirs", f"{run.path}/data/{one.spec.trial_id}/kafka-1"),
-            Setting(
-                "broker 1", "listeners", f"PLAINTEXT://127.0.0.1:{40_000 + len(run.path.name) + hash(threads) % 9}"
-            ),
+            Setting("broker 1", "listeners", f"PLAINTEXT://127.0.0.1:{port}"),
         ]
         trial.settings(server, (), ("-Xmx1g",))
         trial.finish(one, totals())

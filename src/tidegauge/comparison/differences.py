@@ -26,10 +26,15 @@ NOT_THERE = "not given"
 _PORT = re.compile(r":\d{4,5}\b")
 _OWN_TOPIC = re.compile(r"tidegauge-[\w.-]+")
 _PATH = re.compile(r"/[^\s,;:=]*/(?:trials|data)/[^\s,;:=]*")
+_ADDRESS = re.compile(r"\b[\w.-]+:\d{4,5}\b")
 _NUMBERED = re.compile(r"\b(broker|bookie|node|server|controller|zookeeper)[- ]?\d+\b")
+_BARE_PORT = re.compile(r"\b\d{4,5}\b")
+_A_PORT = re.compile(r"port", re.IGNORECASE)
 
 _OF_EACH_TRIAL = frozenset({"cluster.id"})
 """Settings that are drawn anew each time."""
+_COUNTED = "so far"
+"""What servers tell of themselves beside their settings."""
 
 _HOST = (
     "hostname",
@@ -155,10 +160,11 @@ def normal_settings(disclosed: Disclosed) -> dict[tuple[str, str, str], str]:
     """Settings by kind, scope and name, without what names the run's own places; of several nodes all values."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for (kind, scope, name), value in disclosed.settings.items():
-        if name in _OF_EACH_TRIAL:
+        if name in _OF_EACH_TRIAL or name.endswith(_COUNTED):
             continue
-        place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", scope)).strip()
-        found.setdefault((kind, place, name), set()).add(_value(value))
+        place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", _ADDRESS.sub("", scope))).strip()
+        plain = _BARE_PORT.sub("PORT", value) if _A_PORT.search(name) else _value(value)
+        found.setdefault((kind, place, name), set()).add(plain)
     return {key: ", ".join(sorted(values)) for key, values in sorted(found.items())}
 
 

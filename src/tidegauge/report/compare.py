@@ -168,9 +168,11 @@ def times(comparison: Comparison) -> str:
 
 
 def rests_on(ratio: Ratio) -> str:
-    """ "5 blocks", or "5 and 4 blocks, not paired"."""
+    """ "5 blocks", "5 and 4 blocks, not paired", or "one block each"."""
     if ratio.comparison.paired:
         return plural(ratio.comparison.blocks, "block")
+    if len(ratio.values) == len(ratio.baseline_values) == 1:
+        return "one block each"
     return f"{len(ratio.values)} and {len(ratio.baseline_values)} blocks, not paired"
 
 
