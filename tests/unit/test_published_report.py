@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -13,6 +14,7 @@ from test_published_verdict import measured, pair, run_of, trial
 from tidegauge import store
 from tidegauge.campaign.published import examined
 from tidegauge.cli.main import run_command
+from tidegauge.experiments.api import Validity
 from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
@@ -118,3 +120,13 @@ def test_trials_that_failed_are_the_reason_given(tmp_path: Path) -> None:
     claim = examined(CHOICE, store.load_run(run.path)).claims[0]
     assert claim.verdict is Verdict.NOT_DECIDED
     assert "the bookie ended" in claim.parts[0].reason
+
+
+def test_doubtful_trials_are_counted_beside_the_figures() -> None:
+    kafka, pulsar = pair(50.0, 10.0)
+    doubtful = replace(pulsar, validity=Validity.DOUBTFUL, reasons=("short of CPU",))
+    chosen = Choice("streamnative-2020", ("publish-p99-pulsar-below",))
+    text = printed(examine(report("streamnative-2020"), chosen, run_of(kafka, doubtful)))
+    row = next(line for line in text.splitlines() if line.startswith("pulsar, level 1"))
+    assert row.split()[3:7] == ["10.0", "-", "1", "DOUBTFUL"]
+    assert "A verdict is one of this run on this machine" in " ".join(text.split())

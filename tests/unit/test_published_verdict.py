@@ -159,6 +159,13 @@ def test_one_doubtful_trial_decides_nothing() -> None:
     assert [side.doubtful for side in judgement.parts[0].sides] == [0, 1]
 
 
+def test_a_failure_is_told_without_its_log() -> None:
+    kafka, pulsar = pair(50.0, 10.0)
+    failures = {pulsar.spec.trial_id: "The worker ended. (log: /somewhere/long/worker.log)"}
+    run = Measured((kafka.spec, pulsar.spec), (kafka,), failures=failures)
+    assert judged(PULSAR_BELOW, run).reason == f"{pulsar.spec.trial_id} has no result: The worker ended."
+
+
 def test_an_interval_stands_and_tells_of_its_doubtful_trials() -> None:
     judgement = judged(PULSAR_BELOW, run_of(*doubtful(pair(50.0, 10.0, blocks=5))))
     assert judgement.verdict is CONFIRMED

@@ -159,5 +159,5 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
 
 
 def _why(trial_id: str, run: Measured) -> str:
-    reason = run.failures.get(trial_id, "")
+    reason = run.failures.get(trial_id, "").partition(" (log:")[0]  # The report lists failures with their logs.
     return f"has no result: {reason}" if reason else "was not reached"

@@ -112,7 +112,8 @@ def combine(answers: Sequence[tuple[str, Answer]]) -> Answer:
     if len(reasons) == 1:
         return Answer(Verdict.NOT_DECIDED, f"{held}{next(iter(reasons))}")
     first = open_ones[0]
-    more = f" ({len(open_ones) - 1} more parts are open)" if len(open_ones) > 1 else ""
+    others = len(open_ones) - 1
+    more = f" ({others} more {'part is' if others == 1 else 'parts are'} open)" if others else ""
     return Answer(Verdict.NOT_DECIDED, f"{held}open for {first[0]}: {first[1].reason}{more}")
 
 

@@ -47,7 +47,8 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
         yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
     for sentence in outcome.differs:
         yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
-    yield Paragraph(f"{counts(outcome)}. Absolute values are never confirmed: hosts differ.", "", "  ", "    ")
+    meant = "A verdict is one of this run on this machine; absolute values are never confirmed: hosts differ."
+    yield Paragraph(f"{counts(outcome)}. {meant}", "", "  ", "    ")
     for claim in outcome.claims:
         yield Text("")
         yield from _claim(claim, unequal)
@@ -103,7 +104,11 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
 
 
 def _trials(side: Side) -> str:
-    return f"{len(side.values)}" + (f", {side.doubtful} DOUBTFUL" if side.doubtful else "")
+    """ "3"; "3, 1 DOUBTFUL"; "3 DOUBTFUL" if all are."""
+    count = len(side.values)
+    if side.doubtful == count:
+        return f"{count} DOUBTFUL" if count else "0"
+    return f"{count}, {side.doubtful} DOUBTFUL" if side.doubtful else f"{count}"
 
 
 def _range(side: Side) -> str:
