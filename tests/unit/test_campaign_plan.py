@@ -173,7 +173,11 @@ def test_the_time_expected_counts_every_trial() -> None:
     made = plan()
     assert made.seconds_expected == pytest.approx(sum(seconds_expected(trial) for trial in made.trials))
     assert plan(repeat=3).seconds_expected == pytest.approx(3 * made.seconds_expected)
-    assert seconds_expected(made.trials[0]) > made.trials[0].warmup_s_min + made.trials[0].measure_s
+    first = made.trials[0]
+    assert seconds_expected(first) > first.warmup_s_min + first.measure_s
+    assert seconds_expected(replace(first, nodes=3)) > seconds_expected(first)
+    many = replace(first, workload=replace(first.workload, partitions=10_000))
+    assert seconds_expected(many) > seconds_expected(first) + 60
 
 
 def test_an_impossible_shape_is_refused_by_name() -> None:

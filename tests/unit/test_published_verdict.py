@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from run_samples import latency, result, spec
@@ -112,7 +113,7 @@ def trial(system: str, *, level: int = 1, block: int = 0, partitions: int = 100,
     )
 
 
-def measured(made: TrialSpec, p99_ms: float, **changes: object) -> TrialResult:
+def measured(made: TrialSpec, p99_ms: float, **changes: Any) -> TrialResult:
     return result(made, **{"response": replace(latency(), p99_ms=p99_ms), **changes})
 
 

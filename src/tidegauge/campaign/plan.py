@@ -32,6 +32,8 @@ END_S = 4.0
 SHARED_START_S = 2.0
 """Seconds that a deployment of one node and its worker typically take to be ready, each further node, and to end; and
 for topics and clients alone, where servers are shared. For the estimate only."""
+PARTITION_S = 0.01
+"""Seconds to create and open a partition: 0.007 to 0.015 were seen (benchmarks/engine.md). For the estimate only."""
 _POINT_CHARS_MAX = 60
 """Of a point in the name of a trial's directory; the trial itself has all of it."""
 
@@ -89,7 +91,9 @@ def seconds_expected(trial: TrialSpec) -> float:
     """An estimate for one trial: warm-ups tend to end soon after their minimum."""
     warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
     start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
-    return start_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
+    load = trial.workload
+    topics_s = 0.0 if load.existing_topics else PARTITION_S * load.topics * load.partitions
+    return start_s + topics_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
 
 
 def _late_s(trial: TrialSpec) -> float:
