@@ -12,7 +12,7 @@ import pytest
 from campaign_doubles import histogram, subscription, totals_of, window
 from test_trial_procedure import SPEC
 
-from tidegauge.campaign.events import PhaseProgress
+from tidegauge.campaign.events import PhaseProgress, PhaseStarted
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.progress import Progress
 from tidegauge.campaign.reading import read_result
@@ -20,7 +20,7 @@ from tidegauge.campaign.result import Observed, make_result
 from tidegauge.campaign.topic_ledger import TopicLedger
 from tidegauge.campaign.topics import delete_recorded, remaining
 from tidegauge.experiments.api import Validity
-from tidegauge.report.live import progress_words
+from tidegauge.report.live import LiveState, advance, plain_lines, progress_words
 from tidegauge.report.records import records_table
 from tidegauge.report.tables import blocks, footnotes
 from tidegauge.statistics.classify import FAILED_CHECK, OK
@@ -145,3 +145,15 @@ def test_topics_that_stay_are_recorded_apart_from_those_to_delete(
     ledger.close()
     (left,) = (tmp_path / "attached").glob("*.json")
     assert "payments" in left.read_text()
+
+
+def test_a_log_tells_how_far_a_slow_phase_has_come_every_ten_seconds() -> None:
+    state = advance(LiveState(), PhaseStarted("0001", "prepare", "topics", None), 0.0)
+    lines: list[str] = []
+    for second in range(1, 31):
+        event = PhaseProgress("0001", "partitions", second * 300, 10_000, 60.0)
+        lines += plain_lines(state, event, float(second))
+        state = advance(state, event, float(second))
+    assert lines[0] == "0001: creating partitions: 3,000 of 10,000, about 1 min left"
+    assert len(lines) == 3
+    assert state.detail == "partitions: 9,000 of 10,000, about 1 min left"
