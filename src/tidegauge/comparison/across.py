@@ -205,7 +205,9 @@ def _remarks(
 
 def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: tuple[str, str]) -> str:
     """ "" or how the levels that were found differ. One that is not known is not known to be equal."""
-    levels = [sorted({one.level.level for one in side}, key=lambda level: level or 0) for side in (base, other)]
+    levels = [
+        sorted({one.level.level for one in side}, key=lambda level: level or 0) or [None] for side in (base, other)
+    ]
     if levels[0] == levels[1] and len(levels[0]) == 1 and levels[0][0] is not None:
         return ""
     words = [
