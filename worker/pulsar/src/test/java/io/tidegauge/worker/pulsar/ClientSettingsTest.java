@@ -85,9 +85,19 @@ class ClientSettingsTest {
             1_000,
             "none",
             Map.of("batchingMaxBytes", "7"),
-            Map.of("subscriptionType", "Key_Shared"));
+            Map.of("receiverQueueSize", "9"));
     assertThat(producer(options).getBatchingMaxBytes()).isEqualTo(7);
-    assertThat(consumer(1, options).getSubscriptionType()).isEqualTo(SubscriptionType.Key_Shared);
+    assertThat(consumer(1, options).getReceiverQueueSize()).isEqualTo(9);
+  }
+
+  @Test
+  void theTypeOfSubscriptionIsTheWorkloadsAlone() {
+    ClientOptions options =
+        options(131_072, 1_000, "none", Map.of(), Map.of("subscriptionType", "Key_Shared"));
+    // What is checked follows from the type, so a setting must not change it behind our back.
+    assertThatThrownBy(() -> consumer(1, options))
+        .isInstanceOf(DriverException.class)
+        .hasMessageContaining("\"subscriptionType\" is set by Tidegauge");
   }
 
   @Test
