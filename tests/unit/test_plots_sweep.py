@@ -13,6 +13,7 @@ from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.late_readers import LateReaders
 from tidegauge.report.estimates import estimate
 from tidegauge.report.plots.chase import began_ns, chase_plots
+from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.sweep import longest_axis, sweep_plots
 from tidegauge.report.sweeps import swept
 from tidegauge.report.tables import Block, blocks
@@ -35,22 +36,27 @@ class TestSweep:
         for level in ("3", "4")
     )
 
-    def test_values_stand_in_order_and_other_axes_are_lines(self) -> None:
-        (table,) = swept(blocks(self.RESULTS))
-        p99 = next(plot for plot in sweep_plots(table, "01") if plot.plot_id == "01-sweep-p99")
-        assert p99.x.names == ("1", "10", "100")
-        assert [one.name for one in p99.series] == [
-            f"{system}, durability={level}" for system in (KAFKA, PULSAR) for level in ("3", "4")
-        ]
-        assert p99.series[0].y == pytest.approx((7.8, 15.6, 23.4))
-        assert p99.series[2].y == pytest.approx((15.6, 31.2, 46.8))
-        assert "by partitions" in p99.told
+    def plots(self, results: tuple[TrialResult, ...]) -> dict[str, Plot]:
+        (table,) = swept(blocks(results))
+        return {plot.plot_id: plot for plot in sweep_plots(table, "01")}
+
+    def test_values_stand_in_order_and_each_point_of_other_axes_has_its_plot(self) -> None:
+        plots = self.plots(self.RESULTS)
+        first, second = plots["01-sweep-1-p99"], plots["01-sweep-2-p99"]
+        assert first.x.names == ("1", "10", "100")
+        assert (first.title, second.title) == (
+            "Response p99 by partitions, durability=3",
+            "Response p99 by partitions, durability=4",
+        )
+        assert [one.name for one in first.series] == [KAFKA, PULSAR]
+        assert first.series[0].y == pytest.approx((7.8, 15.6, 23.4))
+        assert first.series[1].y == pytest.approx((15.6, 31.2, 46.8))
 
     def test_invalid_trials_leave_a_gap(self) -> None:
         first, *rest = self.RESULTS
-        (table,) = swept(blocks((replace(first, validity=Validity.INVALID), *rest)))
-        p99 = next(plot for plot in sweep_plots(table, "01") if plot.plot_id == "01-sweep-p99")
-        assert p99.series[0].x == (0.0, 1.0)
+        plots = self.plots((replace(first, validity=Validity.INVALID), *rest))
+        assert plots["01-sweep-1-p99"].series[0].x == (0.0, 1.0)
+        assert plots["01-sweep-2-p99"].series[0].x == (0.0, 1.0, 2.0)
 
     def test_one_point_is_no_sweep(self) -> None:
         (table,) = swept(blocks((at(KAFKA, 1.0, partitions="1"),)))

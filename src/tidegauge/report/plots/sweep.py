@@ -1,4 +1,4 @@
-"""A sweep's figures by the swept values: one line for each system and each point of the other axes."""
+"""A sweep's figures by the swept values: one line for each system, one plot for each point of the other axes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import Swept, in_order
 from tidegauge.report.tables import Block
 from tidegauge.statistics.figures import worst_end_to_end
+
+OTHERS_MAX = 8
+"""Points of the other axes that have plots; the table has all."""
 
 
 @dataclass(frozen=True)
@@ -35,28 +38,42 @@ _TIMES = (
 
 
 def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
-    """The main figures of an experiment over the axis with most values; none where there is only one point."""
+    """The main figures over the axis with most values, for each point of the other axes; none of only one point."""
     points = in_order([block.point for block in swept.blocks])
     axis = longest_axis(points)
     if axis is None:
         return []
-    values = tuple(
-        dict.fromkeys(point.get(axis, "") for point in in_order([{axis: one.get(axis, "")} for one in points]))
-    )
+    values = tuple(point[axis] for point in in_order([{axis: one.get(axis, "")} for one in points]))
     charts = (_RATE,) if swept.blocks[0].closed_loop else (*_TIMES, _RATE)
-    plots = []
-    for chart in charts:
-        series = _series(swept.blocks, axis, values, chart)
-        if any(not one.empty for one in series):
-            shown = axis.rpartition(".")[2]
-            told = (
-                f"{chart.title} by {shown}: geometric means of the trials, whiskers their interval or range. "
-                f"{'; '.join(_ends(one, values, chart.axis) for one in series if not one.empty)}."
-            )
-            x = Axis(shown, form=Form.WORDS, names=values)
-            title = f"{chart.title} by {shown}"
-            plots.append(Plot(f"{prefix}-sweep-{chart.name}", title, told, x, chart.axis, tuple(series)))
-    return plots
+    others = list(dict.fromkeys(_others(point, axis) for point in points))[:OTHERS_MAX]
+    return [
+        plot
+        for number, other in enumerate(others, 1)
+        for chart in charts
+        if (plot := _plot(swept.blocks, axis, values, chart, (other, f"{prefix}-sweep-{number}-{chart.name}")))
+    ]
+
+
+def _others(point: Mapping[str, str], axis: str) -> str:
+    return point_words({name: value for name, value in point.items() if name != axis})
+
+
+def _plot(
+    blocks: Sequence[Block], axis: str, values: tuple[str, ...], chart: _Chart, named: tuple[str, str]
+) -> Plot | None:
+    """`named`: the point of the other axes, in words, and the plot's id."""
+    other, plot_id = named
+    series = _series([block for block in blocks if _others(block.point, axis) == other], axis, values, chart)
+    if all(one.empty for one in series):
+        return None
+    shown = axis.rpartition(".")[2]
+    at = f", {other}" if other else ""
+    told = (
+        f"{chart.title} by {shown}{at}: geometric means of the trials, whiskers their interval or range. "
+        f"{'; '.join(_ends(one, values, chart.axis) for one in series if not one.empty)}."
+    )
+    x = Axis(shown, form=Form.WORDS, names=values)
+    return Plot(plot_id, f"{chart.title} by {shown}{at}", told, x, chart.axis, tuple(series))
 
 
 def longest_axis(points: Sequence[Mapping[str, str]]) -> str | None:
@@ -67,23 +84,22 @@ def longest_axis(points: Sequence[Mapping[str, str]]) -> str | None:
 
 
 def _series(blocks: Sequence[Block], axis: str, values: Sequence[str], chart: _Chart) -> list[Series]:
-    lines: dict[tuple[str, str], dict[int, tuple[float, float, float]]] = {}
+    lines: dict[str, dict[int, tuple[float, float, float]]] = {}
     for block in blocks:
-        others = point_words({name: value for name, value in block.point.items() if name != axis})
         for system in block.systems:
             known = [value for value in map(chart.figure, block.usable(system)) if value is not None]
             found = estimate(known)
             if found is not None:
                 place = values.index(block.point.get(axis, ""))
-                lines.setdefault((system, others), {})[place] = (found.low, found.value, found.high)
-    return [_line(system, others, at) for (system, others), at in sorted(lines.items())]
+                lines.setdefault(system, {})[place] = (found.low, found.value, found.high)
+    return [_line(system, at) for system, at in sorted(lines.items())]
 
 
-def _line(system: str, others: str, at: Mapping[int, tuple[float, float, float]]) -> Series:
+def _line(system: str, at: Mapping[int, tuple[float, float, float]]) -> Series:
     places = sorted(at)
     return Series(
         system=system,
-        label=others,
+        label="",
         x=tuple(map(float, places)),
         y=tuple(at[place][1] for place in places),
         mark=Mark.LINE_POINTS,
