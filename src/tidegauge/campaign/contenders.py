@@ -76,7 +76,8 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
         except ImpossibleError as error:
             if not skip:
                 raise _at_point(error, point) from error
-            left_out.append(f"{name} at {point_words(point.values)} is left out: {error.message}")
+            why = error.message.removeprefix(f"{campaign.source_path}: ")
+            left_out.append(f"{name} at {point_words(point.values)} is left out: {why}")
             continue
         number = sum(one.name == system.name for one in campaign.systems[:place])
         found.append(
