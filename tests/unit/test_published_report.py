@@ -129,4 +129,4 @@ def test_doubtful_trials_are_counted_beside_the_figures() -> None:
     text = printed(examine(report("streamnative-2020"), chosen, run_of(kafka, doubtful)))
     row = next(line for line in text.splitlines() if line.startswith("pulsar, level 1"))
     assert row.split()[3:7] == ["10.0", "-", "1", "DOUBTFUL"]
-    assert "A verdict is one of this run on this machine" in " ".join(text.split())
+    assert "Of 1 claim 1 not decided. A verdict is one of this run on this machine" in " ".join(text.split())

@@ -15,7 +15,7 @@ from tidegauge.published.scale import Scale
 from tidegauge.published.verdict import Verdict
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
-from tidegauge.report.numbers import MISSING
+from tidegauge.report.numbers import MISSING, plural
 
 _STYLES = {Verdict.CONFIRMED: "green", Verdict.CONTRADICTED: "bold red", Verdict.NOT_DECIDED: "yellow"}
 _PLACE_CHARS_MAX = 40
@@ -26,7 +26,7 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
     whole = report(choice.report)
     known = {claim.id: claim for claim in whole.claims}
     claims = [known[name] for name in choice.claims]
-    yield Text(f"Examines {len(claims)} claim{'' if len(claims) == 1 else 's'} of: {whole.title}", style="bold")
+    yield Text(f"Examines {plural(len(claims), 'claim')} of: {whole.title}", style="bold")
     for claim in claims:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
         yield Paragraph(f"{claim.text} [{claim.source}]{remark}", "", "  - ", "    ")
@@ -58,7 +58,7 @@ def counts(outcome: PublishedOutcome) -> str:
     """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
     counted = [(sum(one.verdict is verdict for one in outcome.claims), verdict.value) for verdict in Verdict]
     parts = [f"{number} {word}" for number, word in counted if number]
-    return f"Of {len(outcome.claims)} claims {', '.join(parts)}"
+    return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}"
 
 
 def _claim(claim: ClaimOutcome, unequal: bool) -> Iterable[RenderableType]:
