@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 8;
+  const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 22;
   const CHARTS = [
     ["msgs_per_s", "Rate, msg/s"],
     ["response_p99_ms", "Response p99, ms"],
@@ -14,7 +14,7 @@
   const byId = (id) => document.getElementById(id);
   const number = (value) => {
     if (value === null || value === undefined) return "-";
-    return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+    return value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
   };
 
   // Everything is set as text, never as markup: names and reasons come from others.
@@ -35,7 +35,7 @@
     const caption = element("figcaption", title);
     const value = element("output", "-", { class: "now" });
     const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
-    const largest = shape("text", { x: LEFT, y: TOP + 8, fill: "var(--faint)", "font-size": "12" });
+    const largest = shape("text", { x: LEFT, y: TOP - 8, fill: "var(--faint)", "font-size": "12" });
     const band = shape("rect", { y: TOP, height: HEIGHT - BOTTOM - TOP, fill: "var(--span)" });
     const base = shape("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM, stroke: "var(--faint)" });
     const line = shape("polyline", { fill: "none", stroke: "var(--system-0)", "stroke-width": "2" });
