@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -94,9 +95,9 @@ def test_readers_that_keep_up_are_apart_from_the_one_that_catches_up(report: dic
 def test_a_small_backlog_from_cache_is_doubted(place: Place, report: dict[str, Any]) -> None:
     reads = result_of(report, "catch-up")["catch_up"]["reads"]
     assert reads["read_bytes"] is not None
-    assert reads["read_bytes"] < reads["backlog_bytes"] / 2
+    assert reads["read_bytes"] < 16 << 20
     told = " ".join((place.root / "out.txt").read_text().split())
-    assert "DOUBTFUL: 0% of the backlog was read from the device" in told
+    assert re.search(r"DOUBTFUL: \d+% of the backlog was read from the device, the rest from cache", told)
     assert "catch-up: what was found" in told
     assert "mixed: what was found" in told
 

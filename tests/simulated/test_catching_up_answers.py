@@ -145,6 +145,11 @@ def test_a_backlog_from_cache_is_seen_by_what_was_not_read() -> None:
     assert not reads.from_device
 
 
+def test_a_few_megabytes_may_be_the_servers_own_code() -> None:
+    assert not DeviceReads(7_000_000, 0.0, 10_000_000, 10.0).from_device
+    assert DeviceReads(70_000_000, 0.0, 100_000_000, 10.0).from_device
+
+
 @pytest.mark.parametrize(("attached", "why"), [(True, "others run the servers"), (False, "/proc/PID/io")])
 def test_reads_that_nobody_counts_are_unknown(attached: bool, why: str) -> None:
     reads = _device_reads((0, None, 5), (1.0, 1.0), 100, attached=attached)

@@ -14,6 +14,9 @@ PHASES = (BEFORE, DURING, AFTER)
 FROM_DEVICE_SHARE_MIN = 0.5
 """Below this share of the backlog read from the device, it was served from memory for the most part."""
 
+FROM_DEVICE_BYTES_MIN = 16 << 20
+"""Fewer bytes may be servers' own program code, read when it is first used (7 MB were seen)."""
+
 
 @dataclass(frozen=True)
 class LateReaders:
@@ -73,8 +76,11 @@ class DeviceReads:
 
     @property
     def from_device(self) -> bool:
-        """Whether the backlog was read from the device for the most part."""
-        return self.share is not None and self.share >= FROM_DEVICE_SHARE_MIN
+        """Whether the backlog was read from the device for the most part; of a very small one nobody can tell."""
+        share = self.share
+        if share is None:
+            return False
+        return share >= FROM_DEVICE_SHARE_MIN and share * self.backlog_bytes >= FROM_DEVICE_BYTES_MIN
 
 
 def late_names(subscriptions: int, late: LateReaders | None) -> Sequence[str]:
