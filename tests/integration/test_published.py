@@ -22,7 +22,7 @@ def cut_down() -> dict[str, Any]:
     del campaign["sweep"], campaign["rates-at"]
     campaign |= {"nodes": 1, "durability": 4}
     campaign["experiments"] = [
-        {"name": "latency", "rate": 1000, "warm-up-min": "1s", "warm-up-max": "2s", "measure": "3s", "drain-max": "20s"}
+        {"name": "latency", "rate": 1000, "warm-up-min": "7s", "warm-up-max": "9s", "measure": "3s", "drain-max": "20s"}
     ]
     campaign["published"]["claims"] = [DECIDED, OPEN]
     return campaign
@@ -58,6 +58,9 @@ def test_the_verdict_follows_from_the_figures(claims: dict[str, dict[str, Any]])
     claim = claims[DECIDED]
     pulsar, kafka = claim["parts"][0]["sides"]
     if not (pulsar["values"] and kafka["values"]):
+        assert claim["verdict"] == "not decided"
+        return
+    if "DOUBTFUL is " in claim["reason"]:  # Of a trial that was never steady on a busy machine, say.
         assert claim["verdict"] == "not decided"
         return
     ratio = pulsar["values"][0] / kafka["values"][0]

@@ -95,6 +95,24 @@ def test_a_disk_that_cannot_be_made_is_told_with_its_reason(tmp_path: Path) -> N
     assert "No space left on device" in found.problems[0]
 
 
+def test_of_several_disks_all_are_made_or_none(tmp_path: Path) -> None:
+    disks = Disks()
+    mount = disks.mount
+
+    def second_fails(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
+        if disks.mounted:
+            raise OSError(28, "No space left on device")
+        return mount(place, image, size_bytes)
+
+    places = [tmp_path / "a", tmp_path / "b"]
+    with ExitStack() as cleanup:
+        found = limit_servers(LIMITED, Host(), replace(means(disks), mount_disk=second_fails), places, cleanup)
+        assert "No space left on device" in found.problems[0]
+        assert disks.undone == [tmp_path / "a"]
+    assert disks.undone == [tmp_path / "a"]
+    assert list(tmp_path.glob("*.disk")) == []
+
+
 def test_a_disk_that_cannot_be_unmounted_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunFailedError, match="could not be unmounted: target is busy"):
         limited(Host(), means(Disks(undo_failure="target is busy")), tmp_path / "data")

@@ -15,9 +15,10 @@ from tidegauge import store
 from tidegauge.campaign.events import Observer
 from tidegauge.campaign.execute import plan_campaign
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.recorded import Recorded
+from tidegauge.campaign.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
+from tidegauge.fairness.tilt import Severity, Stage, Tilt
 from tidegauge.report.html.page import report_page
 
 TEXT = """name: tiny
@@ -125,6 +126,33 @@ def test_a_finished_run_is_shown_and_not_made_again(
     assert run_command(["run", "--resume", "last"]) == 0
     assert "there is nothing to go on with" in capsys.readouterr().out
     assert len(made) == 2
+
+
+def test_files_for_ci_are_written_of_a_finished_run_too(made: Made, campaign: Path, tmp_path: Path) -> None:
+    assert run_command(["run", str(campaign), "--repeat", "1"]) == 0
+    assert run_command(["run", "--resume", "last", "--junit", str(tmp_path / "junit.xml")]) == 0
+    assert "<testsuite" in (tmp_path / "junit.xml").read_text()
+
+
+def test_what_was_unequal_stays_marked_however_early_a_session_ends(made: Made, campaign: Path, tmp_path: Path) -> None:
+    run_command(["run", str(campaign)])
+    (stored,) = store.list_runs(tmp_path / "runs")
+    tilt = Tilt("heap", Severity.UNEQUAL, Stage.IN_FORCE, ("kafka",), "w", "y", "a", "s", "r")
+    before = store.resume_run(stored.path)
+    before.fairness((tilt,))
+    before.finish("interrupted", "Ctrl-C")
+    store.resume_run(stored.path).finish("interrupted", "before anything was looked at")
+    assert [one["rule"] for one in run_json(stored.path)["unequal"]] == ["heap"]
+
+
+def test_a_share_of_a_rate_that_came_out_otherwise_keeps_what_was_measured() -> None:
+    done = replace(result().spec, trial_id="0003-latency-kafka", rate_rule="50% of lowest peak", msgs_per_s=50_000.0)
+    recorded = Recorded({done.trial_id: Trial(done, result(done))})
+    assert recorded.result_of(replace(done, msgs_per_s=10_000.0)) is recorded.trials[done.trial_id].result
+    absolute = replace(done, rate_rule="50k")
+    fixed = Recorded({done.trial_id: Trial(absolute, result(absolute))})
+    with pytest.raises(OtherwiseError, match="msgs_per_s was 50000"):
+        fixed.result_of(replace(absolute, msgs_per_s=10_000.0))
 
 
 def test_a_new_run_of_an_unfinished_campaign_says_how_to_go_on(

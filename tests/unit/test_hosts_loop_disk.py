@@ -65,6 +65,19 @@ def test_a_disk_is_empty_reads_directly_and_goes_with_its_directory(tmp_path: Pa
 
 @pytest.mark.root
 @needs_disks
+def test_a_disk_below_a_symbolic_link_is_unmounted(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    place = tmp_path / "link/data"
+    place.mkdir()
+    loop_disk.mount_disk(place, tmp_path / "image", SIZE_BYTES)
+    assert str(tmp_path) in mounts()
+    loop_disk.unmount(place)
+    assert str(tmp_path) not in mounts()
+
+
+@pytest.mark.root
+@needs_disks
 def test_a_disk_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="mount"):
         loop_disk.mount_disk(tmp_path / "nowhere", tmp_path / "image", SIZE_BYTES)

@@ -160,6 +160,20 @@ def test_one_doubtful_trial_decides_nothing() -> None:
     assert [side.doubtful for side in judgement.parts[0].sides] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"steady": False}, "its warm-up was too short to judge, or never steady"),
+        ({"offered_msgs_per_s": 1e9}, "the system did not keep up"),
+    ],
+)
+def test_a_valid_trial_that_shows_something_else_decides_nothing(changes: dict[str, Any], told: str) -> None:
+    kafka, pulsar = pair(50.0, 10.0)
+    judgement = judged(PULSAR_BELOW, run_of(kafka, replace(pulsar, **changes)))
+    assert judgement.verdict is NOT_DECIDED
+    assert told in judgement.reason
+
+
 def test_a_failure_is_told_without_its_log() -> None:
     kafka, pulsar = pair(50.0, 10.0)
     failures = {pulsar.spec.trial_id: "The worker ended. (log: /somewhere/long/worker.log)"}

@@ -10,7 +10,7 @@ from rich.console import Console
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.experiments.api import TrialResult
+from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.report import compare, levels
 from tidegauge.report.findings import findings
@@ -18,6 +18,7 @@ from tidegauge.report.summary import run_summary
 from tidegauge.report.sweeps import in_order, labelled, swept
 from tidegauge.report.tables import blocks
 from tidegauge.report.terminal import run_report
+from tidegauge.statistics.verdict import Verdict
 from tidegauge.systems.api import LevelChoice, LevelFinding
 
 
@@ -88,12 +89,33 @@ def test_findings_are_compared_within_a_point_only() -> None:
             rows=({"msg/s": rate},), figures={"sustainable_msgs_per_s": rate}, point={"partitions": partitions},
         )  # fmt: skip
 
-    assert compare.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)]) == []
+    assert compare.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)], (), across_levels=True) == []
     own = [found("kafka", "10", 10.0), found("pulsar", "10", 5.0), found("kafka", "9", 7.0)]
-    assert [ratio.ratio for ratio in compare.finding_ratios(own)] == [pytest.approx(0.5)]
+    assert [ratio.ratio for ratio in compare.finding_ratios(own, (), across_levels=True)] == [pytest.approx(0.5)]
     shown = text_of(list(findings(own)))
     assert "partitions=10: kafka: x" in shown
     assert shown.index("9           kafka") < shown.index("10          kafka")
+
+
+def test_a_finding_that_rests_on_a_doubtful_trial_says_so() -> None:
+    results = [at(number, system, partitions="1") for number, system in ((1, "kafka@4.3.1"), (2, "pulsar@4.2.4"))]
+    doubted = [results[0], replace(results[1], validity=Validity.DOUBTFUL)]
+    own = [
+        Finding(f"{n}", "curve", one.spec.system, 0, True, (), details={"trial_id": one.spec.trial_id},
+                figures={"sustainable_msgs_per_s": 10.0 + n})
+        for n, one in enumerate(results)
+    ]  # fmt: skip
+    assert [ratio.doubtful for ratio in compare.finding_ratios(own, results)] == [False]
+    assert [ratio.doubtful for ratio in compare.finding_ratios(own, doubted)] == [True]
+
+
+def test_steps_of_a_search_are_no_difference() -> None:
+    own = [
+        Finding(f"{n}", "max-throughput", system, n // 2, True, (), figures={"sustainable_msgs_per_s": rate})
+        for n, (system, rate) in enumerate((("kafka", 100.0), ("pulsar", 104.0)) * 3)
+    ]
+    (ratio,) = compare.finding_ratios(own, (), across_levels=True)
+    assert ratio.comparison.verdict is Verdict.NO_DIFFERENCE
 
 
 def test_levels_are_equal_if_they_are_at_each_point() -> None:

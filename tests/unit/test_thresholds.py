@@ -209,3 +209,15 @@ def test_figures_that_experiments_find() -> None:
     assert (found.outcome, found.experiment) == (Outcome.MET, "max-throughput")
     (undecided,) = ruled("sustainable_msgs_per_s > 40000", [], rates(50_000.0, decided=False))
     assert undecided.outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_block_that_never_came_so_far_is_not_met_by_the_others() -> None:
+    chases = [
+        Finding(f"{n}", "catch-up", "kafka", n, True, (), figures={} if chase_s is None else {"chase_s": chase_s})
+        for n, chase_s in enumerate((40.0, 45.0, None))
+    ]
+    (found,) = ruled("chase_s < 60", [], chases)
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.why.endswith("; 1 block has no chase time")
+    (missed,) = ruled("chase_s < 30", [], chases)
+    assert missed.outcome is Outcome.MISSED

@@ -86,22 +86,25 @@ def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Pa
 
 
 def _own_disks(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path], cleanup: ExitStack) -> str:
-    """A disk at each place. "" or why not."""
-    for place in places:
-        nodes = -(-spec.nodes // len(places))
-        beside = place.with_name(f"{place.name}.disk")
-        host.track_directory(beside)
-        cleanup.callback(shutil.rmtree, beside, ignore_errors=True)
-        try:
-            beside.mkdir(parents=True, exist_ok=True)
-            undo = means.mount_disk(place, beside / "image", space.bytes_needed(spec, nodes))
-        except OSError as error:
-            return error.strerror or str(error)
-        cleanup.callback(_undo, undo, place)
+    """A disk at each place, or at none. "" or why not."""
+    with ExitStack() as made:
+        for place in places:
+            nodes = -(-spec.nodes // len(places))
+            beside = place.with_name(f"{place.name}.disk")
+            host.track_directory(beside)
+            try:
+                beside.mkdir(parents=True, exist_ok=True)
+                undo = means.mount_disk(place, beside / "image", space.bytes_needed(spec, nodes))
+            except OSError as error:
+                shutil.rmtree(beside, ignore_errors=True)
+                return error.strerror or str(error)
+            made.callback(_undo, undo, place, beside)
+        cleanup.push(made.pop_all())
     return ""
 
 
-def _undo(undo: Callable[[], None], place: Path) -> None:
+def _undo(undo: Callable[[], None], place: Path, beside: Path) -> None:
+    """The file goes only when nothing is mounted from it: else whoever cleans up could not find out what is."""
     try:
         undo()
     except OSError as error:
@@ -109,3 +112,4 @@ def _undo(undo: Callable[[], None], place: Path) -> None:
             f"The disk of a trial at {place} could not be unmounted: {error.strerror or error}.",
             "`tidegauge clean` tries it again.",
         ) from error
+    shutil.rmtree(beside, ignore_errors=True)

@@ -16,7 +16,17 @@ from tidegauge.campaign.recorded import START_ANEW, Recorded, Trial
 from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.output import Output
-from tidegauge.cli.running import Ready, carry_out, disks_of, exit_code, prepare, show_end, text_of, with_verdicts
+from tidegauge.cli.running import (
+    Ready,
+    carry_out,
+    disks_of,
+    exit_code,
+    prepare,
+    show_end,
+    text_of,
+    with_verdicts,
+    write_wanted,
+)
 from tidegauge.cli.serving import live_page
 from tidegauge.errors import UserError
 from tidegauge.fairness.tilt import Stage
@@ -54,6 +64,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     if stored.status == "finished" and all(trial.result for trial in stored.trials):
         out.say(f"Run {stored.path.name} is finished: there is nothing to go on with.")
         stored = with_verdicts(campaign, stored)  # It may have been killed before it had any.
+        write_wanted(request.files, stored, out)
         out.show(run_report(stored), run_summary(stored))
         return exit_code(stored)
     if request.dry_run:

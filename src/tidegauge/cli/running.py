@@ -97,7 +97,7 @@ def show_end(
     """Show what a run found, and return its exit code. Raises what ended it if there is nothing to show."""
     stored = with_verdicts(campaign, store.load_run(path))
     keep_report(path, out)
-    _write(files, stored, out)
+    write_wanted(files, stored, out)
     if isinstance(failure, TidegaugeError) and not stored.results:
         out.say(f"Run directory: {path}")
         raise failure
@@ -108,7 +108,7 @@ def show_end(
     return EXIT_INTERRUPTED if failure is not None else exit_code(stored)
 
 
-def _write(files: WantedFiles, run: store.StoredRun, out: Output) -> None:
+def write_wanted(files: WantedFiles, run: store.StoredRun, out: Output) -> None:
     """Write the files asked for. What was measured is shown even if that fails."""
     try:
         files.write(lambda: run_junit(run), lambda: run_markdown(run))

@@ -192,6 +192,9 @@ def _remarks(
     ):
         if one != two and one is not None and two is not None:
             found.append(f"{what} differs: {one:,.6g} in {letters[0]}, {two:,.6g} in {letters[1]}")
+    points = [point_words(one.spec.point) or "none" for one in (first, second)]
+    if points[0] != points[1]:
+        found.append(f"the point of the sweep differs: {points[0]} in {letters[0]}, {points[1]} in {letters[1]}")
     alone = [replace(one.spec.workload, producer_overrides={}, consumer_overrides={}) for one in (first, second)]
     if alone[0] != alone[1]:
         found.append("the workload differs (see the campaigns above)")
@@ -233,8 +236,9 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
                     (shown[0], _decided(ours, names[0], figure)),
                     (shown[1], _decided(theirs, names[1], figure)),
                 )
-                ratios += _ratio(experiment, figure, above, below, noise=noise, doubtful=False)
-            made_of = _of(base, experiment, names[0]), _of(other, experiment, names[1])
+                least = max(noise, figure.resolution)
+                ratios += _ratio(experiment, figure, above, below, noise=least, doubtful=False)
+            made_of = _of(base, experiment, names[0], point), _of(other, experiment, names[1], point)
             if ratios:
                 pairs.append(
                     Pair(
@@ -259,9 +263,12 @@ def _decided(findings: Sequence[Finding], system: str, figure: FindingFigure) ->
     return by_block([(one.block, figure.of(one)) for one in own])
 
 
-def _of(run: StoredRun, experiment: str, system: str) -> tuple[TrialResult, ...]:
+def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
     """The trials that a finding was made of."""
-    return tuple(one for one in run.results if (one.spec.experiment, one.spec.system) == (experiment, system))
+    wanted = (experiment, system, point)
+    return tuple(
+        one for one in run.results if (one.spec.experiment, one.spec.system, point_words(one.spec.point)) == wanted
+    )
 
 
 def _systems(ours: Sequence[Finding], theirs: Sequence[Finding]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegauge.experiments.api import CatchUp, Latency
-from tidegauge.experiments.late_readers import PHASES, DeviceReads
+from tidegauge.experiments.late_readers import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads
 from tidegauge.statistics.rounding import short
 
 _MORE_THAN_ONCE = 1.1
@@ -28,6 +28,12 @@ def reads_sentence(reads: DeviceReads) -> str:
         read = size_words(reads.share * reads.backlog_bytes)
         more = ": newer messages too, or some again" if reads.share > _MORE_THAN_ONCE else ""
         return f"device reads: {read} of {size_words(reads.backlog_bytes)} backlog ({reads.share:.0%}{more})"
+    if reads.share >= FROM_DEVICE_SHARE_MIN:
+        read = size_words(reads.share * reads.backlog_bytes)
+        return (
+            f"DOUBTFUL: the servers read {read} from the device, which may be their own program code; only a larger "
+            "backlog tells where it came from"
+        )
     return (
         f"DOUBTFUL: {reads.share:.0%} of the backlog was read from the device, the rest from cache; only a backlog "
         "larger than the servers' memory tells how fast it comes from disk"

@@ -7,7 +7,6 @@ number and size. There is no warm-up: what is read during it could not be read a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -42,15 +41,10 @@ def _run(_options: ReadOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None
         lab.measure(trial)
 
 
-def _no_objection(_options: ReadOptions, _earlier: Sequence[str]) -> str:
-    return ""
-
-
 EXPERIMENT = Experiment(
     name="read",
     summary="how fast consumers read topics that others fill (with 'producers: 0' and 'existing-topics')",
     options=ReadOptions,
     plan=_plan,
     run=_run,
-    objection=_no_objection,
 )

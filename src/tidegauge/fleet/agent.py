@@ -231,8 +231,8 @@ class Agent:
 
     def _clean_up(self) -> None:
         failures = [directories.remove_directory(path) for path in self._ledger.directories]
-        self._ledger.close()
         notes = [failure for failure in failures if failure]
+        self._ledger.close(forget=not notes)
         if self._close_request is not None:
             self._send({"id": self._close_request, "result": notes})
 

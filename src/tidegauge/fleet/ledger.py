@@ -71,9 +71,10 @@ class Ledger:
         if left != self._record.ports:
             self._write(replace(self._record, ports=left))
 
-    def close(self) -> None:
-        """Nothing is held any more: forget the record."""
-        registry.remove(self._record.agent_id)
+    def close(self, forget: bool = True) -> None:
+        """Nothing is held any more: forget the record. Else keep it, so that the next start tries what is left."""
+        if forget:
+            registry.remove(self._record.agent_id)
         os.close(self._lock)
 
     def _write(self, record: Record) -> None:

@@ -35,9 +35,13 @@ def mount_disk(place: Path, image: Path, size_bytes: int) -> None:
     """
     with image.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)
-    device = ""
+    held = -1
     try:
         device = _run("losetup", "--find", "--show", "--direct-io=on", str(image))
+        held = os.open(device, os.O_RDONLY)
+        # A device in use is detached when its last user is gone: unmounting is then all there is to undo, and nothing
+        # where we are killed before it is mounted.
+        _run("losetup", "--detach", device)
         if (Path("/sys/block") / Path(device).name / "loop/dio").read_text().strip() != "1":
             raise OSError(0, f"the file system of {image.parent} does not do direct I/O")
         # Nothing is left to be initialised beside a measurement, and the file keeps the room that was reserved.
@@ -50,15 +54,13 @@ def mount_disk(place: Path, image: Path, size_bytes: int) -> None:
         image.unlink(missing_ok=True)
         raise
     finally:
-        # A device in use is detached when its last user is gone: unmounting is then all there is to undo, after a
-        # crash too.
-        if device:
-            with contextlib.suppress(OSError):
-                _run("losetup", "--detach", device)
+        if held >= 0:
+            os.close(held)
 
 
 def unmount(place: Path) -> None:
     """Unmount whatever is mounted at a directory or below it. Raises `OSError`."""
+    place = place.resolve()  # The kernel tells where mounts are without links.
     mounts = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
     points = [Path(mount.mount_point) for mount in mounts]
     for point in reversed([point for point in points if point == place or place in point.parents]):

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.finding import Finding
 from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
+
+KEPT_UP_SHARE_MIN = 0.98
+"""Below this share of the offered rate latencies depend on how long a trial lasts."""
 
 
 @dataclass(frozen=True)
@@ -128,10 +132,26 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
 
 
 def _doubt(result: TrialResult) -> dict[int, str]:
-    """Why a result is DOUBTFUL, by its block; {} if it is not."""
-    if result.validity is not Validity.DOUBTFUL:
-        return {}
-    return {result.spec.block: f"{result.spec.trial_id}: {result.reasons[0]}"}
+    """Why a claim can't rest on a result alone, by its block; {} if it can. Stricter than `Validity`."""
+    why = result.reasons[0] if result.validity is Validity.DOUBTFUL else _shortcoming(result)
+    return {result.spec.block: f"{result.spec.trial_id}: {why}"} if why else {}
+
+
+def _shortcoming(result: TrialResult) -> str:
+    """What a valid trial's own figures say against deciding by them; "" for nothing."""
+    late = result.catch_up
+    if late is not None:
+        if not late.reads.from_device:
+            return reads_sentence(late.reads).removeprefix("DOUBTFUL: ")
+        if result.spec.late is not None and late.backlog_msgs < result.spec.late.backlog_msgs:
+            return f"its backlog was {late.backlog_msgs:,} of {result.spec.late.backlog_msgs:,} messages"
+        return ""
+    if not result.steady:
+        return "its warm-up was too short to judge, or never steady"
+    offered = result.offered_msgs_per_s
+    if offered and result.msgs_per_s < KEPT_UP_SHARE_MIN * offered:
+        return f"the system did not keep up ({result.msgs_per_s / offered:.0%} of the rate)"
+    return ""
 
 
 def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:

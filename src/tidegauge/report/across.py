@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.across import Across, Pair
+from tidegauge.comparison.across import LETTERS, Across, Pair
 from tidegauge.comparison.differences import Difference
 from tidegauge.report import compare, fairness
 from tidegauge.report.compare import Ratio
@@ -74,8 +74,7 @@ def _differences(found: Sequence[Difference]) -> Iterable[RenderableType]:
 
 def difference_words(difference: Difference) -> str:
     """ "kernel: Linux 6.1 in A, Linux 6.18 in B"."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    sides = ", ".join(f"{value} in {letters[place]}" for place, value in enumerate(difference.values))
+    sides = ", ".join(f"{value} in {LETTERS[place]}" for place, value in enumerate(difference.values))
     return f"{difference.what}: {sides}"
 
 

@@ -13,7 +13,7 @@ from tidegauge.report.tables import Block
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
 from tidegauge.statistics.intervals import CONFIDENCE, geometric_mean
 from tidegauge.statistics.power import BLOCKS_MAX
-from tidegauge.statistics.verdict import Comparison, Verdict, compare_paired, compare_unpaired
+from tidegauge.statistics.verdict import NOISE_THRESHOLD, Comparison, Verdict, compare_paired, compare_unpaired
 
 NO_EVIDENCE = "one trial each is no evidence of a difference"
 REPEATS_FIRST = 5
@@ -89,8 +89,17 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
     return found
 
 
-def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
-    """What experiments found, each further system against the first. The caller sees to it that levels are equal."""
+def finding_ratios(
+    findings: Sequence[Finding], results: Sequence[TrialResult], across_levels: bool = False
+) -> list[Ratio]:
+    """What experiments found, each further system against the first; none where levels differ (see `ratios`).
+
+    Args:
+        results: of the same run; those on which a finding rests tell whether it is DOUBTFUL.
+    """
+    if not (across_levels or levels.equal(results)):
+        return []
+    doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
     found = []
     for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
         here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, at)]
@@ -100,9 +109,16 @@ def finding_ratios(findings: Sequence[Finding]) -> list[Ratio]:
             sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
-                ratio = _ratio(experiment, figure, *pair, doubtful=False)
+                doubtful = any(_rests_on(one) & doubted for one in own if one.system in (system, systems[0]))
+                ratio = _ratio(experiment, figure, *pair, doubtful)
                 found += [replace(ratio, point=here[0].point)] if ratio else []
     return found
+
+
+def _rests_on(finding: Finding) -> set[str]:
+    """Trials whose figures a finding publishes."""
+    goals = finding.details.get("goals") or [{}]
+    return {str(finding.details.get("trial_id")), str(goals[0].get("confirmation_trial_id"))}
 
 
 def _values(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
@@ -123,7 +139,10 @@ def _ratio(
     """Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself."""
     (system, values), (baseline, base) = above, below
     better = figure.higher_is_better
-    comparison = compare_paired(values, base, better) or compare_unpaired([*values.values()], [*base.values()], better)
+    noise = max(NOISE_THRESHOLD, figure.resolution if isinstance(figure, FindingFigure) else 0.0)
+    comparison = compare_paired(values, base, better, noise) or compare_unpaired(
+        [*values.values()], [*base.values()], better, noise
+    )
     if comparison is None:
         return None
     return Ratio(

@@ -28,10 +28,16 @@ def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
         yield Text(f"{experiment}: what was found", style="bold")
         for one in own:
             for sentence in one.summary:
-                yield bullet(f"{_where(one)}{_who(one, own)}: {sentence}", "" if one.decided else "yellow")
+                yield bullet(f"{named(one, own)}: {sentence}", "" if one.decided else "yellow")
         if any(one.rows for one in own):
             yield finding_table(own)
         yield Text("")
+
+
+def named(finding: Finding, own: Sequence[Finding]) -> str:
+    """Which of one experiment's findings it is: "partitions=100: kafka@4.3.1, block 2"."""
+    where = f"{point_words(finding.point)}: " if finding.point else ""
+    return f"{where}{_who(finding, own)}"
 
 
 def _who(finding: Finding, own: Sequence[Finding]) -> str:
@@ -52,10 +58,6 @@ def finding_table(own: Sequence[Finding]) -> FigureTable:
     label_head, labels = labelled(points, [who for who, _ in rows], "system")
     table = FigureTable(label_head, labels, tuple(groups))
     return replace(table, label_chars_max=LABEL_CHARS_MAX) if any(points) else table
-
-
-def _where(finding: Finding) -> str:
-    return f"{point_words(finding.point)}: " if finding.point else ""
 
 
 def _shown(cell: Cell) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from tidegauge.experiments.api import point_words
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import estimate
+from tidegauge.report.findings import named
 from tidegauge.report.numbers import count, ms
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, load_words, workload_words
@@ -50,11 +51,9 @@ def run_markdown(run: StoredRun) -> str:
             lines += [escaped(f"{f'At {where}: ' if where else ''}{levels.headline(own)}"), ""]
     for block in blocks(run.results):
         lines += _block(block)
-    lines += _bullets(
-        f"{finding.experiment}, {finding.system}: {sentence}"
-        for finding in run.findings
-        for sentence in finding.summary
-    )
+    for experiment in dict.fromkeys(one.experiment for one in run.findings):
+        own = [one for one in run.findings if one.experiment == experiment]
+        lines += _bullets(f"{experiment}, {named(one, own)}: {sentence}" for one in own for sentence in one.summary)
     lines += _comparisons(run)
     failed = [f"{one.trial_id}: {one.status}: {one.problem or one.reason}" for one in run.trials if one.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
@@ -120,8 +119,7 @@ def _validity(block: Block, system: str) -> str:
 def _comparisons(run: StoredRun) -> list[str]:
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     ratios = [ratio for block in blocks(run.results) for ratio in compare.ratios(block, run.terms.allowed)]
-    if run.terms.allowed or levels.equal(run.results):
-        ratios += compare.finding_ratios(run.findings)
+    ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
     if not ratios:
         return []
     return ["### Compared", "", *_bullets(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]

@@ -54,9 +54,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         **distributions.content(run),
         "findings": plain(run.findings),
         "finding_comparisons": [
-            comparison(one, run.terms)
-            for one in compare.finding_ratios(run.findings)
-            if run.terms.allowed or levels.equal(run.results)
+            comparison(one, run.terms) for one in compare.finding_ratios(run.findings, run.results, run.terms.allowed)
         ],
         "published": plain(run.published),
         "exploratory_trials": plain([result for result in run.results if result.spec.exploratory]),

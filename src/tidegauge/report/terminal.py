@@ -218,8 +218,7 @@ def _comparison(run: StoredRun) -> Iterable[RenderableType]:
         objection = compare.objection(block, run.terms.allowed)
         lines += [objection] if objection else []
         ratios += compare.ratios(block, run.terms.allowed)
-    if run.terms.allowed or levels.equal(run.results):
-        ratios += compare.finding_ratios(run.findings)
+    ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     lines += [f"{mark}{compare.sentence(ratio)}" for ratio in ratios]
     if not lines:

@@ -47,12 +47,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class FindingFigure:
-    """One figure that an experiment finds. `name` is its key in `Finding.figures`, or in `Finding.details`."""
+    """One figure that an experiment finds. `name` is its key in `Finding.figures`, or in `Finding.details`.
+
+    `resolution`: the share by which it may be off though it comes out the same each time, as a search's steps do.
+    """
 
     name: str
     title: str
     unit: str
     higher_is_better: bool
+    resolution: float = 0.0
 
     def of(self, finding: Finding) -> float | None:
         """The figure in a finding; None where it has none."""
@@ -145,7 +149,7 @@ FIGURES = {figure.name: figure for figure in _ALL}
 FINDING_FIGURES = {
     figure.name: figure
     for figure in (
-        FindingFigure("sustainable_msgs_per_s", "sustainable rate", "msg/s", higher_is_better=True),
+        FindingFigure("sustainable_msgs_per_s", "sustainable rate", "msg/s", higher_is_better=True, resolution=0.05),
         FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", higher_is_better=True),
         FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", higher_is_better=True),
         FindingFigure("chase_s", "chase time", "s", higher_is_better=False),

@@ -262,6 +262,7 @@ def resume_run(
     run = DirectoryRun(path, stored.name, stored.campaign_path, stored.started_at, data, **places)
     run.unequal_allowed = stored.terms.allowed
     run.thresholds = stored.thresholds
+    run._tilts = (*stored.terms.unequal, *stored.terms.advice)
     run.go_on(stored.sessions, stored.notes)
     return run
 

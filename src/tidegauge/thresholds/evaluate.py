@@ -13,7 +13,7 @@ be tossing a coin. So is a threshold without a figure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
@@ -85,28 +85,43 @@ def _single(threshold: Threshold, asked: Asked, system: str) -> Ruling:
     figure = FIGURES.get(threshold.figure)
     if figure is not None and figure.kind is Kind.COUNTED:
         return _counted(threshold, asked, system, figure)
-    values, kind = _values(threshold, asked, system)
+    values, kind, without = _values(threshold, asked, system)
     outcome, value, interval = _judged(threshold, values, figure_interval)
-    return _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=len(values), kind=kind)
+    ruling = _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=len(values), kind=kind)
+    return _telling(ruling, without, kind)
 
 
 def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
-    (first, kind), (second, _) = _values(threshold, asked, above), _values(threshold, asked, below)
+    (first, kind, left), (second, _, right) = _values(threshold, asked, above), _values(threshold, asked, below)
     common = sorted(first.keys() & second.keys())
     ratios = {block: first[block] / second[block] for block in common if second[block] > 0}
     outcome, value, interval = _judged(threshold, ratios, lambda _: paired_ratio(first, second))
+    without = max(left, right)
     subject = f"{above} over {below}"
-    return _ruling(threshold, asked, subject, outcome, value=value, interval=interval, blocks=len(ratios), kind=kind)
+    ruling = _ruling(threshold, asked, subject, outcome, value=value, interval=interval, blocks=len(ratios), kind=kind)
+    return _telling(ruling, without, kind)
 
 
-def _values(threshold: Threshold, asked: Asked, system: str) -> tuple[ByBlock, Figure | FindingFigure]:
+def _telling(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruling:
+    """What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it."""
+    if not without or ruling.value is None:
+        return ruling
+    blocks = "1 block has" if without == 1 else f"{without} blocks have"
+    outcome = Outcome.INCONCLUSIVE if ruling.outcome is Outcome.MET else ruling.outcome
+    return replace(ruling, outcome=outcome, why=f"{ruling.why}; {blocks} no {kind.title}")
+
+
+def _values(threshold: Threshold, asked: Asked, system: str) -> tuple[ByBlock, Figure | FindingFigure, int]:
+    """The figure by block, what kind it is, and how many blocks have an answer without it."""
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [one for one in asked.findings if one.system == system and one.decided]
-        return by_block([(one.block, figure.of(one)) for one in decided]), figure
+        values = by_block([(one.block, figure.of(one)) for one in decided])
+        return values, figure, len({one.block for one in decided} - values.keys())
     usable = [one for one in asked.results if one.spec.system == system and one.validity is not Validity.INVALID]
     measured = FIGURES[threshold.figure]
-    return by_block([(one.spec.block, measured.of(one)) for one in usable]), measured
+    values = by_block([(one.spec.block, measured.of(one)) for one in usable])
+    return values, measured, len({one.spec.block for one in usable} - values.keys())
 
 
 def _judged(

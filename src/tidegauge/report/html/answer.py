@@ -166,7 +166,7 @@ def _beside(results: Sequence[TrialResult], found: Estimate | None, form: Callab
 
 def _finding_cards(run: StoredRun, anchors: dict[str, str]) -> list[Card]:
     """A card for each experiment that has an answer beyond trials, at each point."""
-    compared = compare.finding_ratios(run.findings) if run.terms.allowed or levels.equal(run.results) else []
+    compared = compare.finding_ratios(run.findings, run.results, run.terms.allowed)
     cards = []
     for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in run.findings):
         own = [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, at)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
-from tidegauge.report.findings import finding_table
+from tidegauge.report.findings import finding_table, named
 from tidegauge.report.layout import ColumnGroup, FigureTable
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
 from tidegauge.report.plots.chase import chase_plots
@@ -146,7 +146,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
         more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
     sentences = [
-        Remark(f"{_where(finding)}{finding.system}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
+        Remark(f"{named(finding, findings)}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
         for finding in findings
         for sentence in finding.summary
     ]
@@ -162,10 +162,6 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         tables=(finding_table(findings),) if any(finding.rows for finding in findings) else (),
         remarks=tuple(sentences),
     )
-
-
-def _where(finding: Finding) -> str:
-    return f"{point_words(finding.point)}: " if finding.point else ""
 
 
 def _confirmations(findings: Sequence[Finding], results: Sequence[TrialResult]) -> Block | None:
