@@ -52,8 +52,8 @@ def run_markdown(run: StoredRun) -> str:
     for block in blocks(run.results):
         lines += _block(block)
     for experiment in dict.fromkeys(one.experiment for one in run.findings):
-        own = [one for one in run.findings if one.experiment == experiment]
-        lines += _bullets(f"{experiment}, {named(one, own)}: {sentence}" for one in own for sentence in one.summary)
+        found = [one for one in run.findings if one.experiment == experiment]
+        lines += _bullets(f"{experiment}, {named(one, found)}: {sentence}" for one in found for sentence in one.summary)
     lines += _comparisons(run)
     failed = [f"{one.trial_id}: {one.status}: {one.problem or one.reason}" for one in run.trials if one.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
