@@ -92,6 +92,7 @@ def test_a_campaign_measures_it_and_leaves_nothing_there(cluster: Cluster, place
     assert place.left_behind() == []
 
 
+@pytest.mark.slow
 def test_a_level_that_it_does_not_give_stops_the_run(cluster: Cluster, place: Place) -> None:
     done = place.run("run", cluster.campaign(place, level=1))
     assert done.returncode == 1
@@ -111,6 +112,7 @@ def test_an_interrupted_run_deletes_its_topics(cluster: Cluster, place: Place) -
     assert records(place) == []
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_to_delete_its_topics(cluster: Cluster, place: Place) -> None:
     process = place.start("run", cluster.campaign(place, measure="60s"))
     wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")

@@ -52,6 +52,7 @@ def asked(url: str) -> str:
         return str(reply.read().decode())
 
 
+@pytest.mark.slow
 def test_pulsar(tmp_path_factory: pytest.TempPathFactory, place: Place) -> None:
     with ready("pulsar", LevelChoice(3), tmp_path_factory.mktemp("pulsar")) as pulsar:
         known = pulsar.deployment.connection
@@ -67,6 +68,7 @@ def test_pulsar(tmp_path_factory: pytest.TempPathFactory, place: Place) -> None:
             assert "-borrowed-" not in asked(f"{known['adminUrl']}/admin/v2/persistent/public/default{kind}")
 
 
+@pytest.mark.slow
 def test_rabbitmq(tmp_path_factory: pytest.TempPathFactory, place: Place) -> None:
     with ready("rabbitmq", LevelChoice(3), tmp_path_factory.mktemp("rabbitmq")) as rabbitmq:
         known = rabbitmq.deployment.connection

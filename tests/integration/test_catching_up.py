@@ -29,7 +29,7 @@ experiments:
 TIMES = "warm-up-min: 1s, warm-up-max: 2s, measure: 3s, drain-max: 20s"
 
 
-@pytest.fixture(scope="module", params=["kafka", "pulsar", "rabbitmq"])
+@pytest.fixture(scope="module", params=["kafka", pytest.param("pulsar", marks=pytest.mark.slow), "rabbitmq"])
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run of one system."""
     if request.param == "rabbitmq" and shutil.which("apt-get") is None:
@@ -129,6 +129,7 @@ experiments:
 @pytest.mark.skipif(
     bool(memory_limit.refusal() or loop_disk.refusal()), reason="needs root, cgroups for memory and loop devices"
 )
+@pytest.mark.slow
 def test_a_backlog_larger_than_memory_is_read_from_the_device(tmp_path: Path) -> None:
     place = Place(tmp_path)
     done = place.run("run", str(place.write(LIMITED)), timeout_s=400)

@@ -174,6 +174,7 @@ class TestSurroundings:
         assert "Traceback" not in done.stderr
         nothing_left(place)
 
+    @pytest.mark.slow
     def test_a_damaged_cache_is_noticed_and_fetched_again(self, place: Place) -> None:
         provision(recipe(DEFAULT_VERSION), lambda _text: None)
         source = cache_directory() / "distributions" / entry_name(recipe(DEFAULT_VERSION))
@@ -212,6 +213,7 @@ class TestSurroundings:
 
     @pytest.mark.root
     @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+    @pytest.mark.slow
     def test_a_disk_that_fills_under_load_ends_the_run_and_keeps_what_was_measured(self, place: Place) -> None:
         place.runs.mkdir()
         # Just above what a trial asks for before it begins.

@@ -34,7 +34,9 @@ experiments:
 """
 
 
-@pytest.fixture(scope="module", params=["kafka", "pulsar", "rabbitmq"])
+@pytest.fixture(
+    scope="module", params=["kafka", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pulsar", "rabbitmq"))]
+)
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run of one system."""
     if request.param == "rabbitmq" and shutil.which("apt-get") is None:

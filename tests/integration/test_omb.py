@@ -197,7 +197,7 @@ MANAGED = {
 }
 
 
-@pytest.mark.parametrize("system", MANAGED)
+@pytest.mark.parametrize("system", [pytest.param(name, marks=pytest.mark.slow) for name in MANAGED])
 def test_servers_are_started_here_with_managed(place: Place, system: str) -> None:
     text, level = MANAGED[system]
     driver = place.write(text, f"driver-of-{system}.yaml")

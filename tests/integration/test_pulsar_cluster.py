@@ -188,6 +188,7 @@ def test_a_broker_that_died_is_told(level_1: Ready) -> None:
 
 
 @pytest.mark.parametrize("choice", [LevelChoice(2, "bypass"), LevelChoice(4, "journal")])
+@pytest.mark.slow
 def test_local_async_with_bookies_apart_from_one_broker(tmp_path: Path, choice: LevelChoice) -> None:
     with cluster(choice, tmp_path, {"brokers": "1", "layout": "tiered"}) as pulsar:
         settings = load(pulsar, "local-async")

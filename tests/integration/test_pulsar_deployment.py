@@ -40,6 +40,7 @@ def test_a_bookie_that_skips_fsync_is_caught(tmp_path: Path) -> None:
         assert "bookie 1: journalSyncData=false" in finding.problems[0]
 
 
+@pytest.mark.slow
 def test_the_bypass_form_carries_messages(tmp_path: Path) -> None:
     with ready("pulsar", LevelChoice(4, "bypass"), tmp_path) as pulsar:
         assert pulsar.load("bypassed", {}) > 0

@@ -55,7 +55,7 @@ def found(rabbit: Ready, topic: str, choice: LevelChoice) -> LevelFinding:
     return rabbit.system.derive_level(rabbit.read_back(topic), choice, NODES)
 
 
-@pytest.mark.parametrize("version", [DEFAULT_VERSION, OLD_VERSION])
+@pytest.mark.parametrize("version", [DEFAULT_VERSION, pytest.param(OLD_VERSION, marks=pytest.mark.slow)])
 def test_replicated_levels_hold_and_leaders_are_spread(tmp_path: Path, version: str) -> None:
     with rabbitmq(version, LevelChoice(1, "quorum"), tmp_path, nodes=NODES) as rabbit:
         offered = rabbit.system.possible_levels(version, NODES)

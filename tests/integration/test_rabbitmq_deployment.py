@@ -88,7 +88,7 @@ def control(rabbit: Ready, directory: Path, *arguments: str) -> None:
     subprocess.run([program, *arguments], env=environment, check=True, capture_output=True, timeout=60)
 
 
-@pytest.mark.parametrize("version", [DEFAULT_VERSION, OLD_VERSION])
+@pytest.mark.parametrize("version", [DEFAULT_VERSION, pytest.param(OLD_VERSION, marks=pytest.mark.slow)])
 def test_every_level_it_offers_holds_and_nothing_is_left(tmp_path: Path, version: str) -> None:
     with rabbitmq(version, LEVEL_3, tmp_path) as rabbit:
         for choice in rabbit.system.possible_levels(version, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ pytestmark = MARKS
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("runs")
-    for path in (sample_run(directory, hostile=HOSTILE, trials=1), interrupted_run(directory)):
+    sample = sample_run(directory, hostile=HOSTILE, trials=1)
+    time.sleep(1.0)  # Runs are told apart and ordered by the second in which they began.
+    for path in (sample, interrupted_run(directory)):
         assert run_command(["report", path.name, "--runs-dir", str(directory)]) == 0
     assert run_command(["index", "--runs-dir", str(directory)]) == 0
     return directory

@@ -97,6 +97,7 @@ def test_a_killed_sweep_goes_on_and_its_report_is_whole(place: Place) -> None:
     assert place.left_behind() == []
 
 
+@pytest.mark.slow
 def test_points_share_servers_that_go_on(place: Place) -> None:
     found = report(place, "run", str(place.write(SHARED)))
     logs = [path.name for path in place.only_run().glob("trials/*/logs/kafka-1.log")]

@@ -193,6 +193,7 @@ def test_a_stop_while_a_message_waits_for_a_slot_is_own_lag(host: LocalHost, wor
     assert window.blocked_ns > 1.5e9
 
 
+@pytest.mark.alone
 def test_a_stop_within_a_send_is_own_lag(host: LocalHost, worker: GrpcWorker) -> None:
     """A full queue blocks the call for over 1 s, and the worker stands still for 0.5 s of it."""
     worker.prepare(order({"backlog_bytes_max": "300000"}, msgs_per_s=5_000.0, own_lag_tolerance_ms=50.0))
