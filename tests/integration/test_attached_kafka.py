@@ -101,6 +101,7 @@ def test_a_level_that_it_does_not_give_stops_the_run(cluster: Cluster, place: Pl
     assert cluster.untouched()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_deletes_its_topics(cluster: Cluster, place: Place) -> None:
     process = place.start("run", cluster.campaign(place, measure="60s"))
     wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")

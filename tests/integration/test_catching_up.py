@@ -29,7 +29,9 @@ experiments:
 TIMES = "warm-up-min: 1s, warm-up-max: 2s, measure: 3s, drain-max: 20s"
 
 
-@pytest.fixture(scope="module", params=["kafka", pytest.param("pulsar", marks=pytest.mark.slow), "rabbitmq"])
+@pytest.fixture(
+    scope="module", params=["kafka", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pulsar", "rabbitmq"))]
+)
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run of one system."""
     if request.param == "rabbitmq" and shutil.which("apt-get") is None:

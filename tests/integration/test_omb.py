@@ -160,6 +160,7 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
         assert written["aggregatedEndToEndLatencyQuantiles"]["100.0"] == written["aggregatedEndToEndLatencyMax"]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_told_and_the_next_driver_goes_on(place: Place, driver: Path) -> None:
     absent = place.write(DRIVER.format(address="127.0.0.1:9").replace("one-copy", "absent"), "absent.yaml")
     workload = workload_file(place.root, "both")
