@@ -208,7 +208,19 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
         for one in blocks_of("kafka@4.3.1", 1.0)
     ]
     first, second = made(runs, confirmed, findings=searched(40_000)), made(runs, confirmed, findings=searched(50_000))
-    assert "sustainable rate: 1.25x [1.25, 1.25] (50,001 against 40,001 msg/s" in said(capsys, first, second)
+    told = said(capsys, first, second)
+    assert "sustainable rate: 1.25x [1.25, 1.25] (50,001 against 40,001 msg/s" in told
+    assert "(doubtful)" not in told
+
+    def confirmed_by(trial: TrialResult) -> list[Finding]:
+        return [
+            replace(one, details={"goals": [{"confirmation_trial_id": trial.spec.trial_id}]})
+            for one in searched(50_000)
+        ]
+
+    doubted = [replace(one, validity=Validity.DOUBTFUL) for one in confirmed]
+    third = made(runs, doubted, findings=confirmed_by(doubted[0]))
+    assert "(doubtful)" in said(capsys, first, third)
 
 
 @pytest.mark.parametrize(

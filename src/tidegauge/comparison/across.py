@@ -10,7 +10,7 @@ from tidegauge.comparison.match import Matched, family, match
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
-from tidegauge.report.compare import Ratio
+from tidegauge.report.compare import Ratio, rest_on_doubt
 from tidegauge.report.numbers import count
 from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
@@ -231,13 +231,17 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
         for names in _systems(ours, theirs):
             shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
             ratios: list[Ratio] = []
+            doubtful = any(
+                rest_on_doubt([one for one in own if one.system == name and one.decided], run.results)
+                for own, name, run in zip((ours, theirs), names, (base, other), strict=True)
+            )
             for figure in FINDING_FIGURES.values():
                 below, above = (
                     (shown[0], _decided(ours, names[0], figure)),
                     (shown[1], _decided(theirs, names[1], figure)),
                 )
                 least = max(noise, figure.resolution)
-                ratios += _ratio(experiment, figure, above, below, noise=least, doubtful=False)
+                ratios += _ratio(experiment, figure, above, below, noise=least, doubtful=doubtful)
             made_of = _of(base, experiment, names[0], point), _of(other, experiment, names[1], point)
             if ratios:
                 pairs.append(

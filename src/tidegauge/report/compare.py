@@ -84,7 +84,7 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
         for figure in map(FIGURES.__getitem__, names):
             values, base = _values(block.usable(system), figure), _values(block.usable(baseline), figure)
-            ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful)
+            ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
             found += [replace(ratio, point=block.point)] if ratio else []
     return found
 
@@ -99,7 +99,6 @@ def finding_ratios(
     """
     if not (across_levels or levels.equal(results)):
         return []
-    doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
     found = []
     for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
         here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, at)]
@@ -109,16 +108,21 @@ def finding_ratios(
             sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
-                doubtful = any(_rests_on(one) & doubted for one in own if one.system in (system, systems[0]))
-                ratio = _ratio(experiment, figure, *pair, doubtful)
+                doubtful = rest_on_doubt([one for one in own if one.system in (system, systems[0])], results)
+                noise = max(NOISE_THRESHOLD, figure.resolution)
+                ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, noise=noise)
                 found += [replace(ratio, point=here[0].point)] if ratio else []
     return found
 
 
-def _rests_on(finding: Finding) -> set[str]:
-    """Trials whose figures a finding publishes."""
-    goals = finding.details.get("goals") or [{}]
-    return {str(finding.details.get("trial_id")), str(goals[0].get("confirmation_trial_id"))}
+def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -> bool:
+    """Whether a trial of the same run, whose figures one of these findings publishes, is DOUBTFUL."""
+    doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
+    goals = [(one.details.get("goals") or [{}])[0] for one in findings]
+    published = {one.details.get("trial_id") for one in findings} | {
+        goal.get("confirmation_trial_id") for goal in goals
+    }
+    return bool(published & doubted)
 
 
 def _values(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
@@ -134,12 +138,13 @@ def _ratio(
     figure: Figure | FindingFigure,
     above: tuple[str, ByBlock],
     below: tuple[str, ByBlock],
+    *,
     doubtful: bool,
+    noise: float = NOISE_THRESHOLD,
 ) -> Ratio | None:
     """Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself."""
     (system, values), (baseline, base) = above, below
     better = figure.higher_is_better
-    noise = max(NOISE_THRESHOLD, figure.resolution if isinstance(figure, FindingFigure) else 0.0)
     comparison = compare_paired(values, base, better, noise) or compare_unpaired(
         [*values.values()], [*base.values()], better, noise
     )
