@@ -206,7 +206,7 @@ class RateSchedule(_message.Message):
     def __init__(self, phases: _Optional[_Iterable[_Union[RatePhase, _Mapping]]] = ..., repeat: _Optional[bool] = ...) -> None: ...
 
 class ClientOptions(_message.Message):
-    __slots__ = ("batch_bytes_max", "batch_delay_us_max", "compression", "in_flight_messages_max", "receive_queue_messages", "connections_per_broker", "acks", "producer_overrides", "consumer_overrides")
+    __slots__ = ("batch_bytes_max", "batch_delay_us_max", "compression", "in_flight_messages_max", "receive_queue_messages", "connections_per_broker", "acks", "producer_overrides", "consumer_overrides", "outcome_timeout_ms")
     class ProducerOverridesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +230,7 @@ class ClientOptions(_message.Message):
     ACKS_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_OVERRIDES_FIELD_NUMBER: _ClassVar[int]
     CONSUMER_OVERRIDES_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     batch_bytes_max: int
     batch_delay_us_max: int
     compression: Compression
@@ -239,7 +240,8 @@ class ClientOptions(_message.Message):
     acks: str
     producer_overrides: _containers.ScalarMap[str, str]
     consumer_overrides: _containers.ScalarMap[str, str]
-    def __init__(self, batch_bytes_max: _Optional[int] = ..., batch_delay_us_max: _Optional[int] = ..., compression: _Optional[_Union[Compression, str]] = ..., in_flight_messages_max: _Optional[int] = ..., receive_queue_messages: _Optional[int] = ..., connections_per_broker: _Optional[int] = ..., acks: _Optional[str] = ..., producer_overrides: _Optional[_Mapping[str, str]] = ..., consumer_overrides: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    outcome_timeout_ms: int
+    def __init__(self, batch_bytes_max: _Optional[int] = ..., batch_delay_us_max: _Optional[int] = ..., compression: _Optional[_Union[Compression, str]] = ..., in_flight_messages_max: _Optional[int] = ..., receive_queue_messages: _Optional[int] = ..., connections_per_broker: _Optional[int] = ..., acks: _Optional[str] = ..., producer_overrides: _Optional[_Mapping[str, str]] = ..., consumer_overrides: _Optional[_Mapping[str, str]] = ..., outcome_timeout_ms: _Optional[int] = ...) -> None: ...
 
 class Payload(_message.Message):
     __slots__ = ("message_bytes", "random_share", "file", "pool_bodies")
@@ -273,7 +275,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -293,6 +295,7 @@ class PrepareRequest(_message.Message):
     SUBSCRIPTION_TYPE_FIELD_NUMBER: _ClassVar[int]
     EXISTING_TOPICS_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
     seed: int
@@ -312,7 +315,8 @@ class PrepareRequest(_message.Message):
     subscription_type: SubscriptionType
     existing_topics: bool
     schedule: RateSchedule
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ...) -> None: ...
+    history_directory: str
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ...) -> None: ...
 
 class PrepareProgressRequest(_message.Message):
     __slots__ = ()
@@ -625,6 +629,74 @@ class DeleteTopicsRequest(_message.Message):
 class DeleteTopicsReply(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class ReadBackRequest(_message.Message):
+    __slots__ = ("order", "subscription", "file", "timeout_ms")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    order: PrepareRequest
+    subscription: str
+    file: str
+    timeout_ms: int
+    def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ..., subscription: _Optional[str] = ..., file: _Optional[str] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+
+class ReadBackReply(_message.Message):
+    __slots__ = ("began_mono_ns", "ended_mono_ns", "partitions")
+    BEGAN_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    ENDED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    began_mono_ns: int
+    ended_mono_ns: int
+    partitions: _containers.RepeatedCompositeFieldContainer[PartitionRead]
+    def __init__(self, began_mono_ns: _Optional[int] = ..., ended_mono_ns: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionRead, _Mapping]]] = ...) -> None: ...
+
+class PartitionRead(_message.Message):
+    __slots__ = ("topic", "partition", "messages", "complete", "why", "first", "end")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    WHY_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    topic: int
+    partition: int
+    messages: int
+    complete: bool
+    why: str
+    first: str
+    end: str
+    def __init__(self, topic: _Optional[int] = ..., partition: _Optional[int] = ..., messages: _Optional[int] = ..., complete: _Optional[bool] = ..., why: _Optional[str] = ..., first: _Optional[str] = ..., end: _Optional[str] = ...) -> None: ...
+
+class CommittedPositionsRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: PrepareRequest
+    def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ...) -> None: ...
+
+class CommittedPositionsReply(_message.Message):
+    __slots__ = ("asked_mono_ns", "told_mono_ns", "positions")
+    ASKED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    TOLD_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    asked_mono_ns: int
+    told_mono_ns: int
+    positions: _containers.RepeatedCompositeFieldContainer[CommittedPosition]
+    def __init__(self, asked_mono_ns: _Optional[int] = ..., told_mono_ns: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[CommittedPosition, _Mapping]]] = ...) -> None: ...
+
+class CommittedPosition(_message.Message):
+    __slots__ = ("subscription", "topic", "partition", "position")
+    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    subscription: str
+    topic: int
+    partition: int
+    position: int
+    def __init__(self, subscription: _Optional[str] = ..., topic: _Optional[int] = ..., partition: _Optional[int] = ..., position: _Optional[int] = ...) -> None: ...
 
 class ShutdownRequest(_message.Message):
     __slots__ = ()

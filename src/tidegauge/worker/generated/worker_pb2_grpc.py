@@ -119,6 +119,16 @@ class WorkerStub:
                 request_serializer=worker__pb2.DeleteTopicsRequest.SerializeToString,
                 response_deserializer=worker__pb2.DeleteTopicsReply.FromString,
                 _registered_method=True)
+        self.ReadBack = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/ReadBack',
+                request_serializer=worker__pb2.ReadBackRequest.SerializeToString,
+                response_deserializer=worker__pb2.ReadBackReply.FromString,
+                _registered_method=True)
+        self.CommittedPositions = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/CommittedPositions',
+                request_serializer=worker__pb2.CommittedPositionsRequest.SerializeToString,
+                response_deserializer=worker__pb2.CommittedPositionsReply.FromString,
+                _registered_method=True)
         self.Shutdown = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/Shutdown',
                 request_serializer=worker__pb2.ShutdownRequest.SerializeToString,
@@ -248,6 +258,22 @@ class WorkerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReadBack(self, request, context):
+        """Reads every partition of a trial's topics from its very beginning to its end as known when reading begins, through
+        the official client, and writes what was found to a file. Changes nothing: it can be asked for again, and during a
+        trial. Fails with UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CommittedPositions(self, request, context):
+        """How far the subscriptions of a trial have come, in the servers' own words. Fails with UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Shutdown(self, request, context):
         """Ends the process.
         """
@@ -342,6 +368,16 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.DeleteTopics,
                     request_deserializer=worker__pb2.DeleteTopicsRequest.FromString,
                     response_serializer=worker__pb2.DeleteTopicsReply.SerializeToString,
+            ),
+            'ReadBack': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReadBack,
+                    request_deserializer=worker__pb2.ReadBackRequest.FromString,
+                    response_serializer=worker__pb2.ReadBackReply.SerializeToString,
+            ),
+            'CommittedPositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.CommittedPositions,
+                    request_deserializer=worker__pb2.CommittedPositionsRequest.FromString,
+                    response_serializer=worker__pb2.CommittedPositionsReply.SerializeToString,
             ),
             'Shutdown': grpc.unary_unary_rpc_method_handler(
                     servicer.Shutdown,
@@ -808,6 +844,60 @@ class Worker:
             '/tidegauge.worker.v1.Worker/DeleteTopics',
             worker__pb2.DeleteTopicsRequest.SerializeToString,
             worker__pb2.DeleteTopicsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadBack(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/ReadBack',
+            worker__pb2.ReadBackRequest.SerializeToString,
+            worker__pb2.ReadBackReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CommittedPositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/CommittedPositions',
+            worker__pb2.CommittedPositionsRequest.SerializeToString,
+            worker__pb2.CommittedPositionsReply.FromString,
             options,
             channel_credentials,
             insecure,
