@@ -1,0 +1,137 @@
+"""What a machine can do at most, as `doctor` measured it: what throughput results are held against. Plain data.
+
+Every ceiling is what plain system calls reached here, not what a data sheet promises; a system may beat one where it
+asks the hardware in another way (more files at once, larger writes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SYNC_SMALL_BYTES = 4096
+"""One message or a few: what a system that syncs each of them appends before it does."""
+SYNC_BATCH_BYTES = 128 * 1024
+"""A batch of a producer, as the workloads of this project use them."""
+
+
+@dataclass(frozen=True)
+class SyncCeiling:
+    """Appends to a file, each followed by a call that makes it durable.
+
+    Attributes:
+        call: "fsync" or "fdatasync".
+        write_bytes: of each append.
+        files: how many files were appended to at the same time, each by a thread of its own.
+        calls: made in all; a percentile beyond what they support is None (as in `experiments.api.Latency`).
+        per_s: calls that all threads together completed a second, the appends' own time included.
+        p50_ms, p95_ms, p99_ms, max_ms: of the call alone, without the append before it.
+    """
+
+    call: str
+    write_bytes: int
+    files: int
+    calls: int
+    per_s: float
+    p50_ms: float
+    p95_ms: float | None
+    p99_ms: float | None
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class DiskCeiling:
+    """One disk, measured through a file in one directory on it.
+
+    Attributes:
+        path: the directory measured in.
+        device: the kernel's number of the file system's device, "254:0": directories of one disk share it.
+        name: what the disk is, for readers: "ext4 on vda".
+        direct: whether the file system takes direct I/O; False: the page cache was between, and reads are not known.
+        write_bytes_per_s, read_bytes_per_s: sequential, `block_bytes` at a time, `depth` requests in flight. None:
+            could not be measured.
+        syncs: of each call, size and number of files that was tried.
+        doubts: what makes these figures doubtful, one sentence each.
+    """
+
+    path: str
+    device: str
+    name: str
+    direct: bool
+    write_bytes_per_s: float | None
+    read_bytes_per_s: float | None
+    block_bytes: int
+    depth: int
+    syncs: tuple[SyncCeiling, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def syncs_per_s(self) -> float | None:
+        """The most syncs a second of small appends by any way that was tried; None if none was measured."""
+        return max((one.per_s for one in self.syncs if one.write_bytes == SYNC_SMALL_BYTES), default=None)
+
+    def sync(self, call: str, write_bytes: int, files: int = 1) -> SyncCeiling | None:
+        """What was measured in one way; None if it was not."""
+        wanted = (call, write_bytes, files)
+        return next((one for one in self.syncs if (one.call, one.write_bytes, one.files) == wanted), None)
+
+
+@dataclass(frozen=True)
+class LoopbackCeiling:
+    """TCP over the loopback interface between two threads.
+
+    `bytes_per_s`: one direction, one connection. Round trips: one byte there and back.
+    """
+
+    bytes_per_s: float
+    round_trip_p50_us: float
+    round_trip_p99_us: float | None
+
+
+@dataclass(frozen=True)
+class MemoryCeiling:
+    """Copying memory much larger than the caches: bytes copied a second (each is read once and written once)."""
+
+    copy_bytes_per_s: float
+    threads: int
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Everything that was measured of one machine at one time.
+
+    Attributes:
+        measured_at: UTC, ISO 8601, when it began.
+        machine: which machine, boot included, so that another's (or a resized one's) are never taken for this one's.
+        disks: one for each device.
+        load_average: of the last minute when it began: other work takes its part of every ceiling.
+    """
+
+    measured_at: str
+    machine: str
+    disks: tuple[DiskCeiling, ...] = ()
+    loopback: LoopbackCeiling | None = None
+    memory: MemoryCeiling | None = None
+    load_average: float = 0.0
+
+    def disk(self, device: str) -> DiskCeiling | None:
+        """That of one device, by its number ("254:0"); None if it was not measured."""
+        return next((disk for disk in self.disks if disk.device == device), None)
+
+
+@dataclass(frozen=True)
+class RunCeilings:
+    """The ceilings that a run's results are held against, kept in its ceilings.json.
+
+    Attributes:
+        age_s: how old they were when the run began; 0 if they were measured for it.
+        reused: whether an earlier measurement was fresh enough to be taken.
+        data_devices: device of each directory that nodes keep data in by turns (the same one twice for two
+            directories of one disk), journals in theirs; () if others run the servers.
+        journal_devices: the same for journals kept apart; () if they are not.
+    """
+
+    ceilings: Ceilings
+    age_s: float = 0.0
+    reused: bool = False
+    data_devices: tuple[str, ...] = ()
+    journal_devices: tuple[str, ...] = ()
