@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from tidegauge.fleet.rig_api import Rig
+
 
 @dataclass(frozen=True)
 class ProcessSpec:
@@ -22,6 +24,8 @@ class ProcessSpec:
         stop_grace_s: how long after SIGTERM before SIGKILL.
         timer_slack_ns: Linux timer slack of all its threads; 1 for a load generator, None leaves the default (50 us).
         memory_bytes_max: what it and its children may use together, page cache included; None = no limit.
+        network_node: the node of the rig's network (`Rig.make_network`) in whose network namespace it runs; "" = the
+            host's own.
     """
 
     name: str
@@ -33,6 +37,7 @@ class ProcessSpec:
     stop_grace_s: float = 20.0
     timer_slack_ns: int | None = None
     memory_bytes_max: int | None = None
+    network_node: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,11 @@ class Host(Protocol):
     """One host's agent. Calls raise `RunFailedError` if the agent is gone."""
 
     name: str
+
+    @property
+    def rig(self) -> Rig:
+        """Disks and networks of nodes' own, and what can be done to them."""
+        ...
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """Start a process. Raises `StartFailedError` if the executable can't be run."""

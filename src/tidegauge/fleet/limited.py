@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidegauge.fleet.api import Host, ProcessSpec, ProcessStatus
+from tidegauge.fleet.rig_api import Rig
 
 
 class LimitedHost:
@@ -16,6 +17,11 @@ class LimitedHost:
         self.name = host.name
         self._host = host
         self._memory_bytes = memory_bytes
+
+    @property
+    def rig(self) -> Rig:
+        """See `Host.rig`."""
+        return self._host.rig
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`."""

@@ -18,6 +18,7 @@ import psutil
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry, wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.fleet.local_rig import LocalRig
 from tidegauge.fleet.reap import clean_leftovers
 
 LEASE_S = 15.0
@@ -34,6 +35,7 @@ class LocalHost:
 
     def __init__(self, agent_id: str, process: subprocess.Popen[bytes], name: str, lease_s: float) -> None:
         self.name = name
+        self.rig = LocalRig(self._call)
         self.agent_id = agent_id
         self.agent_pid = process.pid
         self._process = process

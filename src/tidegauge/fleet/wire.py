@@ -14,6 +14,7 @@ from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.fleet.rig_api import CutReport, DiskCheck, Network
 
 PROTOCOL_VERSION = 1
 Message = dict[str, Any]
@@ -50,6 +51,16 @@ def status_to_json(status: ProcessStatus) -> Message:
 def status_from_json(data: Mapping[str, Any]) -> ProcessStatus:
     """Undo `status_to_json`."""
     return ProcessStatus(**data)
+
+
+def cut_from_json(data: Mapping[str, Any]) -> CutReport:
+    """A `CutReport`, sent as `asdict` gives it."""
+    return CutReport(**{**data, "disks": tuple(DiskCheck(**disk) for disk in data["disks"])})
+
+
+def network_from_json(data: Mapping[str, Any]) -> Network:
+    """A `Network`, sent as `asdict` gives it."""
+    return Network(**data)
 
 
 def error_to_json(error: TidegaugeError) -> Message:
