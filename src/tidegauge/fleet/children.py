@@ -52,6 +52,9 @@ class Children:
         if held is not None and (held.exit_code is None or self.members()[spec.name]):
             raise StartFailedError(f"{spec.name} runs already.", "Stop it before starting it again.")
         child = _spawn(spec, f"{self.agent_id}/{spec.name}", group)
+        if held is not None:
+            # What a process of this name has used before its restart still counts.
+            child.reaped_ticks = held.reaped_ticks
         self.by_name[spec.name] = child
         return child
 

@@ -5,7 +5,7 @@ A system package exposes `SYSTEM: System`; `systems.registry` finds packages by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
 from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.nodes import Node
 from tidegauge.workload.model import SubscriptionType
 
 if TYPE_CHECKING:
@@ -178,8 +179,43 @@ class Deployment(Protocol):
         """Memory, collector and other flags of the servers; empty where there is no JVM."""
         ...
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """What goes down together, by number from 1; () where others run it.
+
+        Processes of no node (a ZooKeeper, a port mapper) are shared: no fault of a node concerns them.
+        """
+        ...
+
+    def set_down(self, number: int) -> None:
+        """A node is, or is about to be, down on purpose: until it is started again its end is no failure."""
+        ...
+
+    def kill_node(self, number: int) -> None:
+        """SIGKILL to all processes of a node at once, children too; returns when all are gone. Implies `set_down`."""
+        ...
+
+    def stop_node(self, number: int) -> None:
+        """End a node as its operator would: SIGTERM, the grace that it needs, and wait. Implies `set_down`."""
+        ...
+
+    def start_node(self, number: int) -> None:
+        """Start what of a node does not run, with the same configuration, ports and directories as before.
+
+        Returns before the node takes part again: ask `System.incomplete`. Raises `StartFailedError`.
+        """
+        ...
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """By partition ("topic-0") or, of RabbitMQ, by queue: the number of the node that leads it. Pure.
+
+        From settings read back with topics; partitions without a leader, and those of large topics, are left out. In
+        Pulsar the leader is the node of the broker that owns the partition.
+        """
+        ...
+
     def check_alive(self) -> None:
-        """Raise `StartFailedError` with the cause from the log if a process has ended."""
+        """Raise `StartFailedError` with the cause from the log if a process has ended that is not down on purpose."""
         ...
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tidegauge.systems.api import Describe, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split
+from tidegauge.systems.nodes import Node, node_of
 
 UNKNOWN = "unknown: "
 """How the value of a setting begins that could not be read; what follows says why."""
@@ -52,6 +53,18 @@ class AttachedCluster:
     processes: tuple[str, ...] = ()
     storage_processes: tuple[str, ...] = ()
     jvm_flags: tuple[str, ...] = ()
+
+    nodes: tuple[Node, ...] = ()
+
+    def set_down(self, number: int) -> None:
+        """No node of it is in our hands. Raises `RunFailedError`."""
+        node_of(self.nodes, number)
+
+    kill_node = stop_node = start_node = set_down
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """Its nodes have no numbers here."""
+        return {}
 
     def check_alive(self) -> None:
         """Nobody here can tell; clients notice."""

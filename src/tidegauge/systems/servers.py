@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidegauge.errors import StartFailedError, TidegaugeError
-from tidegauge.fleet.api import Host
+from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
+from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.systems.api import Setting
 from tidegauge.systems.logs import Cause, find_cause
+from tidegauge.systems.nodes import Node, node_of
 
 LOG_TAIL_BYTES = 1 << 20
 
@@ -22,6 +25,9 @@ class Servers:
     Attributes:
         log_paths: by process name.
         ports: what the host gave for them; returned to it when they have ended.
+        nodes: which processes go down together.
+        started: by process name, what was started, to start it again.
+        down: names of processes that have ended on purpose, or are about to.
     """
 
     title: str
@@ -31,17 +37,60 @@ class Servers:
     log_paths: Mapping[str, Path]
     jvm_flags: tuple[str, ...]
     ports: tuple[int, ...] = field(default=(), kw_only=True)
+    nodes: tuple[Node, ...] = field(default=(), kw_only=True)
+    started: dict[str, ProcessSpec] = field(default_factory=dict, kw_only=True, repr=False)
+    down: set[str] = field(default_factory=set, kw_only=True)
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
         """See `Deployment.storage_processes`: each process keeps a copy, where a system does not say otherwise."""
         return self.processes
 
+    def start_process(self, spec: ProcessSpec) -> None:
+        """Start one process of the deployment for the first time. Raises `StartFailedError`."""
+        self.started[spec.name] = spec
+        self.host.start(spec)
+
+    def set_down(self, number: int) -> None:
+        """See `Deployment.set_down`."""
+        self.down.update(node_of(self.nodes, number).processes)
+
+    def kill_node(self, number: int) -> None:
+        """See `Deployment.kill_node`."""
+        self.set_down(number)
+        names = node_of(self.nodes, number).processes
+        for name in names:
+            # One may have ended by itself.
+            with contextlib.suppress(RunFailedError):
+                self.host.signal(name, signal.SIGKILL)
+        self._end(names)
+
+    def stop_node(self, number: int) -> None:
+        """See `Deployment.stop_node`."""
+        self.set_down(number)
+        own = node_of(self.nodes, number).processes
+        for stage in self.stop_order:
+            self._end([name for name in stage if name in own])
+
+    def start_node(self, number: int) -> None:
+        """See `Deployment.start_node`."""
+        for name in node_of(self.nodes, number).processes:
+            if not self.host.status(name).running:
+                # What a process that was killed has left behind would keep its ports.
+                self.host.stop(name)
+                self.host.start(self.started[name])
+            self.down.discard(name)
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """See `Deployment.leaders`: none, where a system does not say otherwise."""
+        return {}
+
     def check_alive(self) -> None:
-        """Raise `StartFailedError` with the cause from the log if a process has ended."""
+        """See `Deployment.check_alive`."""
         for name in self.processes:
             status = self.host.status(name)
-            if status.running:
+            # Asked in this order, so that a node that is started again meanwhile is no failure.
+            if status.running or name in self.down or self.host.status(name).running:
                 continue
             path = self.log_paths[name]
             raise ended_error(f"{self.title} ({name})", status.exit_code, self.cause_in(tail_of(path)), path)
@@ -66,10 +115,14 @@ class Servers:
     def stop(self) -> None:
         """End all processes and wait for them. Never raises."""
         for stage in self.stop_order:
-            with ThreadPoolExecutor(max_workers=max(1, len(stage))) as pool:
-                list(pool.map(self._stop_one, stage))
+            self._end(stage)
         with contextlib.suppress(TidegaugeError, OSError):
             self.host.release_ports(self.ports)
+
+    def _end(self, names: Sequence[str]) -> None:
+        """End processes at the same time and wait for them."""
+        with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
+            list(pool.map(self._stop_one, names))
 
     def _stop_one(self, name: str) -> None:
         # An agent that is gone has ended its processes itself.

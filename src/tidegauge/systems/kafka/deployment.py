@@ -23,9 +23,11 @@ from tidegauge.systems.kafka.config import (
     logging_flags,
     server_properties,
 )
+from tidegauge.systems.kafka.replicas import leaders
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
+from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.servers import Servers, ended_error, tail_of
 
 FORMAT_S_MAX = 120.0
@@ -50,6 +52,10 @@ class KafkaDeployment(Servers):
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Broker and topic settings through the admin client: what the brokers say, defaults included."""
         return describe(topics)
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """See `Deployment.leaders`: a broker's id is its node's number."""
+        return leaders(settings)
 
 
 def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
@@ -77,13 +83,16 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
             *(port for node in nodes for port in (node.client_port, node.controller_port)),
             *([keeper.port] if keeper else []),
         ),
+        nodes=tuple(Machine(node.number, (node.name,), (node.data_directory,)) for node in nodes),
     )
     try:
         if keeper:
-            host.start(zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS]))
+            deployment.start_process(
+                zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
+            )
         for name, node in zip(brokers, nodes, strict=True):
             arguments = (*deployment.jvm_flags, "-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
-            host.start(_process(request, name, arguments, deployment.log_paths[name]))
+            deployment.start_process(_process(request, name, arguments, deployment.log_paths[name]))
     except BaseException:
         deployment.stop()
         raise

@@ -1,12 +1,14 @@
-"""Whether every broker and every replica takes part yet. Pure."""
+"""Whether every broker and every replica takes part yet, and who leads. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tidegauge.systems.api import Setting
 
 NO_LEADER = "-1"
+LEADERS = "leaders.by.partition"
+"""The brokers' numbers in the order of partitions: "1, 2, 3"; not told of topics with very many."""
 
 
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
@@ -24,6 +26,19 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
         if in_sync.isdigit() and lowest.isdigit() and int(in_sync) < int(lowest):
             return f"{scope}: {in_sync} of {copies} replicas are in sync"
     return ""
+
+
+def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
+    """By "topic-partition", the broker that leads it; without those that have no leader."""
+    found: dict[str, int] = {}
+    for setting in settings:
+        if setting.name != LEADERS or not setting.scope.startswith("topic "):
+            continue
+        topic = setting.scope.removeprefix("topic ")
+        for partition, leader in enumerate(setting.value.split(", ")):
+            if leader.isdigit():
+                found[f"{topic}-{partition}"] = int(leader)
+    return found
 
 
 def _value(settings: Sequence[Setting], scope: str, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tidegauge.systems.api import (
 )
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.nodes import Node, node_of
 from tidegauge.workload.model import SubscriptionType
 
 VERSION = "1"
@@ -35,6 +36,17 @@ class NullDeployment:
     processes: tuple[str, ...] = ()
     storage_processes: tuple[str, ...] = ()
     jvm_flags: tuple[str, ...] = ()
+    nodes: tuple[Node, ...] = ()
+
+    def set_down(self, number: int) -> None:
+        """There is no node. Raises `RunFailedError`."""
+        node_of(self.nodes, number)
+
+    kill_node = stop_node = start_node = set_down
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """Nobody leads."""
+        return {}
 
     def check_alive(self) -> None:
         """Always alive."""

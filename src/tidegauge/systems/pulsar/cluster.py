@@ -16,6 +16,7 @@ from tidegauge.systems.files import make_directories, properties_text, write_tex
 from tidegauge.systems.jvm import java_process, jvm_flags
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
+from tidegauge.systems.nodes import Node
 from tidegauge.systems.pulsar.bookie import is_writable
 from tidegauge.systems.pulsar.cluster_config import (
     DRIVER_FLAGS,
@@ -69,6 +70,20 @@ class Plan:
         bookies = (port for bookie in self.bookies for port in (bookie.port, bookie.http_port))
         brokers = (port for broker in self.brokers for port in (broker.client_port, broker.admin_port))
         return (self.zookeeper_port, *bookies, *brokers)
+
+    def node_of(self, broker: Broker) -> int:
+        """The number of the node that a broker is on: that of the bookie beside it, or one after all bookies'."""
+        return broker.number + (len(self.bookies) if self.shape.layout == TIERED else 0)
+
+    @property
+    def machines(self) -> tuple[Node, ...]:
+        """What goes down together. The ZooKeeper stands for one that is apart, and is no node's."""
+        processes = {bookie.number: (bookie.process,) for bookie in self.bookies}
+        for broker in self.brokers:
+            number = self.node_of(broker)
+            processes[number] = (*processes.get(number, ()), broker.process)
+        directories = {bookie.number: (bookie.ledger_directory, bookie.journal_directory) for bookie in self.bookies}
+        return tuple(Node(number, names, directories.get(number, ())) for number, names in sorted(processes.items()))
 
     def log_path(self, process: str) -> Path:
         """Standard output of a process."""
@@ -129,7 +144,9 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         bookie_http_ports=tuple(bookie.http_port for bookie in plan.bookies),
         stages=plan.stages,
         bookies=tuple(bookie.process for bookie in plan.bookies),
+        brokers={f"{LOOPBACK}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
+        nodes=plan.machines,
     )
 
 
@@ -174,7 +191,7 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
     configuration = write_text(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
     memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
-    deployment.host.start(_process(plan, ZOOKEEPER, memory, main))
+    deployment.start_process(_process(plan, ZOOKEEPER, memory, main))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
     _await(
         waiting,
@@ -213,7 +230,7 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
         settings = {**bookie_conf(bookie, plan.zookeeper_port, request.choice, memory), **request.settings}
         configuration = write_text(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.bookkeeper.server.Main", "--conf", str(configuration))
-        deployment.host.start(_process(plan, bookie.process, memory, main))
+        deployment.start_process(_process(plan, bookie.process, memory, main))
     waiting = replace(deployment, processes=(*deployment.bookies, ZOOKEEPER))
     for bookie in plan.bookies:
         log_path = plan.log_path(bookie.process)
@@ -230,7 +247,7 @@ def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
         }
         configuration = write_text(request.log_directory / f"{broker.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(configuration))
-        deployment.host.start(_process(plan, broker.process, memory, main))
+        deployment.start_process(_process(plan, broker.process, memory, main))
     for broker in plan.brokers:
         log_path = plan.log_path(broker.process)
         failure = f"{broker.process} did not listen"

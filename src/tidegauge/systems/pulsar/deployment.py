@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from tidegauge.errors import UserError
@@ -11,6 +11,7 @@ from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_process, jvm_flags
 from tidegauge.systems.log4j2 import log4j2_text
+from tidegauge.systems.nodes import Node
 from tidegauge.systems.pulsar.bookie import read_bookie
 from tidegauge.systems.pulsar.config import (
     LOOPBACK,
@@ -21,6 +22,7 @@ from tidegauge.systems.pulsar.config import (
     standalone_conf,
     standalone_is_mute,
 )
+from tidegauge.systems.pulsar.replication import owners
 from tidegauge.systems.servers import Servers
 
 PROCESS = "pulsar-1"
@@ -37,11 +39,13 @@ class PulsarDeployment(Servers):
         bookie_http_ports: of the bookies in order, on loopback.
         stages: processes in the order of their end; those of one stage end at the same time.
         bookies: the processes that keep messages.
+        brokers: by "host:port" of its admin API, as brokers name each other, the number of a broker's node.
     """
 
     bookie_http_ports: tuple[int, ...]
     stages: tuple[tuple[str, ...], ...]
     bookies: tuple[str, ...]
+    brokers: Mapping[str, int]
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
@@ -60,6 +64,12 @@ class PulsarDeployment(Servers):
             settings = settings + read_bookie(number, port)
         return settings
 
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """See `Deployment.leaders`: the node of the broker that owns the partition."""
+        return {
+            partition: self.brokers[owner] for partition, owner in owners(settings).items() if owner in self.brokers
+        }
+
 
 def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     """Write the configuration and start the one process. Raises `UserError` for a setting or disk that can't be."""
@@ -75,7 +85,8 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
             "pulsar: on one node, journal and ledgers can't be on different disks: standalone keeps them together.",
             "Leave out 'journal-directories', or ask for several nodes.",
         )
-    bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.data_directory / "metadata"
+    # Metadata beside the data: a node that loses power loses what it had not synced of both.
+    bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
     ports = Ports(*host.free_ports(4))
     make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
     logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
@@ -94,12 +105,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         *standalone_arguments(configuration, bookkeeper, metadata, ports),
     )
     java_home = request.distribution.java_home
-    host.start(
-        java_process(
-            PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path, stop_grace_s=STOP_GRACE_S
-        )
-    )
-    return PulsarDeployment(
+    deployment = PulsarDeployment(
         title=f"Pulsar {request.distribution.version}",
         host=host,
         connection={
@@ -112,8 +118,16 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         bookie_http_ports=(bookie_http_port,),
         stages=((PROCESS,),),
         bookies=(PROCESS,),
+        brokers={f"{LOOPBACK}:{settings['webServicePort']}": 1},
         ports=astuple(ports),
+        nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
     )
+    deployment.start_process(
+        java_process(
+            PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path, stop_grace_s=STOP_GRACE_S
+        )
+    )
+    return deployment
 
 
 def _port(settings: Mapping[str, str], name: str) -> int:

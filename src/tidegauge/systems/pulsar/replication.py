@@ -8,13 +8,15 @@ defaults; the ledger that is open now has them from when it was made.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.systems.api import Setting
 
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2
+OWNERS, NOBODY = "partition.owners.by.partition", "none"
+"""Brokers in the order of partitions, with "none" for one that nobody owns; not told of topics with very many."""
 RUNNING, READ_ONLY = "state.running", "state.readOnly"
 
 
@@ -78,6 +80,17 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
         if setting.name == "partitions.unowned" and number_of(setting.value) != 0:
             missing.append(f"{setting.scope}: {setting.value} partitions have no broker")
     return "; ".join(missing)
+
+
+def owners(settings: Sequence[Setting]) -> Mapping[str, str]:
+    """By "topic-partition", the broker that owns it ("127.0.0.1:8080"); without those that nobody does."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        if setting.name == OWNERS and setting.scope.startswith("topic "):
+            topic = setting.scope.removeprefix("topic ")
+            named = enumerate(setting.value.split(", "))
+            found |= {f"{topic}-{partition}": owner for partition, owner in named if owner != NOBODY}
+    return found
 
 
 def missing_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, write_text
 from tidegauge.systems.logs import Cause
+from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.rabbitmq.config import (
     LOOPBACK,
     Node,
@@ -25,7 +26,7 @@ from tidegauge.systems.rabbitmq.config import (
     rabbitmq_conf,
 )
 from tidegauge.systems.rabbitmq.layout import Layout, find_layout, version_numbers
-from tidegauge.systems.rabbitmq.level import form_of
+from tidegauge.systems.rabbitmq.level import form_of, leaders
 from tidegauge.systems.rabbitmq.logs import find_cause
 from tidegauge.systems.servers import Servers
 
@@ -48,6 +49,10 @@ class RabbitmqDeployment(Servers):
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Version, nodes, policies and queues as the management API tells them."""
         return describe(topics)
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """See `Deployment.leaders`, by queue."""
+        return leaders(settings)
 
     def cause_in(self, log: str) -> Cause | None:
         """See `Servers.cause_in`: Erlang words its failures in its own way."""
@@ -81,13 +86,14 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         log_paths={name: request.log_directory / f"{name}.log" for name in (*names, EPMD)},
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
+        nodes=tuple(Machine(node.number, (name,), (node.directory,)) for name, node in zip(names, nodes, strict=True)),
     )
     try:
-        host.start(_epmd(layout, home, epmd_port, deployment.log_paths[EPMD]))
+        deployment.start_process(_epmd(layout, home, epmd_port, deployment.log_paths[EPMD]))
         _await_epmd(deployment, epmd_port)
         for name, node in zip(names, nodes, strict=True):
             environment = node_environment(layout, node, home, epmd_port)
-            host.start(_server(layout, node, name, environment, deployment.log_paths[name]))
+            deployment.start_process(_server(layout, node, name, environment, deployment.log_paths[name]))
     except BaseException:
         deployment.stop()
         raise

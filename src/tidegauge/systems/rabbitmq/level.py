@@ -10,6 +10,7 @@ every mirror has confirmed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from tidegauge.systems.rabbitmq.config import has_streams
 from tidegauge.systems.rabbitmq.layout import version_numbers
 
 MAJORITY_OF_3 = 2
+LEADERS = "queue.leaders.by.queue"
+"""The leader of each queue: "orders-0=tidegauge1@localhost, ..."; not told of topics with very many."""
 CLASSIC_SYNCED_UNTIL = (3, 12)
 MIRRORS_UNTIL = (3, 13)
 
@@ -201,6 +204,20 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
     if running and running.count("true") < nodes:
         return f"{running.count('true')} of {nodes} nodes are running"
     return next(iter(_members_offline(_queues(settings))), "")
+
+
+def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
+    """By queue, the number of the node that leads it (the N of tidegaugeN@localhost)."""
+    found: dict[str, int] = {}
+    for setting in settings:
+        if setting.name != LEADERS or not setting.scope.startswith("topic "):
+            continue
+        for entry in setting.value.split(", "):
+            queue, _, node = entry.rpartition("=")
+            number = re.fullmatch(r"tidegauge(\d+)@localhost", node)
+            if number:
+                found[queue] = int(number.group(1))
+    return found
 
 
 def _members_offline(queues: Sequence[_Queue]) -> list[str]:

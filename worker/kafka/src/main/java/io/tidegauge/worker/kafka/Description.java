@@ -28,6 +28,9 @@ import org.apache.kafka.common.errors.UnsupportedVersionException;
 final class Description {
   private static final String CLUSTER = "cluster";
 
+  /** Of larger topics only the number of leaders by broker is told. */
+  private static final int PARTITIONS_TOLD_MAX = 128;
+
   private final Admin admin;
   private final int timeoutMs;
   private final List<EffectiveSetting> found = new ArrayList<>();
@@ -152,11 +155,14 @@ final class Description {
       int copiesMax = 0;
       int inSyncMin = Integer.MAX_VALUE;
       Map<Integer, Integer> leaders = new TreeMap<>();
+      List<String> byPartition = new ArrayList<>();
       for (TopicPartitionInfo partition : topic.partitions()) {
         copiesMin = Math.min(copiesMin, partition.replicas().size());
         copiesMax = Math.max(copiesMax, partition.replicas().size());
         inSyncMin = Math.min(inSyncMin, partition.isr().size());
-        leaders.merge(partition.leader() == null ? -1 : partition.leader().id(), 1, Integer::sum);
+        int leader = partition.leader() == null ? -1 : partition.leader().id();
+        leaders.merge(leader, 1, Integer::sum);
+        byPartition.add(Integer.toString(leader));
       }
       String scope = "topic " + name;
       add(scope, "partitions", Integer.toString(topic.partitions().size()));
@@ -166,6 +172,9 @@ final class Description {
           copiesMin == copiesMax ? "" + copiesMin : copiesMin + "-" + copiesMax);
       add(scope, "in.sync.replicas", Integer.toString(inSyncMin));
       add(scope, "leaders.by.broker", leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
+      if (byPartition.size() <= PARTITIONS_TOLD_MAX) {
+        add(scope, "leaders.by.partition", String.join(", ", byPartition));
+      }
     }
   }
 

@@ -24,6 +24,10 @@ final class Description {
   private static final Pattern QUORUM =
       Pattern.compile("(ensembleSize|writeQuorumSize|ackQuorumSize)=(\\d+)");
 
+
+  /** Of larger topics only the number of partitions by owner is told. */
+  private static final int PARTITIONS_TOLD_MAX = 128;
+
   private final AdminRest rest;
   private final Connection connection;
   private final List<EffectiveSetting> found = new ArrayList<>();
@@ -154,9 +158,11 @@ final class Description {
   private void addOwners(
       String topic, int partitions, Bundles bundles, Map<String, String> owners) {
     Map<String, Integer> counts = new TreeMap<>();
+    List<String> byPartition = new ArrayList<>();
     int unowned = 0;
     for (String partition : Topics.partitionNames(connection.fullName(topic), partitions)) {
       String owner = owners.get(bundles.of(partition));
+      byPartition.add(owner == null ? "none" : owner);
       if (owner == null) {
         unowned++;
       } else {
@@ -165,6 +171,9 @@ final class Description {
     }
     add("topic " + topic, "partition.owners", counts);
     add("topic " + topic, "partitions.unowned", unowned);
+    if (byPartition.size() <= PARTITIONS_TOLD_MAX) {
+      add("topic " + topic, "partition.owners.by.partition", String.join(", ", byPartition));
+    }
   }
 
   private void add(String scope, String name, Object value) {

@@ -21,6 +21,9 @@ import java.util.concurrent.TimeUnit;
 final class Description {
   private static final String CLUSTER = "cluster";
 
+  /** Of topics with more queues only the number of leaders by node is told. */
+  private static final int QUEUES_TOLD_MAX = 128;
+
   /** Some facts of some queues come with their statistics, every 5 s by default. */
   private static final long STATISTICS_MS_MAX = 12_000;
 
@@ -119,6 +122,11 @@ final class Description {
       byQueue.put(queue.getKey(), QueueFacts.of(queue.getValue()));
     }
     addFacts(scope, byQueue);
+    if (byQueue.size() <= QUEUES_TOLD_MAX) {
+      List<String> leaders = new ArrayList<>();
+      byQueue.forEach((queue, facts) -> leaders.add(queue + "=" + facts.get(QueueFacts.LEADER)));
+      add(scope, "queue.leaders.by.queue", String.join(", ", leaders));
+    }
   }
 
   private Map<String, Map<String, Object>> awaitStatistics(Set<String> names)
