@@ -126,5 +126,15 @@ def test_causes_in_logs(log: str, words: str) -> None:
     assert cause.hint
 
 
+def test_a_log_that_does_not_name_the_wrong_setting_gets_those_given() -> None:
+    cause = find_cause("Error during startup: {error,failed_to_prepare_configuration}", ["heartbeat", "channel_max"])
+    assert str(cause) == "a setting is not valid. Given were: heartbeat, channel_max"
+
+
+def test_a_wrong_setting_is_named_whatever_line_comes_between() -> None:
+    cause = find_cause("  - Error transforming datatype for: heartbeat\nanother line\nfailed_to_prepare_configuration")
+    assert str(cause) == "a setting is not valid. heartbeat"
+
+
 def test_a_good_log_has_no_cause() -> None:
     assert find_cause("2026-11-21 05:20:02.555232+00:00 [info] <0.209.0> Running boot step pre_boot") is None

@@ -39,7 +39,9 @@ STOP_GRACE_S = 30.0
 
 @dataclass(frozen=True)
 class RabbitmqDeployment(Servers):
-    """A running RabbitMQ."""
+    """A running RabbitMQ. `given`: names of the settings that the user gave."""
+
+    given: tuple[str, ...] = ()
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
@@ -56,7 +58,7 @@ class RabbitmqDeployment(Servers):
 
     def cause_in(self, log: str) -> Cause | None:
         """See `Servers.cause_in`: Erlang words its failures in its own way."""
-        return find_cause(log)
+        return find_cause(log, self.given)
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
@@ -87,6 +89,7 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
         nodes=tuple(Machine(node.number, (name,), (node.directory,)) for name, node in zip(names, nodes, strict=True)),
+        given=tuple(request.settings),
     )
     try:
         deployment.start_process(_epmd(layout, home, epmd_port, deployment.log_paths[EPMD]))

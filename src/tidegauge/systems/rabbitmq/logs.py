@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.systems import logs
@@ -20,6 +21,12 @@ class _Known:
     hint: str
 
 
+# Nodes end so soon after this that the lines which say more may be missing from their log.
+_BAD_SETTING = _Known(
+    re.compile("failed_to_prepare_configuration"),
+    "a setting is not valid.",
+    "Correct the setting given for this system in the campaign.",
+)
 _KNOWN = (
     _Known(re.compile(r"\benospc\b"), "the disk is full.", "Free space, or put the data on another disk."),
     _Known(
@@ -33,12 +40,11 @@ _KNOWN = (
         "Correct the setting given for this system in the campaign.",
     ),
     _Known(
-        re.compile(
-            r"Error transforming datatype for: (\S+)\n.*?- (.+)|Invalid value for: (.+)|failed_to_prepare_configuration"
-        ),
+        re.compile(r"Error transforming datatype for: (\S+)(?:\n[^\n]*?- (\"[^\n]+))?|Invalid value for: (.+)"),
         "a setting is not valid.",
         "Correct the setting given for this system in the campaign.",
     ),
+    _BAD_SETTING,
     _Known(
         re.compile(r"\{acceptor,\{[\d,]+\},(\d+)\}[^\n]*eaddrinuse|port (\d+)[^\n]*in use|\beaddrinuse\b"),
         "a port that it needs is taken:",
@@ -60,12 +66,17 @@ _KNOWN = (
 )
 
 
-def find_cause(log: str) -> Cause | None:
-    """The likeliest cause of a failure, None if no line looks like one."""
+def find_cause(log: str, given: Sequence[str] = ()) -> Cause | None:
+    """The likeliest cause of a failure, None if no line looks like one.
+
+    `given`: names of the settings that the user gave, shown where the log says only that one of them is not valid.
+    """
     text = "\n".join(STAMP.sub("", line) for line in log.splitlines())
     for known in _KNOWN:
         match = known.expression.search(text)
         if match:
             shown = ": ".join(group.strip() for group in match.groups() if group)
+            if known is _BAD_SETTING and given:
+                shown = f"Given were: {', '.join(given)}"
             return Cause(known.summary, shown[: logs.LINE_LENGTH_MAX], known.hint)
     return logs.find_cause(text)

@@ -118,9 +118,14 @@ final class KafkaDriver implements Driver {
           ordinary,
           share);
     }
-    new Topics(admin(), connection.timeoutMs(), progress).delete(names);
-    groups.delete(ordinary);
-    new ShareGroups(admin(), connection.timeoutMs()).delete(share);
+    try {
+      // Before its topics: a coordinator asked to forget what it holds of a topic that is being
+      // deleted at the same time may never answer.
+      new ShareGroups(admin(), connection.timeoutMs()).delete(share);
+    } finally {
+      new Topics(admin(), connection.timeoutMs(), progress).delete(names);
+      groups.delete(ordinary);
+    }
     names.forEach(groupsByTopic::remove);
     membersByGroup.keySet().removeAll(ordinary);
     membersByGroup.keySet().removeAll(share);
