@@ -170,8 +170,14 @@ class LoadOrder:
     own_lag_tolerance_ms: float
     consumers_start_paused: bool = False
     subscriptions_start_paused: int = 0
-    schedule: RateSchedule | None = None
     """The last so many subscriptions of each topic do not read until they are resumed."""
+    schedule: RateSchedule | None = None
+    history_directory: str = ""
+    """Where each producer writes what it sent and what became of it (`tidegauge.attestation.history`); "" = nowhere.
+
+    Must exist, on this host, on a disk whose power is not cut."""
+    outcome_timeout_s: float = 0.0
+    """A message without an outcome for so long is given up, its outcome unknown; 0 = when the client does by itself."""
 
 
 Told = Callable[[str, int, int], None]

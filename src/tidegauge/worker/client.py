@@ -23,6 +23,7 @@ from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, Told, T
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.log import cause_from_log
+from tidegauge.worker.read_back import CommittedPositions, ReadBack
 
 PROTOCOL_VERSION = 1
 LEASE_S = 10.0
@@ -210,6 +211,21 @@ class GrpcWorker:
             connection=_connection(driver, connection), kept_topics=topics, trial_id=trial_id
         )
         self._ask("DeleteTopics", request, _PREPARE_S)
+
+    def read_back(self, order: LoadOrder, subscription: str, file: Path, timeout_s: float) -> ReadBack:
+        """See `ReadingWorker.read_back`."""
+        request = pb.ReadBackRequest(
+            order=messages.prepare_request(order),
+            subscription=subscription,
+            file=str(file.absolute()),
+            timeout_ms=round(timeout_s * 1e3),
+        )
+        return messages.read_back_of(self._ask("ReadBack", request, timeout_s + _PREPARE_S), file)
+
+    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
+        """See `ReadingWorker.committed_positions`."""
+        request = pb.CommittedPositionsRequest(order=messages.prepare_request(order))
+        return messages.positions_of(self._ask("CommittedPositions", request, _PREPARE_S))
 
     def close(self) -> None:
         """See `LoadWorker.close`."""

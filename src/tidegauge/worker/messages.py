@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tidegauge.systems.api import Setting
 from tidegauge.worker.api import (
     LoadOrder,
@@ -14,6 +16,7 @@ from tidegauge.worker.api import (
     WorkerFacts,
 )
 from tidegauge.worker.generated import worker_pb2 as pb
+from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.workload.model import Arrival, Compression, Keys, SubscriptionType, Workload
 from tidegauge.workload.schedule import RateSchedule
 
@@ -79,6 +82,7 @@ def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
         subscription_type=_SUBSCRIPTION_TYPES[workload.subscription_type],
         existing_topics=bool(workload.existing_topics),
         schedule=_schedule(order.schedule),
+        history_directory=order.history_directory,
     )
 
 
@@ -110,6 +114,7 @@ def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
         acks=order.acks,
         producer_overrides=dict(order.workload.producer_overrides.get(system, {})),
         consumer_overrides=dict(order.workload.consumer_overrides.get(system, {})),
+        outcome_timeout_ms=round(order.outcome_timeout_s * 1e3),
     )
 
 
@@ -230,4 +235,26 @@ def _subscription_of(message: pb.SubscriptionTotals) -> SubscriptionTotals:
         last_received_mono_ns=message.last_received_mono_ns,
         verified=message.verified,
         received_bytes=message.received_bytes,
+    )
+
+
+def read_back_of(message: pb.ReadBackReply, file: Path) -> ReadBack:
+    """A pass over a trial's partitions, which was written to `file`."""
+    return ReadBack(
+        file=file,
+        began_mono_ns=message.began_mono_ns,
+        ended_mono_ns=message.ended_mono_ns,
+        partitions=tuple(
+            PartitionRead(p.topic, p.partition, p.messages, p.complete, p.why, p.first, p.end)
+            for p in message.partitions
+        ),
+    )
+
+
+def positions_of(message: pb.CommittedPositionsReply) -> CommittedPositions:
+    """How far subscriptions had come."""
+    return CommittedPositions(
+        asked_mono_ns=message.asked_mono_ns,
+        told_mono_ns=message.told_mono_ns,
+        positions=tuple(CommittedPosition(p.subscription, p.topic, p.partition, p.position) for p in message.positions),
     )

@@ -1,0 +1,303 @@
+"""What became of each message that was sent, by what its producer was told and what was found afterwards. Pure.
+
+The promise of an acknowledgement is that the message is there, undamaged, whenever its partition is read from the
+beginning. So: everything acknowledged is looked for in every read. A read that did not come to the end of a partition
+says nothing about what it did not find there. What is found and was never sent, found twice, or found in another order
+than sent, is counted apart: it may break other promises, but not this one.
+
+Doubts. A message whose outcome is unknown may be there or not, and may even appear later: only its coming and going
+between reads is counted. Order is judged within a producer and partition, as all three systems promise it; a client
+that sends again what has no outcome yet may reorder by itself. Nothing here knows why something is gone: who says so
+must have looked into the servers' files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegauge.attestation.anomalies import BROKEN, Anomalies, Fate, PositionChange, Witness
+from tidegauge.attestation.history import History, Longs, Outcome, Sent
+from tidegauge.attestation.reads import Flag, Found, Read
+from tidegauge.worker.read_back import CommittedPositions
+
+Booleans = NDArray[np.bool_]
+_SEQUENCES = 1 << 40
+"""More than a producer ever sends: producer and sequence make one number."""
+
+
+def classify(
+    history: History,
+    reads: Sequence[Read],
+    positions: Sequence[tuple[CommittedPositions, CommittedPositions]] = (),
+    cuts_ns: Sequence[int] = (),
+) -> Anomalies:
+    """What became of the messages of a history.
+
+    Args:
+        history: what was sent and told.
+        reads: passes over all its partitions, made after what is judged; at least one.
+        positions: committed positions told before and after.
+        cuts_ns: when something was cut, in monotonic ns: what was acknowledged between two of them is judged as one.
+
+    Raises `ValueError` without a read.
+    """
+    if not reads:
+        raise ValueError("there is nothing to judge without a read")
+    look = _Look.at(history, reads, cuts_ns)
+    fates = _fates(look)
+    _place_losses(look, fates)
+    broken = np.isin(fates, BROKEN) & history.acknowledged
+    passes = list(zip(look.rows, reads, strict=True))
+    copies = [_copies(rows, read) for rows, read in passes]
+    return Anomalies(
+        fates=fates,
+        counts={fate: int(np.count_nonzero(fates == fate)) for fate in Fate},
+        duplicated=max(int(np.count_nonzero(c)) for c in copies),
+        copies=max(int(c.sum()) for c in copies),
+        reordered=max(_reordered(rows, read) for rows, read in passes),
+        phantom=max(_phantoms(rows, read) for rows, read in passes),
+        corrupt=max(int(np.count_nonzero(read.flags & Flag.CORRUPT)) for read in reads),
+        positions=tuple(change for before, after in positions for change in moved_back(before, after)),
+        unreadable=_unreadable(reads),
+        broken=int(np.count_nonzero(broken)),
+        witness=_witness(look, fates, broken) if broken.any() else None,
+    )
+
+
+def moved_back(before: CommittedPositions, after: CommittedPositions) -> tuple[PositionChange, ...]:
+    """Committed positions that were told before and are gone, or behind, after."""
+    now = {(p.subscription, p.topic, p.partition): p.position for p in after.positions}
+    changes = (
+        PositionChange(
+            p.subscription,
+            p.topic,
+            p.partition,
+            p.position,
+            now.get((p.subscription, p.topic, p.partition), -1),
+        )
+        for p in before.positions
+    )
+    return tuple(change for change in changes if change.after < change.before)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The history and the reads side by side.
+
+    Attributes:
+        rows: for each read, the history's row of each of its messages; -1 for those that nobody sent.
+        found: for each read, which messages of the history it found undamaged.
+        told: for each read, about which of them it can tell.
+        streams: a number for each message's stream (see `Fate`).
+    """
+
+    history: History
+    reads: Sequence[Read]
+    cuts_ns: Longs
+    rows: Sequence[Longs]
+    found: Booleans
+    told: Booleans
+    streams: Longs
+
+    @classmethod
+    def at(cls, history: History, reads: Sequence[Read], cuts_ns: Sequence[int]) -> _Look:
+        """Put them side by side."""
+        cuts = np.sort(np.array(cuts_ns, dtype=np.int64))
+        rows = [_rows_of(history, read) for read in reads]
+        found = np.stack([_seen(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)])
+        told = np.stack([_can_tell(history, read) for read in reads]) | found
+        key = np.stack([history.producer, history.partition, np.searchsorted(cuts, history.resolved_ns)])
+        streams = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
+        return cls(history, reads, cuts, rows, found, told, streams)
+
+    @property
+    def anywhere(self) -> Booleans:
+        """Which messages at least one read found."""
+        anywhere: Booleans = np.asarray(self.found.any(axis=0))
+        return anywhere
+
+    def damaged(self) -> Booleans:
+        """Which messages were found damaged, with their header whole."""
+        damaged = np.zeros(len(self.history), dtype=np.bool_)
+        for rows, read in zip(self.rows, self.reads, strict=True):
+            damaged |= _seen(len(self.history), rows, (read.flags & Flag.CORRUPT) != 0)
+        return damaged
+
+
+def _keys(producer: Longs, sequence: Longs) -> Longs:
+    keys: Longs = producer * _SEQUENCES + sequence
+    return keys
+
+
+def _rows_of(history: History, read: Read) -> Longs:
+    """The history's row of each message of a read; -1 for those that nobody sent or whose header is damaged."""
+    if not len(history):
+        return np.full(len(read), -1, dtype=np.int64)
+    keys = _keys(history.producer, history.sequence)
+    sought = _keys(read.producer, read.sequence)
+    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    known = (keys[places] == sought) & ((read.flags & (Flag.UNATTRIBUTED | Flag.FOREIGN)) == 0)
+    return np.where(known, places, -1)
+
+
+def _seen(count: int, rows: Longs, which: Booleans) -> Booleans:
+    seen = np.zeros(count, dtype=np.bool_)
+    seen[rows[which & (rows >= 0)]] = True
+    return seen
+
+
+def _can_tell(history: History, read: Read) -> Booleans:
+    """For which messages a read came to the end of their partition."""
+    short = {p.partition for p in read.incomplete}
+    if not short:
+        return np.ones(len(history), dtype=np.bool_)
+    # Where a client does not say the partition, any of those not read to the end may hold the message.
+    can: Booleans = ~np.isin(history.partition, list(short)) & (history.partition >= 0)
+    return can
+
+
+def _fates(look: _Look) -> NDArray[np.int8]:
+    """Of each message; all that is lost is LOST_LAST until its place is known."""
+    history, anywhere = look.history, look.anywhere
+    fates = np.select(
+        [
+            history.outcome == Outcome.REFUSED,
+            anywhere & ~(look.found == look.told).all(axis=0),
+            history.outcome == Outcome.UNKNOWN,
+            anywhere,
+            look.damaged(),
+            ~look.told.any(axis=0),
+        ],
+        [
+            np.where(anywhere, Fate.REFUSED_KEPT, Fate.REFUSED_GONE),
+            np.full(len(history), Fate.DIFFERENT),
+            np.where(anywhere, Fate.UNKNOWN_KEPT, Fate.UNKNOWN_GONE),
+            np.full(len(history), Fate.KEPT),
+            np.full(len(history), Fate.CORRUPT),
+            np.full(len(history), Fate.UNREADABLE),
+        ],
+        default=Fate.LOST_LAST,
+    )
+    return fates.astype(np.int8)
+
+
+def _place_losses(look: _Look, fates: NDArray[np.int8]) -> None:
+    """Says of each loss where in its stream it is."""
+    lost = fates == Fate.LOST_LAST
+    if not lost.any():
+        return
+    sequence, streams = look.history.sequence, look.streams
+    count = int(streams.max()) + 1
+    first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, -1, dtype=np.int64)
+    left = look.history.acknowledged & look.anywhere
+    np.minimum.at(first, streams[left], sequence[left])
+    np.maximum.at(last, streams[left], sequence[left])
+    first, last = first[streams], last[streams]
+    fates[lost & (last < 0)] = Fate.LOST_ALL
+    fates[lost & (last >= 0) & (sequence < first)] = Fate.LOST_FIRST
+    fates[lost & (sequence > first) & (sequence < last)] = Fate.LOST_MIDDLE
+
+
+def _copies(rows: Longs, read: Read) -> Longs:
+    """How many more than one there are of each message found."""
+    _, counts = np.unique(rows[read.intact & (rows >= 0)], return_counts=True)
+    copies: Longs = counts.astype(np.int64) - 1
+    return copies
+
+
+def _reordered(rows: Longs, read: Read) -> int:
+    """Messages that come after a later one of their producer in their partition; of copies the first counts."""
+    places = np.flatnonzero(read.intact & (rows >= 0))
+    _, first = np.unique(rows[places], return_index=True)
+    places = places[np.sort(first)]
+    if len(places) == 0:
+        return 0
+    key = np.stack([read.producer[places], read.topic[places], read.partition[places]])
+    lanes = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(lanes, kind="stable")
+    lanes, sequence = lanes[order], read.sequence[places][order]
+    # Lanes one above the other, so that one running maximum serves them all.
+    raised = sequence + lanes * _SEQUENCES
+    return int(np.count_nonzero(raised < np.maximum.accumulate(raised)))
+
+
+def _phantoms(rows: Longs, read: Read) -> int:
+    unknown = (rows < 0) & ((read.flags & Flag.CORRUPT) == 0)
+    return int(np.count_nonzero(unknown))
+
+
+def _unreadable(reads: Sequence[Read]) -> tuple[str, ...]:
+    return tuple(
+        f"{read.name}: partition {p.partition} of topic {p.topic} after {p.messages:,} messages: {p.why}"
+        for read in reads
+        for p in read.incomplete
+    )
+
+
+def _witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) -> Witness:
+    """The broken promise that is plainest: acknowledged longest before its cut; without cuts the first acknowledged."""
+    history, cuts = look.history, look.cuts_ns
+    candidates = np.flatnonzero(broken)
+    resolved = history.resolved_ns[candidates]
+    cut_of = np.searchsorted(cuts, resolved)
+    followed = cut_of < len(cuts)
+    next_cut = np.append(cuts, 0)[cut_of]
+    ages = np.where(followed, next_cut - resolved, -1)
+    chosen = int(np.lexsort((resolved, -ages))[0])
+    row = int(candidates[chosen])
+    fate = Fate(int(fates[row]))
+    missing = [read.name for read, seen in zip(look.reads, look.found, strict=True) if not seen[row]]
+    previous, following = _neighbours(look, row)
+    return Witness(
+        sent=history.row(row),
+        fate=fate,
+        cut=int(cut_of[chosen]) if followed[chosen] else -1,
+        before_cut_s=float(ages[chosen]) / 1e9 if followed[chosen] else 0.0,
+        previous=_where(look, previous),
+        following=_where(look, following),
+        instead=_instead(history.row(row), look.reads[0]),
+        read=missing[0] if fate is Fate.DIFFERENT and missing else "",
+    )
+
+
+def _neighbours(look: _Look, row: int) -> tuple[int, int]:
+    """The rows of a stream before and after a row that are left; -1 where there is none."""
+    same = np.flatnonzero((look.streams == look.streams[row]) & look.anywhere & look.history.acknowledged)
+    before, after = same[same < row], same[same > row]
+    return (int(before[-1]) if len(before) else -1, int(after[0]) if len(after) else -1)
+
+
+def _where(look: _Look, row: int) -> Found | None:
+    """Where the first read that has it found a message of the history."""
+    for rows, read in zip(look.rows, look.reads, strict=True):
+        places = np.flatnonzero((rows == row) & read.intact)
+        if row >= 0 and len(places):
+            return _found(read, int(places[0]))
+    return None
+
+
+def _instead(sent: Sent, read: Read) -> Found | None:
+    """What a read found at the position that a message was acknowledged at."""
+    if sent.position < 0:
+        return None
+    there = np.flatnonzero((read.partition == sent.partition) & (read.position == sent.position) & read.intact)
+    found = [_found(read, int(place)) for place in there]
+    # A batch shares a position: if the message itself is there, nothing took its place.
+    if any((f.producer, f.sequence) == (sent.producer, sent.sequence) for f in found):
+        return None
+    return found[0] if found else None
+
+
+def _found(read: Read, place: int) -> Found:
+    return Found(
+        producer=int(read.producer[place]),
+        sequence=int(read.sequence[place]),
+        partition=int(read.partition[place]),
+        position=int(read.position[place]),
+        topic=int(read.topic[place]),
+        flags=Flag(int(read.flags[place])),
+    )

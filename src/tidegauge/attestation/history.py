@@ -1,0 +1,228 @@
+"""What the producers of a trial sent, and what became of it, as they wrote it down before it counted.
+
+A history is kept by the worker outside what is cut, one file a producer (docs/reference.md, "History files"). A message
+is *invoked* before its client is given it. Its outcome is *acknowledged*, *refused* (it surely was not stored), or
+*unknown*: its client gave it up, or nothing was told before the worker ended. An unknown message may be there or not;
+both are fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegauge.errors import RunFailedError
+
+MAGIC = b"TGHIST01"
+HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("producer", "<u4"), ("trial", "<u8"), ("made", "<i8")])
+RECORD = np.dtype(
+    [("mono_ns", "<i8"), ("sequence", "<i8"), ("position", "<i8"), ("partition", "<i4"), ("kind", "u1"), ("_", "V3")]
+)
+"""As `io.tidegauge.worker.engine.history.HistoryFile` writes it, little endian."""
+FILES = "producer-*.history"
+
+Longs = NDArray[np.int64]
+
+
+class Kind(IntEnum):
+    """What a record of a history tells."""
+
+    INVOKED = 1
+    ACKNOWLEDGED = 2
+    UNKNOWN = 3
+    REFUSED = 4
+
+
+class Outcome(IntEnum):
+    """What became of a message as far as its producer was told."""
+
+    UNKNOWN = 0
+    """Given up, or nothing told at all."""
+    ACKNOWLEDGED = 1
+    REFUSED = 2
+    """It surely was not stored."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One message of a history, for whoever writes one by hand.
+
+    Attributes:
+        invoked_ns: before the client was given the message.
+        resolved_ns: when its outcome was told; -1 if never.
+        partition: where its client says it went; -1 if it does not say.
+        position: likewise in that partition.
+    """
+
+    producer: int
+    sequence: int
+    invoked_ns: int
+    outcome: Outcome = Outcome.UNKNOWN
+    resolved_ns: int = -1
+    partition: int = -1
+    position: int = -1
+
+
+@dataclass(frozen=True)
+class History:
+    """All messages of a trial, one row each, ordered by producer and sequence. The columns are those of `Sent`.
+
+    Attributes:
+        doubts: what is odd about the files themselves (a record cut short where the worker was killed, an outcome told
+            twice), in words.
+    """
+
+    producer: Longs
+    sequence: Longs
+    invoked_ns: Longs
+    resolved_ns: Longs
+    outcome: Longs
+    partition: Longs
+    position: Longs
+    doubts: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Messages invoked."""
+        return len(self.sequence)
+
+    @property
+    def acknowledged(self) -> NDArray[np.bool_]:
+        """Which rows were acknowledged."""
+        acknowledged: NDArray[np.bool_] = self.outcome == Outcome.ACKNOWLEDGED
+        return acknowledged
+
+    def row(self, index: int) -> Sent:
+        """One message."""
+        return Sent(
+            producer=int(self.producer[index]),
+            sequence=int(self.sequence[index]),
+            invoked_ns=int(self.invoked_ns[index]),
+            outcome=Outcome(int(self.outcome[index])),
+            resolved_ns=int(self.resolved_ns[index]),
+            partition=int(self.partition[index]),
+            position=int(self.position[index]),
+        )
+
+    def acknowledged_between(self, from_ns: int, until_ns: int) -> int:
+        """How many acknowledgements arrived in a stretch of time: those at risk in a cut that ends it."""
+        within = self.acknowledged & (self.resolved_ns >= from_ns) & (self.resolved_ns <= until_ns)
+        return int(np.count_nonzero(within))
+
+    def in_flight_at(self, at_ns: int) -> int:
+        """How many messages had been invoked and had no outcome at an instant."""
+        open_then = (self.invoked_ns <= at_ns) & ((self.resolved_ns < 0) | (self.resolved_ns > at_ns))
+        return int(np.count_nonzero(open_then))
+
+    def newest_before(self, at_ns: int) -> int:
+        """When the newest message before an instant was invoked, or acknowledged if that was later; -1 if none was.
+
+        Raises nothing: a cut before the first message has nothing at risk.
+        """
+        times = np.concatenate([self.invoked_ns, self.resolved_ns[self.acknowledged]])
+        before = times[(times >= 0) & (times <= at_ns)]
+        return int(before.max()) if len(before) else -1
+
+    def first_acknowledged_after(self, at_ns: int) -> int:
+        """When the first message that was invoked after an instant was acknowledged; -1 if none was."""
+        after = self.resolved_ns[self.acknowledged & (self.invoked_ns > at_ns)]
+        return int(after.min()) if len(after) else -1
+
+
+def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> History:
+    """A history of these messages, in any order."""
+    rows = sorted(messages, key=lambda m: (m.producer, m.sequence))
+
+    def column(name: str) -> Longs:
+        return np.array([int(getattr(row, name)) for row in rows], dtype=np.int64)
+
+    return History(
+        producer=column("producer"),
+        sequence=column("sequence"),
+        invoked_ns=column("invoked_ns"),
+        resolved_ns=column("resolved_ns"),
+        outcome=column("outcome"),
+        partition=column("partition"),
+        position=column("position"),
+        doubts=doubts,
+    )
+
+
+def read_history(directory: Path, trial_id: int) -> History:
+    """The history that a trial's producers wrote.
+
+    Raises `RunFailedError` if there is none, or a file is not one, or of another trial.
+    """
+    files = sorted(directory.glob(FILES))
+    if not files:
+        raise RunFailedError(f"There is no history in {directory}.", "The worker writes one only if it is told to.")
+    parts = [_one_file(file, trial_id) for file in files]
+    order = np.argsort(np.concatenate([part.producer for part in parts]), kind="stable")
+
+    def column(name: str) -> Longs:
+        joined: Longs = np.concatenate([getattr(part, name) for part in parts])[order]
+        return joined
+
+    return History(
+        producer=column("producer"),
+        sequence=column("sequence"),
+        invoked_ns=column("invoked_ns"),
+        resolved_ns=column("resolved_ns"),
+        outcome=column("outcome"),
+        partition=column("partition"),
+        position=column("position"),
+        doubts=tuple(doubt for part in parts for doubt in part.doubts),
+    )
+
+
+def _one_file(file: Path, trial_id: int) -> History:
+    """The history of one producer, ordered by sequence."""
+    data = file.read_bytes()
+    if len(data) < HEADER.itemsize:
+        raise RunFailedError(f"{file} is no history: it has {len(data)} bytes, less than its header.")
+    header = np.frombuffer(data, HEADER, count=1)[0]
+    if bytes(header["magic"]) != MAGIC or int(header["record_bytes"]) != RECORD.itemsize:
+        raise RunFailedError(f"{file} is no history, or one of another version of Tidegauge.")
+    if int(header["trial"]) != trial_id:
+        raise RunFailedError(f"{file} is the history of trial {int(header['trial']):x}, not of {trial_id:x}.")
+    whole, rest = divmod(len(data) - HEADER.itemsize, RECORD.itemsize)
+    records = np.frombuffer(data, RECORD, count=whole, offset=HEADER.itemsize)
+    doubts = [f"{file.name}: the last {rest} bytes are part of a record only, and left out"] if rest else []
+    return _outcomes(int(header["producer"]), records, file.name, doubts)
+
+
+def _outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[str]) -> History:
+    """Joins what was invoked with what became of it."""
+    invoked = records[records["kind"] == Kind.INVOKED]
+    invoked = invoked[np.argsort(invoked["sequence"], kind="stable")]
+    told = records[records["kind"] != Kind.INVOKED]
+    count = len(invoked)
+    sequence = invoked["sequence"].astype(np.int64)
+    places = np.searchsorted(sequence, told["sequence"])
+    known = (places < count) & (sequence[np.minimum(places, max(0, count - 1))] == told["sequence"]) if count else None
+    if known is None or not known.all():
+        doubts.append(f"{name}: outcomes of messages that were never invoked")
+    rows, told = (places[known], told[known]) if known is not None else (places[:0], told[:0])
+    if len(np.unique(rows)) < len(rows):
+        doubts.append(f"{name}: outcomes told twice; the first counts")
+    rows, first = np.unique(rows, return_index=True)
+    told = told[first]
+    columns = {field: np.full(count, -1, dtype=np.int64) for field in ("resolved_ns", "partition", "position")}
+    outcome = np.full(count, Outcome.UNKNOWN, dtype=np.int64)
+    columns["resolved_ns"][rows] = told["mono_ns"]
+    columns["partition"][rows] = told["partition"]
+    columns["position"][rows] = told["position"]
+    outcome[rows[told["kind"] == Kind.ACKNOWLEDGED]] = Outcome.ACKNOWLEDGED
+    outcome[rows[told["kind"] == Kind.REFUSED]] = Outcome.REFUSED
+    return History(
+        producer=np.full(count, producer, dtype=np.int64),
+        sequence=sequence,
+        invoked_ns=invoked["mono_ns"].astype(np.int64),
+        outcome=outcome,
+        doubts=tuple(doubts),
+        **columns,
+    )

@@ -1,0 +1,140 @@
+"""What was found when a trial's partitions were read from their beginning: one pass, by the worker.
+
+The file of a pass (docs/reference.md, "Read logs") holds each message in the order in which it was delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegauge.attestation.history import Longs
+from tidegauge.errors import RunFailedError
+from tidegauge.worker.read_back import PartitionRead, ReadBack
+
+MAGIC = b"TGREAD01"
+HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("zero", "<u4"), ("trial", "<u8"), ("made", "<i8")])
+RECORD = np.dtype(
+    [
+        ("sequence", "<i8"),
+        ("position", "<i8"),
+        ("producer", "<u4"),
+        ("within", "<u4"),
+        ("topic", "<u4"),
+        ("partition", "<u4"),
+        ("flags", "<u4"),
+        ("_", "V4"),
+    ]
+)
+"""As `io.tidegauge.worker.engine.history.ReadLog` writes it, little endian."""
+
+
+class Flag(IntFlag):
+    """What is wrong with a message found."""
+
+    CORRUPT = 1
+    """Its checksums do not fit what was sent."""
+    UNATTRIBUTED = 2
+    """Its header is damaged too: `producer` and `sequence` mean nothing."""
+    FOREIGN = 4
+    """An undamaged message of another trial, or none of ours at all."""
+
+
+INTACT = Flag(0)
+"""Nothing is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One message found, for whoever writes a read by hand. `position` and `within` (a batch) as the system has it."""
+
+    producer: int
+    sequence: int
+    partition: int = 0
+    position: int = -1
+    topic: int = 0
+    flags: Flag = INTACT
+    within: int = 0
+
+
+@dataclass(frozen=True)
+class Read:
+    """One pass: its messages in the order of delivery, and how far each partition was read. Columns as in `Found`.
+
+    Attributes:
+        name: which pass it is, for people: "first read", "second read", "read from replica 2".
+    """
+
+    name: str
+    producer: Longs
+    sequence: Longs
+    topic: Longs
+    partition: Longs
+    position: Longs
+    flags: Longs
+    partitions: tuple[PartitionRead, ...]
+
+    def __len__(self) -> int:
+        """Messages found."""
+        return len(self.sequence)
+
+    @property
+    def intact(self) -> NDArray[np.bool_]:
+        """Which messages are this trial's and undamaged."""
+        intact: NDArray[np.bool_] = self.flags == 0
+        return intact
+
+    @property
+    def incomplete(self) -> tuple[PartitionRead, ...]:
+        """Partitions that were not read to their end: nothing can be said lost there."""
+        return tuple(p for p in self.partitions if not p.complete)
+
+
+def read_of(name: str, found: Iterable[Found], partitions: tuple[PartitionRead, ...] = ()) -> Read:
+    """A read of these messages, in this order; every partition of them complete unless `partitions` says otherwise."""
+    rows = list(found)
+    if not partitions:
+        places = sorted({(row.topic, row.partition) for row in rows})
+        partitions = tuple(
+            PartitionRead(t, p, sum((row.topic, row.partition) == (t, p) for row in rows), True) for t, p in places
+        )
+
+    def column(field: str) -> Longs:
+        return np.array([int(getattr(row, field)) for row in rows], dtype=np.int64)
+
+    return Read(
+        name=name,
+        producer=column("producer"),
+        sequence=column("sequence"),
+        topic=column("topic"),
+        partition=column("partition"),
+        position=column("position"),
+        flags=column("flags"),
+        partitions=partitions,
+    )
+
+
+def load_read(name: str, told: ReadBack, trial_id: int) -> Read:
+    """The pass that a worker has made. Raises `RunFailedError` if its file is damaged or of another trial."""
+    data = told.file.read_bytes()
+    if len(data) < HEADER.itemsize:
+        raise RunFailedError(f"{told.file} is no read log: it has {len(data)} bytes, less than its header.")
+    header = np.frombuffer(data, HEADER, count=1)[0]
+    if bytes(header["magic"]) != MAGIC or int(header["record_bytes"]) != RECORD.itemsize:
+        raise RunFailedError(f"{told.file} is no read log, or one of another version of Tidegauge.")
+    if int(header["trial"]) != trial_id:
+        raise RunFailedError(f"{told.file} was read for trial {int(header['trial']):x}, not for {trial_id:x}.")
+    body = len(data) - HEADER.itemsize
+    expected = sum(p.messages for p in told.partitions) * RECORD.itemsize
+    if body != expected:
+        raise RunFailedError(f"{told.file} has {body:,} bytes of records; the worker says it wrote {expected:,}.")
+    records = np.frombuffer(data, RECORD, offset=HEADER.itemsize)
+    columns = {
+        field: records[field].astype(np.int64)
+        for field in ("producer", "sequence", "topic", "partition", "position", "flags")
+    }
+    return Read(name=name, partitions=told.partitions, **columns)
