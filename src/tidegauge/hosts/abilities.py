@@ -1,0 +1,233 @@
+"""What this machine lets Tidegauge do, found by trying where trying changes nothing; what would be refused, and why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.hosts import loop_disk, memory_limit
+from tidegauge.hosts.cgroups import hierarchies
+from tidegauge.hosts.syscalls import watch_syncs
+from tidegauge.hosts.tracefs import NoTraceError
+
+_COMMAND_S = 20.0
+
+
+@dataclass(frozen=True)
+class Ability:
+    """One thing that takes more than an ordinary process may do.
+
+    Attributes:
+        name: what it takes, in a word or two.
+        possible: whether it can be done here.
+        reason: why not; "" if it can.
+        used_for: what Tidegauge does with it.
+        without: what happens to that where it can't be done: what is refused, or what a result lacks.
+        remedy: how to make it possible; "" if there is nothing to say.
+    """
+
+    name: str
+    possible: bool
+    reason: str
+    used_for: str
+    without: str
+    remedy: str = ""
+
+
+def abilities() -> tuple[Ability, ...]:
+    """Try everything. Takes a second or so, leaves nothing behind, never raises."""
+    return tuple(
+        Ability(name, not reason, reason, used_for, without, remedy)
+        for name, probe, used_for, without, remedy in _PROBES
+        for reason in (_tried(probe),)
+    )
+
+
+def _tried(probe: Callable[[], str]) -> str:
+    try:
+        return probe()
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return f"could not be tried: {error}"
+
+
+def _root() -> str:
+    return "" if os.geteuid() == 0 else f"this is user {os.geteuid()}"
+
+
+def _page_cache() -> str:
+    return "" if os.access("/proc/sys/vm/drop_caches", os.W_OK) and os.geteuid() == 0 else "needs root"
+
+
+def _sync_witness() -> str:
+    try:
+        with watch_syncs({"self": os.getpid()}) as watch:
+            watch.finish()
+    except NoTraceError as error:
+        return str(error)
+    return ""
+
+
+def _power_cut(file_system: str) -> str:
+    refused = loop_disk.refusal()
+    if refused:
+        return refused
+    if shutil.which(f"mkfs.{file_system}") is None:
+        return f"mkfs.{file_system} can't be found"
+    return "" if _kernel_has(file_system) else f"the kernel has no {file_system}"
+
+
+def _kernel_has(file_system: str) -> bool:
+    """Built in, loaded, or there to be loaded."""
+    if any(line.split()[-1] == file_system for line in Path("/proc/filesystems").read_text().splitlines()):
+        return True
+    modules = Path("/lib/modules") / os.uname().release
+    return any(modules.glob(f"kernel/fs/{file_system}/{file_system}.ko*"))
+
+
+def _frozen_disk() -> str:
+    return loop_disk.refusal() or ("" if shutil.which("fsfreeze") else "fsfreeze can't be found")
+
+
+def _throttled_disk() -> str:
+    if os.geteuid() != 0:
+        return "needs root"
+    for hierarchy in hierarchies():
+        top = hierarchy.levels[-1]
+        if hierarchy.version == 1 and os.access(top / "blkio.throttle.write_iops_device", os.W_OK):
+            return ""
+        controllers = top / "cgroup.controllers"
+        if hierarchy.version == 2 and controllers.exists() and "io" in controllers.read_text().split():
+            return ""
+    return "no cgroup of this machine controls block devices (blkio of version 1, io of version 2)"
+
+
+def _network_namespace() -> str:
+    return _root() or _command("unshare", "--net", "true")
+
+
+def _packet_filter() -> str:
+    return _root() or _command("unshare", "--net", "nft", "add", "table", "inet", "tidegauge")
+
+
+def _packet_delay() -> str:
+    return _root() or _command("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
+
+
+def _command(*command: str) -> str:
+    """What goes wrong when a harmless command is run; "" if nothing does."""
+    missing = [tool for tool in (command[0], command[2]) if shutil.which(tool) is None]
+    if missing:
+        return f"{', '.join(missing)} can't be found"
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
+    told = " ".join(done.stderr.split())[:120]
+    return "" if done.returncode == 0 else told or f"{' '.join(command)} ended with {done.returncode}"
+
+
+def _pressure() -> str:
+    return "" if Path("/proc/pressure/io").exists() else "the kernel does not tell it (CONFIG_PSI, or psi=1 at boot)"
+
+
+def _debian_tools() -> str:
+    missing = [tool for tool in ("apt-get", "dpkg") if shutil.which(tool) is None]
+    return f"{', '.join(missing)} can't be found" if missing else ""
+
+
+_RUN_AS_ROOT = "Run Tidegauge as root on a machine made for measuring."
+_PROBES: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
+    ("root", _root, "everything marked 'needs root' below", "what needs it is refused with the reason", _RUN_AS_ROOT),
+    (
+        "empty page cache",
+        _page_cache,
+        "every trial begins with nothing cached of what earlier ones wrote",
+        "trials run; reads may come from memory, and the run says so",
+        _RUN_AS_ROOT,
+    ),
+    (
+        "sync witness",
+        _sync_witness,
+        "watching what servers sync before they acknowledge (kernel tracepoints)",
+        "a durability level rests on settings alone, and the run says so",
+        "Root, outside a container, on a kernel with CONFIG_FTRACE_SYSCALLS.",
+    ),
+    (
+        "memory limit",
+        memory_limit.refusal,
+        "catch-up reads from disk with a backlog larger than the servers' memory (a cgroup of their own)",
+        "`server-memory` is left out, and the result says that reads may come from memory",
+        "Root, and a cgroup that hands on its memory controller.",
+    ),
+    (
+        "loop disk",
+        loop_disk.refusal,
+        "a disk of its own for servers' data, with direct I/O below",
+        "`server-memory` works less exactly; power cuts and slow disks are refused",
+        "Root, /dev/loop-control, losetup and mkfs.ext4.",
+    ),
+    (
+        "power cut on ext4",
+        lambda: _power_cut("ext4"),
+        "attesting durability: the file system is shut down as if the power had gone",
+        "attestation is refused",
+        "Root, loop devices and e2fsprogs.",
+    ),
+    (
+        "power cut on xfs",
+        lambda: _power_cut("xfs"),
+        "the same on xfs, which many production hosts use",
+        "power cuts on xfs are refused; ext4 may do",
+        "Root, loop devices, xfsprogs and a kernel with xfs.",
+    ),
+    (
+        "frozen disk",
+        _frozen_disk,
+        "a disk that hangs, as a fault",
+        "that fault is refused",
+        "Root, loop devices and fsfreeze (util-linux).",
+    ),
+    (
+        "slow disk",
+        _throttled_disk,
+        "a disk throttled in bytes or operations a second",
+        "that fault is refused",
+        "Root, and a kernel with CONFIG_BLK_DEV_THROTTLING.",
+    ),
+    (
+        "network namespaces",
+        _network_namespace,
+        "partitions between nodes on one machine",
+        "network faults are refused",
+        "Root, with CAP_SYS_ADMIN if in a container.",
+    ),
+    (
+        "packet filter",
+        _packet_filter,
+        "partitions of one direction, and packets lost by chance (nftables)",
+        "only whole links can be cut",
+        "Install nftables.",
+    ),
+    (
+        "packet delay",
+        _packet_delay,
+        "links with a delay (tc netem)",
+        "links have no delay of their own",
+        "Install iproute2, on a kernel with CONFIG_NET_SCH_NETEM.",
+    ),
+    (
+        "pressure figures",
+        _pressure,
+        "seeing when processes wait for CPU, memory or disk (PSI)",
+        "that part of the telemetry is missing",
+        "Boot with psi=1.",
+    ),
+    (
+        "Debian packages",
+        _debian_tools,
+        "fetching RabbitMQ in the version that is asked for",
+        "RabbitMQ is left out or must be given as a directory; Kafka and Pulsar are not concerned",
+        "Use a Debian or Ubuntu machine, or rabbitmq@/DIRECTORY.",
+    ),
+)

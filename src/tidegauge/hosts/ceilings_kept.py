@@ -1,0 +1,78 @@
+"""Ceilings kept from one command to the next, so that a run need not measure what `doctor` just did.
+
+One file in the state directory, replaced as a whole. It holds no results: a run has its own copy of what it used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.fleet.registry import state_directory
+from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.store.plain import plain, typed
+
+FRESH_S = 12 * 3600.0
+"""Older ones are measured again: disks fill, neighbours come and go."""
+CEILINGS_SCHEMA = "tidegauge.ceilings/1"
+_KEPT_MAX = 16
+
+
+def kept_path() -> Path:
+    """The file; it need not exist."""
+    return state_directory() / "ceilings.json"
+
+
+def keep(ceilings: Ceilings) -> None:
+    """Add to what is kept, the newest first. Raises `OSError`."""
+    path = kept_path()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    kept = [ceilings, *(one for one in read_kept() if one.machine == ceilings.machine)][:_KEPT_MAX]
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    try:
+        draft.write_text(json.dumps({"schema": CEILINGS_SCHEMA, "kept": plain(kept)}, indent=2), encoding="utf-8")
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def read_kept() -> list[Ceilings]:
+    """Everything kept, the newest first; nothing if the file is damaged or of another schema."""
+    try:
+        content = json.loads(kept_path().read_text(encoding="utf-8"))
+        if content["schema"] != CEILINGS_SCHEMA:
+            return []
+        return [typed(Ceilings, one) for one in content["kept"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def fresh(kept: Sequence[Ceilings], machine: str, devices: Sequence[str], now: datetime) -> Ceilings | None:
+    """What is fresh of this machine for all these disks together; None if anything is missing. Pure.
+
+    Figures may come from several measurements: the time told is then that of the oldest one used.
+    """
+    usable = [one for one in kept if one.machine == machine and 0 <= age_s(one, now) <= FRESH_S]
+    with_loopback = next((one for one in usable if one.loopback is not None), None)
+    by_disk = [next((one for one in usable if one.disk(device) is not None), None) for device in devices]
+    if with_loopback is None or None in by_disk:
+        return None
+    used = [with_loopback, *(one for one in by_disk if one is not None)]
+    oldest = min(used, key=lambda one: one.measured_at)
+    disks = [disk for one, device in zip(used[1:], devices, strict=True) if (disk := one.disk(device)) is not None]
+    memory = next((one.memory for one in usable if one.memory is not None), None)
+    return replace(oldest, disks=tuple(disks), loopback=with_loopback.loopback, memory=memory)
+
+
+def age_s(ceilings: Ceilings, now: datetime) -> float:
+    """How long ago they were measured; infinite if the time can't be read."""
+    try:
+        return (now - datetime.fromisoformat(ceilings.measured_at).astimezone(UTC)).total_seconds()
+    except ValueError:
+        return float("inf")

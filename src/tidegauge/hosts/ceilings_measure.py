@@ -1,0 +1,177 @@
+"""Measures the ceilings of this machine, one thing after the other, with the time that is left told before each."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.errors import UserError
+from tidegauge.fleet import procfs
+from tidegauge.hosts.ceilings import (
+    SYNC_BATCH_BYTES,
+    SYNC_SMALL_BYTES,
+    Ceilings,
+    DiskCeiling,
+    SyncCeiling,
+)
+from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, device_number, doubts_of
+from tidegauge.hosts.ceilings_loopback import measure_loopback
+from tidegauge.hosts.ceilings_memory import measure_memory
+from tidegauge.hosts.storage import disk_facts
+
+PREFIX = ".tidegauge-doctor-"
+"""How directories begin that hold what is written while a disk is measured."""
+FILES_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long each thing is measured, s; 0 leaves it out.
+
+    Attributes:
+        sync_s: for each call and size in one file.
+        files_s: for syncs in `FILES_AT_ONCE` files at the same time.
+        calls: of the syncs that are tried one by one.
+    """
+
+    write_s: float
+    read_s: float
+    sync_s: float
+    files_s: float
+    loopback_s: float
+    memory_s: float
+    calls: tuple[str, ...] = ("fdatasync", "fsync")
+
+    def disk_s(self) -> float:
+        """For one disk."""
+        return self.write_s + self.read_s + 2 * len(self.calls) * self.sync_s + self.files_s
+
+    def seconds(self, disks: int) -> float:
+        """For everything, with so many disks."""
+        return disks * self.disk_s() + self.loopback_s + self.memory_s
+
+
+THOROUGH = Effort(write_s=5.0, read_s=4.0, sync_s=2.0, files_s=2.0, loopback_s=3.0, memory_s=2.0)
+"""What `doctor` does."""
+BRIEF = Effort(write_s=1.2, read_s=0.8, sync_s=0.5, files_s=0.8, loopback_s=1.0, memory_s=0.0, calls=("fdatasync",))
+"""What a run does that finds nothing fresh: short, since whoever waits wants the run."""
+
+Tell = Callable[[str, float], None]
+"""Told what begins now, and how long all that is left will take, s."""
+
+
+def machine_id() -> str:
+    """This machine since it was started, with the CPUs that we may use: resizing or restarting it makes another."""
+    return f"{procfs.boot_id()}/{len(os.sched_getaffinity(0))}"
+
+
+def place_for(disk: Path) -> tuple[Path, str]:
+    """The directory to measure a disk in (itself, or where it does not exist yet its nearest parent), and its device.
+
+    Raises `UserError` if it can't be written.
+    """
+    directory = next(place for place in (disk.absolute(), *disk.absolute().parents) if place.exists())
+    if not directory.is_dir():
+        raise UserError(
+            f"{disk} is no directory, so the disk below can't be measured.", "Name a directory on the disk."
+        )
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise UserError(
+            f"{directory} can't be written, so its disk can't be measured.", "Name another directory on it."
+        )
+    return directory, device_number(directory)
+
+
+def measure(
+    disks: Sequence[Path], effort: Effort, track: Callable[[Path], None], tell: Tell, *, loopback: bool = True
+) -> Ceilings:
+    """Measure one directory on each disk, and what all disks share. Several directories of one disk count once.
+
+    Args:
+        track: told every directory before it is made, so that somebody removes it if we are killed.
+        loopback: whether to measure loopback (and memory, if `effort` says so) as well.
+
+    Raises:
+        UserError: a disk can't be written.
+        OSError: it does not answer, or something else failed.
+    """
+    places = {device: directory for directory, device in reversed([place_for(disk) for disk in disks])}
+    effort = effort if loopback else replace(effort, loopback_s=0.0, memory_s=0.0)
+    left_s = effort.seconds(len(places))
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    load = os.getloadavg()[0]
+
+    def step(what: str, seconds: float) -> float:
+        nonlocal left_s
+        tell(what, left_s)
+        left_s -= seconds
+        return seconds
+
+    found = [_disk(directory, device, effort, track, step) for device, directory in reversed(places.items())]
+    return Ceilings(
+        measured_at=begun,
+        machine=machine_id(),
+        disks=tuple(found),
+        loopback=measure_loopback(step("loopback", effort.loopback_s)) if effort.loopback_s else None,
+        memory=measure_memory(step("memory", effort.memory_s)) if effort.memory_s else None,
+        load_average=load,
+    )
+
+
+def disk_name(directory: Path) -> str:
+    """What a disk is, for readers: "ext4 on vda". Never raises."""
+    try:
+        facts = disk_facts(directory)
+    except (OSError, IndexError):
+        return "unknown file system"
+    below = facts.get("devices") or facts.get("source", "")
+    return " on ".join(part for part in (facts.get("file_system", ""), below) if part)
+
+
+def _disk(
+    parent: Path, device: str, effort: Effort, track: Callable[[Path], None], step: Callable[[str, float], float]
+) -> DiskCeiling:
+    """One disk, in a directory of our own that is removed in every case. Raises `OSError`."""
+    name = disk_name(parent)
+    directory = parent / f"{PREFIX}{secrets.token_hex(6)}"
+    track(directory)
+    directory.mkdir(mode=0o700)
+    try:
+        measure = DiskMeasure(directory)
+        written = measure.write(step(f"{name}: sequential writes", effort.write_s))
+        read: Stream | None = None
+        if measure.direct:
+            read = measure.read(step(f"{name}: sequential reads", effort.read_s))
+        syncs = _syncs(measure, name, effort, step)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return DiskCeiling(
+        path=str(parent),
+        device=device,
+        name=name,
+        direct=measure.direct,
+        write_bytes_per_s=written.bytes_per_s if measure.direct else None,
+        read_bytes_per_s=read.bytes_per_s if read else None,
+        block_bytes=BLOCK_BYTES,
+        depth=DEPTH,
+        syncs=syncs,
+        doubts=doubts_of(measure.direct, written, read),
+    )
+
+
+def _syncs(
+    measure: DiskMeasure, name: str, effort: Effort, step: Callable[[str, float], float]
+) -> tuple[SyncCeiling, ...]:
+    found = []
+    for call in effort.calls:
+        for size in (SYNC_SMALL_BYTES, SYNC_BATCH_BYTES):
+            seconds = step(f"{name}: {call} of {size // 1024} KiB appends", effort.sync_s)
+            found.append(measure.sync(call, size, 1, seconds))
+    what = f"{name}: fdatasync in {FILES_AT_ONCE} files at once"
+    found.append(measure.sync("fdatasync", SYNC_SMALL_BYTES, FILES_AT_ONCE, step(what, effort.files_s)))
+    return tuple(found)
