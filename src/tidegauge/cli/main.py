@@ -272,6 +272,25 @@ def serve(
     return serve_runs(runs_dir, bind, port, Output(as_json))
 
 
+@app.command(epilog="Example: tidegauge doctor --disk /mnt/data --disk /mnt/journal")
+def doctor(
+    *,
+    disk: Annotated[
+        list[Path] | None,
+        typer.Option("--disk", help="A directory on a disk to measure; may be repeated (default: where runs go)."),
+    ] = None,
+    no_measure: Annotated[
+        bool, typer.Option("--no-measure", help="Look at the set-up and what is possible; measure nothing.")
+    ] = False,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Measure what this machine can do at most, look at what would spoil results, and try what it allows."""
+    from tidegauge.cli.doctor import DoctorRequest, examine
+
+    return examine(DoctorRequest(tuple(disk or ()), runs_dir, not no_measure), Output(as_json))
+
+
 @app.command(epilog="Example: tidegauge clean")
 def clean(
     *,

@@ -123,7 +123,7 @@ def _command(*command: str) -> str:
     if missing:
         return f"{', '.join(missing)} can't be found"
     done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
-    told = " ".join(done.stderr.split())[:120]
+    told = " ".join(done.stderr.split()).removeprefix("Error: ").rstrip(".")[:120]
     return "" if done.returncode == 0 else told or f"{' '.join(command)} ended with {done.returncode}"
 
 

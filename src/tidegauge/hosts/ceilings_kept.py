@@ -19,7 +19,7 @@ from tidegauge.store.plain import plain, typed
 
 FRESH_S = 12 * 3600.0
 """Older ones are measured again: disks fill, neighbours come and go."""
-CEILINGS_SCHEMA = "tidegauge.ceilings/1"
+SCHEMA = 1
 _KEPT_MAX = 16
 
 
@@ -35,7 +35,7 @@ def keep(ceilings: Ceilings) -> None:
     kept = [ceilings, *(one for one in read_kept() if one.machine == ceilings.machine)][:_KEPT_MAX]
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_text(json.dumps({"schema": CEILINGS_SCHEMA, "kept": plain(kept)}, indent=2), encoding="utf-8")
+        draft.write_text(json.dumps({"schema": SCHEMA, "kept": plain(kept)}, indent=2), encoding="utf-8")
         draft.replace(path)
     finally:
         with contextlib.suppress(OSError):
@@ -46,7 +46,7 @@ def read_kept() -> list[Ceilings]:
     """Everything kept, the newest first; nothing if the file is damaged or of another schema."""
     try:
         content = json.loads(kept_path().read_text(encoding="utf-8"))
-        if content["schema"] != CEILINGS_SCHEMA:
+        if content["schema"] != SCHEMA:
             return []
         return [typed(Ceilings, one) for one in content["kept"]]
     except (OSError, ValueError, KeyError, TypeError):

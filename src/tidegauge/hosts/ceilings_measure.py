@@ -55,9 +55,22 @@ class Effort:
         """For everything, with so many disks."""
         return disks * self.disk_s() + self.loopback_s + self.memory_s
 
+    def within(self, seconds_max: float, disks: int) -> Effort:
+        """The same, each disk for a shorter time if all of them would take longer than this."""
+        shared_s = self.loopback_s + self.memory_s
+        factor = min(1.0, (seconds_max - shared_s) / (max(1, disks) * self.disk_s()))
+        return replace(
+            self,
+            write_s=self.write_s * factor,
+            read_s=self.read_s * factor,
+            sync_s=self.sync_s * factor,
+            files_s=self.files_s * factor,
+        )
+
 
 THOROUGH = Effort(write_s=5.0, read_s=4.0, sync_s=2.0, files_s=2.0, loopback_s=3.0, memory_s=2.0)
-"""What `doctor` does."""
+"""What `doctor` does, as far as `THOROUGH_S_MAX` allows."""
+THOROUGH_S_MAX = 45.0
 BRIEF = Effort(write_s=1.2, read_s=0.8, sync_s=0.5, files_s=0.8, loopback_s=1.0, memory_s=0.0, calls=("fdatasync",))
 """What a run does that finds nothing fresh: short, since whoever waits wants the run."""
 

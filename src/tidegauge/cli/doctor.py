@@ -1,0 +1,102 @@
+"""`tidegauge doctor`: measure this machine's ceilings, look at its set-up, try what it allows."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegauge.cli.exit_codes import EXIT_GOOD
+from tidegauge.cli.interruption import announced_interruption
+from tidegauge.cli.output import Output
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts.abilities import abilities
+from tidegauge.hosts.advice import Bounds, advise
+from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.hosts.ceilings_kept import keep
+from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
+from tidegauge.hosts.clock import clock_quality
+from tidegauge.hosts.facts import host_facts
+from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
+from tidegauge.report.numbers import duration
+
+
+@dataclass(frozen=True)
+class DoctorRequest:
+    """`disks`: a directory on each disk to look at; () = the one that runs would use. `measure`: or only look."""
+
+    disks: tuple[Path, ...]
+    runs_directory: Path
+    measure: bool = True
+
+
+def examine(request: DoctorRequest, out: Output) -> int:
+    """Examine this machine and show what was found. Raises `UserError`, `RunFailedError`, `KeyboardInterrupt`."""
+    for disk in request.disks:
+        if not disk.is_dir():
+            what = "is no directory" if disk.exists() else "does not exist"
+            raise UserError(f"--disk {disk}: it {what}.", "Name a directory on the disk: --disk /mnt/data")
+    disks = request.disks or (request.runs_directory,)
+    places = [place_for(disk)[0] for disk in disks]
+    for note in clean_leftovers():
+        out.say(note)
+    ceilings = _measured(disks, out) if request.measure else None
+    with _shown(out) as tell:
+        tell("What this machine allows ...")
+        host, clock = host_facts(places), clock_quality()
+        found = Diagnosis(host, clock, ceilings, advise(host, clock, _bounds()), abilities())
+    out.show(doctor_report(found), doctor_content(found))
+    return EXIT_GOOD
+
+
+def _measured(disks: Sequence[Path], out: Output) -> Ceilings:
+    """Measure, keep it for the runs to come, and leave nothing else behind."""
+    announced = announced_interruption(lambda: out.alert("Interrupted: removing what was written."))
+    # The host's agent removes the files if we are killed.
+    with announced, _shown(out) as tell, LocalHost.open() as host:
+        try:
+            found = measure(
+                disks,
+                THOROUGH.within(THOROUGH_S_MAX, len(disks)),
+                host.track_directory,
+                lambda what, left_s: tell(f"{what} ... (about {duration(round(left_s))} left)"),
+            )
+        except OSError as error:
+            raise RunFailedError(
+                f"The measurement failed: {error.strerror or error}.",
+                "Check the disk (dmesg), or name another with --disk; --no-measure looks without measuring.",
+            ) from error
+    with contextlib.suppress(OSError):
+        keep(found)
+    return found
+
+
+@contextlib.contextmanager
+def _shown(out: Output) -> Iterator[Callable[[str], None]]:
+    """Tells what goes on: one line that changes on a terminal, a line each elsewhere."""
+    console = out.progress
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield out.say
+        return
+    with console.status("") as status:
+        yield status.update
+
+
+def _bounds() -> Bounds:
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return Bounds(
+        files=None if files == resource.RLIM_INFINITY else files,
+        maps=_number(Path("/proc/sys/vm/max_map_count")),
+        swappiness=_number(Path("/proc/sys/vm/swappiness")),
+    )
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

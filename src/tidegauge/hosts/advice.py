@@ -1,0 +1,216 @@
+"""What of a machine's set-up spoils or bends measurements, and how to change it. Pure: others read the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tidegauge.fleet.api import HostFacts
+from tidegauge.hosts.clock import ClockQuality
+
+FILES_WANTED = 100_000
+"""What Apache Kafka's documentation asks for: a broker keeps every segment of every partition open."""
+MAPS_WANTED = 262_144
+"""Two maps for each of Kafka's segments, by its documentation; the kernel's own default is 65,530."""
+_POOR_SOURCES = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
+_COPY_ON_WRITE = ("btrfs", "zfs", "bcachefs", "overlay", "fuse", "fuseblk")
+_OVER_A_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs")
+_SLOW_READ_NS = 200.0
+_ERROR_MS_MAX = 100.0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing that was looked at.
+
+    Attributes:
+        subject: what it is, in a word or two.
+        found: how it is here, in words.
+        good: False where something should be changed, or at least be known.
+        why: why it matters to these measurements.
+        change: how to change it; "" where it is good.
+    """
+
+    subject: str
+    found: str
+    good: bool
+    why: str
+    change: str = ""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a process may have. `files`, `maps`: how many open files and memory maps; None = no bound."""
+
+    files: int | None
+    maps: int | None
+    swappiness: int | None = None
+
+
+def advise(host: HostFacts, clock: ClockQuality, bounds: Bounds) -> tuple[Advice, ...]:
+    """Everything about a machine, then each of its disks (those of `host.disks`)."""
+    found = [
+        _governor(host),
+        _swap(host, bounds),
+        _huge_pages(host),
+        _clock_source(clock),
+        _clock_error(clock),
+        _limits(host.cgroup_limits),
+        _files(bounds),
+        _maps(bounds),
+        _cpus(host),
+    ]
+    for facts in {facts.get("mount_point", path): facts for path, facts in host.disks.items()}.values():
+        found += _disk(facts)
+    return tuple(found)
+
+
+def _governor(host: HostFacts) -> Advice:
+    why = "a CPU that is clocked down when idle answers late, and most so at low rates: latency looks worse than it is"
+    if not host.cpu_governor:
+        return Advice("CPU governor", "not shown (the hypervisor decides)", True, why)
+    good = host.cpu_governor == "performance"
+    return Advice("CPU governor", host.cpu_governor, good, why, "" if good else "cpupower frequency-set -g performance")
+
+
+def _swap(host: HostFacts, bounds: Bounds) -> Advice:
+    why = "a swapped page of a broker or client costs milliseconds, at a moment that nobody chose"
+    if not host.swap_bytes:
+        return Advice("swap", "none", True, why)
+    eager = bounds.swappiness is None or bounds.swappiness > 1
+    swappiness = "unknown" if bounds.swappiness is None else str(bounds.swappiness)
+    found = f"{host.swap_bytes / (1 << 30):.3g} GiB, swappiness {swappiness}"
+    return Advice("swap", found, not eager, why, "swapoff -a, or sysctl vm.swappiness=1" if eager else "")
+
+
+def _huge_pages(host: HostFacts) -> Advice:
+    found = host.transparent_huge_pages
+    why = "the kernel stops a process to make huge pages for it; Java asks for them itself where it wants them"
+    good = found in ("madvise", "never", "")
+    change = "" if good else "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+    return Advice("transparent huge pages", found or "not there", good, why, change)
+
+
+def _clock_source(clock: ClockQuality) -> Advice:
+    why = "every message's times are read from it several times"
+    cost = f"a reading costs {clock.read_ns:.0f} ns, steps of {clock.step_ns} ns"
+    if clock.source == "tsc" and clock.tsc:
+        cost += f", {', '.join(clock.tsc)}"
+    good = clock.source not in _POOR_SOURCES and clock.read_ns < _SLOW_READ_NS
+    better = next((one for one in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page") if one in clock.available), "")
+    change = f"echo {better} > /sys/devices/system/clocksource/clocksource0/current_clocksource" if better else ""
+    otherwise = "Take a machine whose kernel can use the CPU's counter."
+    return Advice(
+        "clock source", f"{clock.source or 'unknown'}: {cost}", good, why, "" if good else change or otherwise
+    )
+
+
+def _clock_error(clock: ClockQuality) -> Advice:
+    why = "on one machine only one clock is used, so its error does no harm; between machines it bounds what is known"
+    if clock.error_ms_max is None or clock.synchronised is None:
+        return Advice("clock error", "the kernel does not say", True, why)
+    bound = f"at most {clock.error_ms_max:,.3g} ms off, by the kernel"
+    if clock.synchronised:
+        good = clock.error_ms_max < _ERROR_MS_MAX
+        return Advice(
+            "clock error", f"kept in step, {bound}", good, why, "" if good else "Wait, or use a nearer NTP server."
+        )
+    return Advice("clock error", "nothing keeps it in step", False, why, "Run chrony or systemd-timesyncd.")
+
+
+def _limits(limits: Mapping[str, str]) -> Advice:
+    why = "servers and load share what the cgroup allows; a CPU quota stops all threads at once for many milliseconds"
+    told = [f"{name} {value}" for name, value in limits.items() if name not in ("version", "pids")]
+    version = f"cgroup {limits['version']}" if limits.get("version", "none") != "none" else "no cgroups"
+    if not told:
+        return Advice("cgroup limits", f"{version}, none set", True, why)
+    good = not {"cpus", "io", "memory_high_bytes"} & limits.keys()
+    change = "" if good else "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
+    return Advice("cgroup limits", f"{version}: {', '.join(told)}", good, why, change)
+
+
+def _files(bounds: Bounds) -> Advice:
+    why = "servers keep a file open for every segment of every partition; at the limit they fail"
+    good = bounds.files is None or bounds.files >= FILES_WANTED
+    found = "no limit" if bounds.files is None else f"{bounds.files:,} a process (hard limit)"
+    return Advice(
+        "open files", found, good, why, "" if good else f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd"
+    )
+
+
+def _maps(bounds: Bounds) -> Advice:
+    why = "Kafka maps two files into memory for each segment; at the limit it fails"
+    good = bounds.maps is None or bounds.maps >= MAPS_WANTED
+    found = "no limit" if bounds.maps is None else f"{bounds.maps:,} a process"
+    return Advice("memory maps", found, good, why, "" if good else f"sysctl vm.max_map_count={MAPS_WANTED}")
+
+
+def _cpus(host: HostFacts) -> Advice:
+    why = "servers and load run on the same CPUs here: with few of them they wait for each other"
+    good = host.cpus >= 4
+    found = f"{host.cpus} usable, {host.memory_bytes / (1 << 30):.3g} GiB of memory"
+    change = "" if good else "Mind the limiting resource of each result, or attach to servers on other machines."
+    return Advice("CPUs and memory", found, good, why, change)
+
+
+def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
+    if not facts:
+        return
+    at = facts.get("mount_point", "?")
+    yield _file_system(at, facts)
+    yield _mount_options(at, facts)
+    cache = facts.get("write_cache")
+    if cache:
+        told = "a write-back cache makes every fsync a flush of it; with write-through fsync is cheap, true or not"
+        good = "back" in cache or "through" in cache
+        yield Advice(f"write cache of {at}", cache, good, told)
+    if _turns(facts):
+        told = "it syncs some hundred times a second at most, and seeks between readers and writers"
+        yield Advice(f"kind of {at}", "a turning disk", False, told, "Use an SSD if production has one.")
+    scheduler = facts.get("scheduler")
+    if scheduler:
+        told = "bfq and kyber hold requests back to be fair to others; the choice bends latency"
+        good = "bfq" not in scheduler and "kyber" not in scheduler
+        device = facts.get("devices", "DEVICE").split(" on ")[-1]
+        change = "" if good else f"echo none > /sys/block/{device}/queue/scheduler"
+        yield Advice(f"I/O scheduler of {at}", scheduler, good, told, change)
+
+
+def _turns(facts: Mapping[str, str]) -> bool:
+    """Whether any disk below turns. Of virtual ones (virtio, Xen) the kernel says so without knowing."""
+    virtual = all(name.startswith(("vd", "xvd")) for name in facts.get("devices", "").split(" on "))
+    turning = any(one.rpartition(": ")[2].strip() == "1" for one in facts.get("rotational", "").split(";"))
+    return turning and not virtual
+
+
+def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
+    kind = facts.get("file_system", "unknown")
+    why = "fsync means different work on each; vendors test on xfs and ext4"
+    found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
+    if kind in ("tmpfs", "ramfs"):
+        return Advice(
+            f"file system of {at}", found, False, "memory has no fsync: nothing is durable", "Use --data-dir."
+        )
+    if kind in _OVER_A_NETWORK:
+        why = "the network and the other side would be measured along"
+        return Advice(f"file system of {at}", found, False, why, "Use a local disk: --data-dir.")
+    if kind in _COPY_ON_WRITE:
+        why = "it writes changes to a new place, or through another file system, which costs most where fsync is used"
+        return Advice(f"file system of {at}", found, False, why, "Use ext4 or xfs: --data-dir.")
+    return Advice(f"file system of {at}", found, True, why)
+
+
+def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
+    options = [*facts.get("mount_options", "").split(","), *facts.get("file_system_options", "").split(",")]
+    shown = ",".join(dict.fromkeys(option for option in options if option)) or "none told"
+    why = "nobarrier and data=writeback make fsync a promise that a power cut breaks; sync and discard cost time"
+    unsafe = [option for option in options if option in ("nobarrier", "barrier=0", "data=writeback")]
+    slow = [option for option in options if option in ("sync", "data=journal")]
+    if unsafe:
+        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(unsafe)}.")
+    if slow:
+        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(slow)}.")
+    if "discard" in options:
+        change = "Run fstrim before measuring and mount without discard."
+        return Advice(f"mount options of {at}", shown, False, why, change)
+    return Advice(f"mount options of {at}", shown, True, why)

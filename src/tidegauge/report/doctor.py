@@ -1,0 +1,158 @@
+"""What `doctor` found, for a terminal and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegauge.fleet.api import HostFacts
+from tidegauge.hosts.abilities import Ability
+from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.ceilings import Ceilings, DiskCeiling
+from tidegauge.hosts.clock import ClockQuality
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
+from tidegauge.report.numbers import MISSING, count, ms, plural, short, size
+from tidegauge.report.terminal import heading
+from tidegauge.store.plain import plain
+
+DOCTOR_SCHEMA = "tidegauge.doctor/1"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything that `doctor` found. `ceilings` None: nothing was measured, as the user wished."""
+
+    host: HostFacts
+    clock: ClockQuality
+    ceilings: Ceilings | None
+    advice: tuple[Advice, ...]
+    abilities: tuple[Ability, ...]
+
+
+def doctor_content(found: Diagnosis) -> dict[str, Any]:
+    """The same as plain data. Units are in the names; times are UTC."""
+    return {
+        "schema": DOCTOR_SCHEMA,
+        "host": plain(found.host),
+        "clock": plain(found.clock),
+        "ceilings": plain(found.ceilings),
+        "advice": plain(found.advice),
+        "abilities": plain(found.abilities),
+    }
+
+
+def doctor_report(found: Diagnosis) -> RenderableType:
+    """Ceilings, then what to change, then what is fine, then what this machine can't do."""
+    parts: list[RenderableType] = [_host(found.host), Text("")]
+    if found.ceilings is not None:
+        parts += [*_ceilings(found.ceilings), Text("")]
+    parts += [*_advice(found.advice), Text(""), *_abilities(found.abilities)]
+    return Group(*parts)
+
+
+def _host(host: HostFacts) -> Paragraph:
+    memory = f"{host.memory_bytes / (1 << 30):.3g} GiB memory"
+    kernel = " ".join(host.kernel.split()[:2])
+    return Paragraph(
+        f"{host.hostname}: {plural(host.cpus, 'CPU')} ({host.cpu_model}), {memory}, {host.distribution}, {kernel}.",
+        style="bold",
+    )
+
+
+def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
+    yield heading("What it can do at most")
+    for disk in ceilings.disks:
+        yield Paragraph(_disk_words(disk), first="  ", rest="    ")
+        if disk.syncs:
+            yield _indented(_sync_table(disk))
+        yield from (bullet(f"DOUBTFUL: {doubt}.", "yellow") for doubt in disk.doubts)
+    if ceilings.loopback is not None:
+        loop = ceilings.loopback
+        tail = f", p99 {short(loop.round_trip_p99_us)} us" if loop.round_trip_p99_us is not None else ""
+        yield Paragraph(
+            f"Loopback: {_rate(loop.bytes_per_s)} in one connection; a byte there and back takes "
+            f"{short(loop.round_trip_p50_us)} us (median){tail}.",
+            first="  ",
+            rest="    ",
+        )
+    if ceilings.memory is not None:
+        threads = plural(ceilings.memory.threads, "thread")
+        yield Paragraph(
+            f"Memory: {_rate(ceilings.memory.copy_bytes_per_s)} copied by {threads}.", first="  ", rest="    "
+        )
+    if ceilings.load_average > 0.5:
+        yield bullet(
+            f"DOUBTFUL: the load average was {ceilings.load_average:.1f} when this began; other work took its part. "
+            "Measure again on a quiet machine.",
+            "yellow",
+        )
+
+
+def _disk_words(disk: DiskCeiling) -> str:
+    """Bandwidth of a disk in a sentence."""
+    where = f"Disk of {disk.path} ({disk.name})"
+    if disk.write_bytes_per_s is None:
+        return f"{where}: bandwidth could not be measured."
+    read = f", reads {_rate(disk.read_bytes_per_s)}" if disk.read_bytes_per_s is not None else ""
+    how = f"{size(disk.block_bytes)} at a time, {disk.depth} in flight, past the page cache"
+    return f"{where}: sequential writes {_rate(disk.write_bytes_per_s)}{read}; {how}."
+
+
+def _sync_table(disk: DiskCeiling) -> FigureTable:
+    labels = tuple(
+        f"{one.call} {size(one.write_bytes)}" + (f", {one.files} files" if one.files > 1 else "") for one in disk.syncs
+    )
+
+    def column(head: str, cells: Iterable[str]) -> Column:
+        return Column(head, tuple(cells))
+
+    times = ColumnGroup(
+        "time of one call, ms",
+        (
+            column("p50", (ms(one.p50_ms) for one in disk.syncs)),
+            column("p95", (ms(one.p95_ms) for one in disk.syncs)),
+            column("p99", (ms(one.p99_ms) for one in disk.syncs)),
+            column("max", (ms(one.max_ms) for one in disk.syncs)),
+        ),
+    )
+    rates = ColumnGroup("", (column("calls/s", (count(one.per_s) for one in disk.syncs)),))
+    return FigureTable("append, then", labels, (rates, times))
+
+
+def _indented(table: FigureTable) -> RenderableType:
+    return Group(*(Text(f"    {line}", no_wrap=True) for lines in table.lines(96) for line in lines))
+
+
+def _rate(bytes_per_s: float | None) -> str:
+    return MISSING if bytes_per_s is None else f"{short(bytes_per_s / 1e6)} MB/s"
+
+
+def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:
+    wanting = [one for one in advice if not one.good]
+    yield heading(f"Worth changing: {len(wanting)}" if wanting else "Worth changing: nothing")
+    for one in wanting:
+        yield bullet(f"{one.subject}: {one.found}. Why it matters: {one.why}. {_to_do(one.change)}", "yellow")
+    yield Text("")
+    yield heading("As it should be")
+    yield from (bullet(f"{one.subject}: {one.found}") for one in advice if one.good)
+
+
+def _to_do(change: str) -> str:
+    """A sentence stays one; a command is named as such."""
+    if not change:
+        return ""
+    return change if change[0].isupper() and change.endswith(".") else f"To change it: {change}"
+
+
+def _abilities(found: Sequence[Ability]) -> Iterable[RenderableType]:
+    missing = [one for one in found if not one.possible]
+    can = [one.name for one in found if one.possible]
+    yield heading(f"What this machine can't do: {len(missing)} of {len(found)}" if missing else "It can do everything")
+    for one in missing:
+        yield bullet(f"{one.name}: {one.reason}. For: {one.used_for}. Without: {one.without}. {one.remedy}")
+    if missing and can:
+        yield Paragraph(f"It can: {', '.join(can)}.", first="  ", rest="    ")
