@@ -209,7 +209,14 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
     ]
     first, second = made(runs, confirmed, findings=searched(40_000)), made(runs, confirmed, findings=searched(50_000))
     told = said(capsys, first, second)
-    assert "sustainable rate: 1.25x [1.25, 1.25] (50,001 against 40,001 msg/s" in told
+    assert "sustainable rate: 1.25x [1.19, 1.31] (50,001 against 40,001 msg/s" in told
+    assert "better" in told, "the steps of a search are 5 %"
+    near = said(capsys, first, made(runs, confirmed, findings=searched(41_500)))
+    assert "sustainable rate: 1.04x [0.99, 1.09]" in near
+    assert "inconclusive" in near, "within the steps of a search nothing is better"
+    same = said(capsys, first, made(runs, confirmed, findings=searched(40_000)))
+    assert "1.00x [0.95, 1.05]" in same
+    assert "no difference within the noise threshold (8.2%)" in same
     assert "(doubtful)" not in told
 
     def confirmed_by(trial: TrialResult) -> list[Finding]:

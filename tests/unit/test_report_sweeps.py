@@ -109,13 +109,17 @@ def test_a_finding_that_rests_on_a_doubtful_trial_says_so() -> None:
     assert [ratio.doubtful for ratio in compare.finding_ratios(own, doubted)] == [True]
 
 
-def test_steps_of_a_search_are_no_difference() -> None:
+@pytest.mark.parametrize(
+    ("pulsar", "verdict"),
+    [(102.0, Verdict.NO_DIFFERENCE), (104.0, Verdict.INCONCLUSIVE), (106.0, Verdict.BETTER)],
+)
+def test_within_the_steps_of_a_search_nothing_is_better(pulsar: float, verdict: Verdict) -> None:
     own = [
         Finding(f"{n}", "max-throughput", system, n // 2, True, (), figures={"sustainable_msgs_per_s": rate})
-        for n, (system, rate) in enumerate((("kafka", 100.0), ("pulsar", 104.0)) * 3)
+        for n, (system, rate) in enumerate((("kafka", 100.0), ("pulsar", pulsar)) * 3)
     ]
     (ratio,) = compare.finding_ratios(own, (), across_levels=True)
-    assert ratio.comparison.verdict is Verdict.NO_DIFFERENCE
+    assert ratio.comparison.verdict is verdict
 
 
 def test_levels_are_equal_if_they_are_at_each_point() -> None:

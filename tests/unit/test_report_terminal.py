@@ -255,7 +255,7 @@ def test_rates_that_were_searched_for_are_compared_too(tmp_path: Path) -> None:
     ]
     run = replace(stored(tmp_path, *pair()), findings=tuple(found))
     text = " ".join(rendered(run_report(run)).split())
-    assert "max-throughput: pulsar@4.2.4's sustainable rate is 0.80x [0.80, 0.80] kafka@4.3.1's, 3 blocks" in text
+    assert "max-throughput: pulsar@4.2.4's sustainable rate is 0.80x [0.76, 0.84] kafka@4.3.1's, 3 blocks" in text
     assert run_summary(run)["finding_comparisons"][0]["name"] == NAME
     open_question = replace(run, findings=tuple(replace(one, decided=False) for one in found))
     assert "sustainable rate is" not in rendered(run_report(open_question))

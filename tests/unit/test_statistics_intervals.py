@@ -91,6 +91,21 @@ def test_equal_values_have_an_interval_of_one_point() -> None:
         assert (found.low, found.high) == pytest.approx((3.0, 3.0))
 
 
+def test_what_is_known_in_steps_only_is_known_no_finer_by_repeats() -> None:
+    many = figure_interval([3.0] * 12, resolution=0.05)
+    assert many is not None
+    assert (many.low, many.high) == pytest.approx((3.0 / 1.05, 3.0 * 1.05))
+    plain, stepped = paired_ratio(PULSAR, KAFKA), paired_ratio(PULSAR, KAFKA, resolution=0.05)
+    assert plain is not None
+    assert stepped is not None
+    assert (stepped.low * 1.05, stepped.high / 1.05) == pytest.approx((plain.low, plain.high))
+    above, below = list(PULSAR.values()), list(KAFKA.values())
+    apart, stepped = unpaired_ratio(above, below), unpaired_ratio(above, below, resolution=0.05)
+    assert apart is not None
+    assert stepped is not None
+    assert (stepped.low * 1.05, stepped.high / 1.05) == pytest.approx((apart.low, apart.high))
+
+
 def test_with_many_blocks_whole_blocks_are_drawn_again() -> None:
     values = lognormal(BOOTSTRAP_BLOCKS_MIN, 4)
     found, again = figure_interval(values), figure_interval(values)

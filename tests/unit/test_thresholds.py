@@ -211,6 +211,30 @@ def test_figures_that_experiments_find() -> None:
     assert undecided.outcome is Outcome.INCONCLUSIVE
 
 
+def test_repeats_that_agree_to_the_last_digit_are_known_no_finer_than_a_search_goes() -> None:
+    alike = rates(50_000.0, 50_000.0, 50_000.0)
+    (found,) = ruled("sustainable_msgs_per_s > 49000", [], alike)
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert "[47,619, 52,500], 3 blocks, and the limit lies between" in found.why
+    assert ruled("sustainable_msgs_per_s > 47000", [], alike)[0].outcome is Outcome.MET
+    assert ruled("sustainable_msgs_per_s > 53000", [], alike)[0].outcome is Outcome.MISSED
+    others = [replace(one, system="pulsar") for one in rates(51_000.0, 51_000.0, 51_000.0)]
+    (ratio,) = ruled("ratio(pulsar, kafka).sustainable_msgs_per_s > 1", [], [*alike, *others])
+    assert ratio.outcome is Outcome.INCONCLUSIVE
+    assert ratio.interval is not None
+    assert (ratio.interval.low, ratio.interval.high) == (pytest.approx(1.02 / 1.05), pytest.approx(1.02 * 1.05))
+    (one,) = ruled("sustainable_msgs_per_s > 49000", [], rates(50_000.0))
+    assert (one.outcome, one.why[-5:]) == (Outcome.INCONCLUSIVE, " near")
+
+
+def test_a_wide_bracket_tells_less() -> None:
+    bracket = {"goals": [{"lower_msgs_per_s": 50_000.0, "upper_msgs_per_s": 60_000.0}]}
+    wide = [replace(one, details=bracket) for one in rates(50_000.0, 50_000.0, 50_000.0)]
+    (found,) = ruled("sustainable_msgs_per_s < 58000", [], wide)
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert ruled("sustainable_msgs_per_s < 58000", [], rates(50_000.0, 50_000.0, 50_000.0))[0].outcome is Outcome.MET
+
+
 def test_a_block_that_never_came_so_far_is_not_met_by_the_others() -> None:
     chases = [
         Finding(f"{n}", "catch-up", "kafka", n, True, (), figures={} if chase_s is None else {"chase_s": chase_s})

@@ -162,10 +162,11 @@ def _ratio(
     *,
     noise: float,
     doubtful: bool,
+    resolution: float = 0.0,
 ) -> list[Ratio]:
     """Blocks of two runs were measured at different times, whatever their numbers: never paired."""
     values, base = tuple(above[1].values()), tuple(below[1].values())
-    comparison = compare_unpaired(values, base, figure.higher_is_better, noise)
+    comparison = compare_unpaired(values, base, figure.higher_is_better, noise, resolution)
     if comparison is None:
         return []
     named = (experiment, figure.name, figure.title, figure.unit, above[0], below[0])
@@ -231,17 +232,15 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
         for names in _systems(ours, theirs):
             shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
             ratios: list[Ratio] = []
-            doubtful = any(
-                rest_on_doubt([one for one in own if one.system == name and one.decided], run.results)
-                for own, name, run in zip((ours, theirs), names, (base, other), strict=True)
-            )
+            sides = [
+                [one for one in own if one.system == name and one.decided]
+                for own, name in zip((ours, theirs), names, strict=True)
+            ]
+            doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
             for figure in FINDING_FIGURES.values():
-                below, above = (
-                    (shown[0], _decided(ours, names[0], figure)),
-                    (shown[1], _decided(theirs, names[1], figure)),
-                )
-                least = max(noise, figure.resolution)
-                ratios += _ratio(experiment, figure, above, below, noise=least, doubtful=doubtful)
+                below, above = ((name, _by_block(own, figure)) for name, own in zip(shown, sides, strict=True))
+                step = figure.resolution_in([*sides[0], *sides[1]])
+                ratios += _ratio(experiment, figure, above, below, noise=noise, doubtful=doubtful, resolution=step)
             made_of = _of(base, experiment, names[0], point), _of(other, experiment, names[1], point)
             if ratios:
                 pairs.append(
@@ -262,9 +261,8 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
     return pairs
 
 
-def _decided(findings: Sequence[Finding], system: str, figure: FindingFigure) -> dict[int, float]:
-    own = [one for one in findings if one.system == system and one.decided]
-    return by_block([(one.block, figure.of(one)) for one in own])
+def _by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
+    return by_block([(one.block, figure.of(one)) for one in findings])
 
 
 def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:

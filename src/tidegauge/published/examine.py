@@ -68,7 +68,7 @@ def _answer(question: Question, above: Observed, below: Observed | None) -> tupl
     figure = FIGURES[question.figure]
     if below is None:
         return judge_bound(tuple(above.values.values()), figure.unit, question.limits), None
-    ratio = ratio_of(above.values, below.values, figure.margin)
+    ratio = ratio_of(above.values, below.values, figure.margin, max(above.resolution, below.resolution))
     if ratio is None:
         left_out = next(iter((*above.problems, *below.problems)), "no block has both figures")
         return Answer(Verdict.NOT_DECIDED, f"no block has both figures: {left_out}"), None

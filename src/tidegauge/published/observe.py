@@ -10,6 +10,7 @@ from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.finding import Finding
 from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
+from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
 KEPT_UP_SHARE_MIN = 0.98
 """Below this share of the offered rate latencies depend on how long a trial lasts."""
@@ -34,11 +35,15 @@ class Measured:
 
 @dataclass(frozen=True)
 class Observed:
-    """A figure by block, why there is none in those blocks that lack it, and why it is DOUBTFUL where it is."""
+    """A figure by block, why there is none in those blocks that lack it, and why it is DOUBTFUL where it is.
+
+    `resolution`: the share by which it may be off alike in every block.
+    """
 
     values: Mapping[int, float]
     problems: tuple[str, ...] = ()
     doubts: Mapping[int, str] = field(default_factory=dict)
+    resolution: float = 0.0
 
     @property
     def missing(self) -> str:
@@ -158,6 +163,7 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
     """What searches found: one finding for all trials of a step, which carry its name."""
     values: dict[int, float] = {}
     doubts: dict[int, str] = {}
+    used: list[Finding] = []
     problems = []
     results = {result.spec.trial_id: result for result in run.results}
     for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
@@ -173,9 +179,10 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
             problems.append(f"the sustainable rate of {step_id} was not decided: {goal.get('problem') or 'no reason'}")
         elif figure.of_goal is not None:
             values[spec.block] = figure.of_goal(float(rate), spec.workload.payload.message_bytes)
+            used.append(finding)
             confirmation = results.get(str(goal.get("confirmation_trial_id")))
             doubts |= _doubt(confirmation) if confirmation else {}
-    return Observed(values, tuple(problems), doubts)
+    return Observed(values, tuple(problems), doubts, FINDING_FIGURES[SUSTAINABLE].resolution_in(used))
 
 
 def _why(trial_id: str, run: Measured) -> str:

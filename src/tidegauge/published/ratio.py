@@ -38,11 +38,14 @@ class Ratio:
         return f"{trials} each, too few for an interval: widened by a factor of {self.margin:g} both ways"
 
 
-def ratio_of(above: Mapping[int, float], below: Mapping[int, float], margin: float) -> Ratio | None:
+def ratio_of(
+    above: Mapping[int, float], below: Mapping[int, float], margin: float, resolution: float = 0.0
+) -> Ratio | None:
     """The ratio of two figures by block; None without a block that has both, each above 0.
 
     Args:
         margin: factor by which single trials must differ before that counts (see `figures.Figure.margin`).
+        resolution: share by which a figure may be off alike in every block (see `statistics.intervals`).
     """
     ratios = [
         above[block] / below[block]
@@ -53,7 +56,7 @@ def ratio_of(above: Mapping[int, float], below: Mapping[int, float], margin: flo
         return None
     estimate = math.exp(sum(map(math.log, ratios)) / len(ratios))
     if len(ratios) >= BLOCKS_MIN:
-        interval = paired_ratio(above, below)
+        interval = paired_ratio(above, below, resolution=resolution)
         if interval is not None:
             return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
     return Ratio(estimate, min(ratios) / margin, max(ratios) * margin, len(ratios), margin)

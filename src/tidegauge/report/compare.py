@@ -13,7 +13,7 @@ from tidegauge.report.tables import Block
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
 from tidegauge.statistics.intervals import CONFIDENCE, geometric_mean
 from tidegauge.statistics.power import BLOCKS_MAX
-from tidegauge.statistics.verdict import NOISE_THRESHOLD, Comparison, Verdict, compare_paired, compare_unpaired
+from tidegauge.statistics.verdict import Comparison, Verdict, compare_paired, compare_unpaired
 
 NO_EVIDENCE = "one trial each is no evidence of a difference"
 REPEATS_FIRST = 5
@@ -109,8 +109,8 @@ def finding_ratios(
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
                 doubtful = rest_on_doubt([one for one in own if one.system in (system, systems[0])], results)
-                noise = max(NOISE_THRESHOLD, figure.resolution)
-                ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, noise=noise)
+                step = figure.resolution_in([one for one in own if one.system in (system, systems[0])])
+                ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, resolution=step)
                 found += [replace(ratio, point=here[0].point)] if ratio else []
     return found
 
@@ -140,13 +140,13 @@ def _ratio(
     below: tuple[str, ByBlock],
     *,
     doubtful: bool,
-    noise: float = NOISE_THRESHOLD,
+    resolution: float = 0.0,
 ) -> Ratio | None:
     """Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself."""
     (system, values), (baseline, base) = above, below
     better = figure.higher_is_better
-    comparison = compare_paired(values, base, better, noise) or compare_unpaired(
-        [*values.values()], [*base.values()], better, noise
+    comparison = compare_paired(values, base, better, resolution=resolution) or compare_unpaired(
+        [*values.values()], [*base.values()], better, resolution=resolution
     )
     if comparison is None:
         return None

@@ -7,7 +7,7 @@ what is asked of them is asked of every single one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -49,7 +49,8 @@ class Figure:
 class FindingFigure:
     """One figure that an experiment finds. `name` is its key in `Finding.figures`, or in `Finding.details`.
 
-    `resolution`: the share by which it may be off though it comes out the same each time, as a search's steps do.
+    `resolution`: the share by which it may be off though it comes out the same each time, as a search's steps do; the
+    least of it, see `resolution_in`.
     """
 
     name: str
@@ -68,6 +69,19 @@ class FindingFigure:
             if value is not None:
                 return float(value)
         return None
+
+    def resolution_in(self, findings: Iterable[Finding]) -> float:
+        """The share by which it may be off alike in all of these: how far the widest bracket of a search is open."""
+        if not self.resolution:
+            return 0.0
+        return max((self.resolution, *(_bracket_share(one) for one in findings)))
+
+
+def _bracket_share(finding: Finding) -> float:
+    """How far a search's first goal has its ends apart, as a share of the lower; 0 where one is not known."""
+    goals = finding.details.get("goals") or [{}]
+    lower, upper = goals[0].get("lower_msgs_per_s"), goals[0].get("upper_msgs_per_s")
+    return float(upper) / float(lower) - 1 if lower and upper else 0.0
 
 
 _PERCENTILES = (
@@ -146,10 +160,11 @@ _ALL = (
 FIGURES = {figure.name: figure for figure in _ALL}
 """Figures of a trial, by name."""
 
+SUSTAINABLE = "sustainable_msgs_per_s"
 FINDING_FIGURES = {
     figure.name: figure
     for figure in (
-        FindingFigure("sustainable_msgs_per_s", "sustainable rate", "msg/s", higher_is_better=True, resolution=0.05),
+        FindingFigure(SUSTAINABLE, "sustainable rate", "msg/s", higher_is_better=True, resolution=0.05),
         FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", higher_is_better=True),
         FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", higher_is_better=True),
         FindingFigure("chase_s", "chase time", "s", higher_is_better=False),

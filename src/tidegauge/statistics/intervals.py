@@ -10,6 +10,9 @@ which of two systems stands above the line. So an estimate is a geometric mean. 
 blocks) has it, if that is further: it sees a tail that t does not. Why so, with measured coverage:
 docs/decisions/0020-intervals-over-few-repeats.md.
 
+Some figures come only in steps (a search's rate), so that repeats may agree to the last digit and all be off alike.
+Their `resolution` is that share. It is no scatter and does not shrink with repeats: both ends are moved out by it.
+
 Sources: W. S. Gosset, "The Probable Error of a Mean", Biometrika 6 (1908); B. L. Welch, "The Generalization of
 Student's Problem", Biometrika 34 (1947); P. Hall, "Theoretical Comparison of Bootstrap Confidence Intervals", Annals
 of Statistics 16 (1988).
@@ -55,6 +58,7 @@ class Interval:
         blocks: how many blocks it rests on; of an unpaired ratio those of the side that has fewer.
         deviation: of the logarithms, from block to block; of an unpaired ratio that of both sides together, such that
             an interval over n blocks a side is about as wide as a paired one over n.
+        resolution: share by which both ends were moved out, since no repeat can tell less.
     """
 
     estimate: float
@@ -64,23 +68,29 @@ class Interval:
     blocks: int
     method: Method
     deviation: float
+    resolution: float = 0.0
 
     def holds(self, value: float) -> bool:
         """Whether a value lies inside."""
         return self.low <= value <= self.high
 
 
-def figure_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+def figure_interval(
+    values: Sequence[float], confidence: float = CONFIDENCE, resolution: float = 0.0
+) -> Interval | None:
     """The interval of a figure that was measured once in each block, all of them positive.
 
     None with fewer than two values, or with one that is not positive and finite: that has no logarithm.
     """
     logs = _logs(values)
-    return None if logs is None or logs.size < 2 else _interval(logs, confidence)
+    return None if logs is None or logs.size < 2 else _interval(logs, confidence, resolution)
 
 
 def paired_ratio(
-    above: Mapping[int, float], below: Mapping[int, float], confidence: float = CONFIDENCE
+    above: Mapping[int, float],
+    below: Mapping[int, float],
+    confidence: float = CONFIDENCE,
+    resolution: float = 0.0,
 ) -> Interval | None:
     """The ratio of two systems that were measured in the same blocks, paired within them.
 
@@ -95,10 +105,12 @@ def paired_ratio(
     numerators, denominators = _logs([above[block] for block in common]), _logs([below[block] for block in common])
     if numerators is None or denominators is None or len(common) < 2:
         return None
-    return _interval(numerators - denominators, confidence)
+    return _interval(numerators - denominators, confidence, resolution)
 
 
-def unpaired_ratio(above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+def unpaired_ratio(
+    above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE, resolution: float = 0.0
+) -> Interval | None:
     """The ratio of two figures that were not measured in the same blocks: those of two runs.
 
     Spreads may differ (Welch). None with fewer than two values on a side, or one that is not positive and finite.
@@ -115,7 +127,8 @@ def unpaired_ratio(above: Sequence[float], below: Sequence[float], confidence: f
         low, high = _wider((low, high), _studentised_difference(first, second, confidence))
         method = Method.BOOTSTRAP
     deviation = error * math.sqrt(fewer)
-    return Interval(*_scaled(estimate, low * error, high * error), confidence, fewer, method, deviation)
+    ends = _scaled(estimate, low * error, high * error, resolution)
+    return Interval(*ends, confidence, fewer, method, deviation, resolution)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -125,7 +138,7 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def _interval(logs: Floats, confidence: float) -> Interval:
+def _interval(logs: Floats, confidence: float, resolution: float) -> Interval:
     estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
     error = deviation / math.sqrt(logs.size)
     method = Method.T
@@ -133,12 +146,14 @@ def _interval(logs: Floats, confidence: float) -> Interval:
     if logs.size >= BOOTSTRAP_BLOCKS_MIN and error > 0:
         low, high = _wider((low, high), _studentised(logs, confidence))
         method = Method.BOOTSTRAP
-    return Interval(*_scaled(estimate, low * error, high * error), confidence, logs.size, method, deviation)
+    ends = _scaled(estimate, low * error, high * error, resolution)
+    return Interval(*ends, confidence, logs.size, method, deviation, resolution)
 
 
-def _scaled(estimate: float, down: float, up: float) -> tuple[float, float, float]:
-    """Estimate and ends from logarithms back to the figure's own scale."""
-    return math.exp(estimate), _exp(estimate + down), _exp(estimate + up)
+def _scaled(estimate: float, down: float, up: float, resolution: float) -> tuple[float, float, float]:
+    """Estimate and ends from logarithms back to the figure's own scale, the ends moved out by the resolution."""
+    step = math.log1p(resolution)
+    return math.exp(estimate), _exp(estimate + down - step), _exp(estimate + up + step)
 
 
 def _exp(exponent: float) -> float:

@@ -2,7 +2,7 @@
 
 | verdict | when |
 | --- | --- |
-| no difference | the whole interval lies within the noise threshold: any difference is smaller than that |
+| no difference | the whole interval lies within the noise threshold, and what the figure's own steps are beyond it |
 | better, worse | the whole interval lies on one side of 1, and not within the threshold |
 | inconclusive | anything else, and always with fewer than `BLOCKS_MIN` blocks |
 
@@ -44,7 +44,8 @@ class Comparison:
         blocks: that the ratio rests on.
         blocks_needed: how many blocks would show `difference` with 80 % power, judged by the spread seen; None where
             the verdict is not inconclusive, or the spread is unknown.
-        difference: the share that `blocks_needed` speaks of: the one seen, or the noise threshold if that is larger.
+        noise: the share that a difference was judged by: the noise threshold, widened by the figure's resolution.
+        difference: the share that `blocks_needed` speaks of: the one seen, or `noise` if that is larger.
     """
 
     ratio: float
@@ -58,7 +59,11 @@ class Comparison:
 
 
 def compare_paired(
-    above: Mapping[int, float], below: Mapping[int, float], higher_is_better: bool, noise: float = NOISE_THRESHOLD
+    above: Mapping[int, float],
+    below: Mapping[int, float],
+    higher_is_better: bool,
+    noise: float = NOISE_THRESHOLD,
+    resolution: float = 0.0,
 ) -> Comparison | None:
     """The first system against the second, by blocks that both were measured in; None without a common block.
 
@@ -66,24 +71,38 @@ def compare_paired(
         above, below: a positive figure by block number.
         higher_is_better: what a ratio above 1 means.
         noise: the share up to which a difference is none.
+        resolution: the share by which a figure may be off alike in every block (see `intervals`).
     """
     common = sorted(above.keys() & below.keys())
     pairs = [(above[block], below[block]) for block in common]
     if not pairs or any(not value > 0 for pair in pairs for value in pair):
         return None
     ratio = geometric_mean([one / other for one, other in pairs])
-    return _comparison(ratio, paired_ratio(above, below), higher_is_better, noise=noise, paired=True, blocks=len(pairs))
+    interval = paired_ratio(above, below, resolution=resolution)
+    noise = _with_steps(noise, resolution)
+    return _comparison(ratio, interval, higher_is_better, noise=noise, paired=True, blocks=len(pairs))
 
 
 def compare_unpaired(
-    above: Sequence[float], below: Sequence[float], higher_is_better: bool, noise: float = NOISE_THRESHOLD
+    above: Sequence[float],
+    below: Sequence[float],
+    higher_is_better: bool,
+    noise: float = NOISE_THRESHOLD,
+    resolution: float = 0.0,
 ) -> Comparison | None:
     """The same where the two sides were measured at different times: two runs. None if a side has no figure."""
     if not above or not below or any(not value > 0 for value in (*above, *below)):
         return None
     ratio = geometric_mean(above) / geometric_mean(below)
     blocks = min(len(above), len(below))
-    return _comparison(ratio, unpaired_ratio(above, below), higher_is_better, noise=noise, paired=False, blocks=blocks)
+    interval = unpaired_ratio(above, below, resolution=resolution)
+    noise = _with_steps(noise, resolution)
+    return _comparison(ratio, interval, higher_is_better, noise=noise, paired=False, blocks=blocks)
+
+
+def _with_steps(noise: float, resolution: float) -> float:
+    """Nothing smaller than a figure's own steps can be shown to be no difference."""
+    return (1 + noise) * (1 + resolution) - 1 if resolution else noise
 
 
 def judge(interval: Interval | None, higher_is_better: bool, noise: float = NOISE_THRESHOLD) -> Verdict:
@@ -107,5 +126,6 @@ def _comparison(
     needed = None
     if verdict is Verdict.INCONCLUSIVE and interval is not None and interval.deviation > 0:
         # A spread from few blocks may be too small by chance: never fewer than one more than there were.
-        needed = max(blocks + 1, blocks_needed(interval.deviation, difference, paired))
+        beyond = (1 + difference) / (1 + interval.resolution) - 1
+        needed = max(blocks + 1, blocks_needed(interval.deviation, beyond, paired))
     return Comparison(ratio, interval, paired, blocks, verdict, noise, needed, difference)

@@ -6,13 +6,15 @@
 | measured, or a ratio | 3 or more | the whole 95 % interval meets it | none of the interval does |
 | measured, or a ratio | 1 or 2 | every block does | no block does |
 
+A figure that is known to a share only (`FindingFigure.resolution`) counts with both ends of that share.
+
 Anything else is inconclusive: the limit lies inside what the repeats leave open, and calling that met or missed would
 be tossing a coin. So is a threshold without a figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegauge.experiments.api import TrialResult, Validity
@@ -23,6 +25,7 @@ from tidegauge.statistics.rounding import short
 from tidegauge.thresholds.model import Outcome, Ruling, Threshold, is_system
 
 ByBlock = Mapping[int, float]
+NEAR = ", which a search tells no finer: the limit is too near"
 
 
 @dataclass(frozen=True)
@@ -85,21 +88,24 @@ def _single(threshold: Threshold, asked: Asked, system: str) -> Ruling:
     figure = FIGURES.get(threshold.figure)
     if figure is not None and figure.kind is Kind.COUNTED:
         return _counted(threshold, asked, system, figure)
-    values, kind, without = _values(threshold, asked, system)
-    outcome, value, interval = _judged(threshold, values, figure_interval)
-    ruling = _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=len(values), kind=kind)
-    return _telling(ruling, without, kind)
+    own = _values(threshold, asked, system)
+    interval = figure_interval([*own.values.values()], resolution=own.resolution)
+    outcome, value, interval = _judged(threshold, own.values, interval, own.resolution)
+    blocks = len(own.values)
+    ruling = _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=blocks, kind=own.kind)
+    return _telling(ruling, own.without, own.kind)
 
 
 def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
-    (first, kind, left), (second, _, right) = _values(threshold, asked, above), _values(threshold, asked, below)
-    common = sorted(first.keys() & second.keys())
-    ratios = {block: first[block] / second[block] for block in common if second[block] > 0}
-    outcome, value, interval = _judged(threshold, ratios, lambda _: paired_ratio(first, second))
-    without = max(left, right)
+    first, second = _values(threshold, asked, above), _values(threshold, asked, below)
+    common = sorted(first.values.keys() & second.values.keys())
+    ratios = {block: first.values[block] / second.values[block] for block in common if second.values[block] > 0}
+    resolution, kind = max(first.resolution, second.resolution), first.kind
+    interval = paired_ratio(first.values, second.values, resolution=resolution)
+    outcome, value, interval = _judged(threshold, ratios, interval, resolution)
     subject = f"{above} over {below}"
     ruling = _ruling(threshold, asked, subject, outcome, value=value, interval=interval, blocks=len(ratios), kind=kind)
-    return _telling(ruling, without, kind)
+    return _telling(ruling, max(first.without, second.without), kind)
 
 
 def _telling(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruling:
@@ -111,27 +117,38 @@ def _telling(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruli
     return replace(ruling, outcome=outcome, why=f"{ruling.why}; {blocks} no {kind.title}")
 
 
-def _values(threshold: Threshold, asked: Asked, system: str) -> tuple[ByBlock, Figure | FindingFigure, int]:
-    """The figure by block, what kind it is, and how many blocks have an answer without it."""
+@dataclass(frozen=True)
+class _Own:
+    """A system's figure by block, what kind it is, how many blocks have an answer `without` it, how fine it is."""
+
+    values: ByBlock
+    kind: Figure | FindingFigure
+    without: int
+    resolution: float = 0.0
+
+
+def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [one for one in asked.findings if one.system == system and one.decided]
         values = by_block([(one.block, figure.of(one)) for one in decided])
-        return values, figure, len({one.block for one in decided} - values.keys())
+        without = len({one.block for one in decided} - values.keys())
+        return _Own(values, figure, without, figure.resolution_in(decided))
     usable = [one for one in asked.results if one.spec.system == system and one.validity is not Validity.INVALID]
     measured = FIGURES[threshold.figure]
     values = by_block([(one.spec.block, measured.of(one)) for one in usable])
-    return values, measured, len({one.spec.block for one in usable} - values.keys())
+    return _Own(values, measured, len({one.spec.block for one in usable} - values.keys()))
 
 
 def _judged(
-    threshold: Threshold, values: ByBlock, interval_of: Callable[[Sequence[float]], Interval | None]
+    threshold: Threshold, values: ByBlock, interval: Interval | None, resolution: float
 ) -> tuple[Outcome, float | None, Interval | None]:
     if not values:
         return Outcome.INCONCLUSIVE, None, None
     each = list(values.values())
-    interval = interval_of(each) if len(each) >= BLOCKS_MIN else None
-    seen = [interval.low, interval.high] if interval else each
+    interval = interval if len(each) >= BLOCKS_MIN else None
+    step = 1 + resolution
+    seen = [interval.low, interval.high] if interval else [end for one in each for end in (one / step, one * step)]
     holds = [threshold.holds(value) for value in seen]
     outcome = Outcome.MET if all(holds) else Outcome.INCONCLUSIVE if any(holds) else Outcome.MISSED
     return outcome, geometric_mean(each), interval
@@ -178,7 +195,8 @@ def _ruling(
         many = "1 block" if blocks == 1 else f"{blocks} blocks"
         why = f"{kind.title} {short(value)}{unit}{around}, {many}"
         if outcome is Outcome.INCONCLUSIVE:
-            why += ", and the limit lies between" if interval else ", which differ on it"
+            near = blocks == 1 or (isinstance(kind, FindingFigure) and kind.resolution > 0)
+            why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
         if any(
             one.validity is Validity.DOUBTFUL for one in asked.results if one.spec.system in subject.split(" over ")
         ):
