@@ -34,6 +34,8 @@ class Place:
     cache: Path | None = None
     reports: bool = False
     """Whether runs write their report: it takes a few seconds, and few tests look at it."""
+    ceilings: bool = False
+    """Whether runs measure the machine first, likewise."""
 
     @property
     def runs(self) -> Path:
@@ -46,6 +48,7 @@ class Place:
     def environment(self) -> dict[str, str]:
         own = {"TIDEGAUGE_STATE": str(self.state), "TIDEGAUGE_RUNS": str(self.runs), "COLUMNS": "100"}
         own["TIDEGAUGE_REPORT"] = "on" if self.reports else "off"
+        own["TIDEGAUGE_CEILINGS"] = "on" if self.ceilings else "off"
         if self.cache:
             own["TIDEGAUGE_CACHE"] = str(self.cache)
         return {**os.environ, **own}

@@ -29,6 +29,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import new_among
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import loop_disk, memory_limit
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
 from tidegauge.hosts.syscalls import watch_syncs
@@ -139,7 +140,12 @@ def plan_campaign(campaign: Campaign) -> Plan:
 
 
 def execute(
-    campaign: Campaign, store: RunStore, host: Host, observer: Observer, recorded: Recorded = NOTHING
+    campaign: Campaign,
+    store: RunStore,
+    host: Host,
+    observer: Observer,
+    recorded: Recorded = NOTHING,
+    ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""
     options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
@@ -152,6 +158,7 @@ def execute(
         _calmer(observer),
         watch_syncs=watch_syncs,
         limits=Means(memory_limit.refusal, loop_disk.refusal, _mount_disk),
+        ceilings=ceilings,
     )
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get, recorded=recorded)
 

@@ -19,6 +19,7 @@ from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fleet.api import Host
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.store.api import TrialStore
@@ -44,7 +45,8 @@ class Bench:
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
-    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use.
+    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use. `ceilings` is what
+    the machine can do at most; None if that is not known.
     """
 
     host: Host
@@ -56,6 +58,7 @@ class Bench:
     in_force: Callable[[InForce], None] = lambda _: None
     watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
     limits: Means = field(default_factory=Means)
+    ceilings: RunCeilings | None = None
 
 
 @dataclass(frozen=True)

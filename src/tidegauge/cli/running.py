@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from tidegauge import store
+from tidegauge.campaign.ceilings import run_ceilings
 from tidegauge.campaign.events import Event, Note, Observer
 from tidegauge.campaign.execute import execute, left_out_note, plan_campaign
 from tidegauge.campaign.fairness import UnequalError, wanted_tilts
@@ -229,6 +230,7 @@ def carry_out(
     progress = Progress(out)
     observer = _noted(run, progress)
     agents: list[int] = []
+    data = run.disks or (run.data_directory,)
     try:
         with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
             for note in (*notes, *map(Note, clean_leftovers()), *_topics_left()):
@@ -237,7 +239,10 @@ def carry_out(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
-                    execute(campaign, run, host, observer, recorded)
+                    known = run_ceilings(campaign, data, run.journal_disks, host.track_directory, observer)
+                    if known is not None:
+                        run.ceilings(known)
+                    execute(campaign, run, host, observer, recorded, known)
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):

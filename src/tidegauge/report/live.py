@@ -35,6 +35,7 @@ LINE_EVERY_S = 10.0
 ENDED_SHOWN_MAX = 8
 
 PHASES = {
+    "ceilings": "measuring",
     "fetch": "fetching",
     "settle": "waiting for a calm disk",
     "start": "starting",

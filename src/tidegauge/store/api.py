@@ -5,6 +5,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
   campaign.yaml              as given, byte for byte
   plan.json                  every trial intended, in order
   environment.json           host, disk, JDKs, tool versions, git commit
+  ceilings.json              what disks and loopback could do at most, measured before the first trial
   trials/0001-peak-kafka/
     trial.json               spec and status, from the first moment
     seconds.jsonl            appended each second; replaced by seconds.parquet when the trial ends

@@ -7,6 +7,9 @@ PLAN_SCHEMA = "tidegauge.plan/1"
 FINDING_SCHEMA = "tidegauge.finding/1"
 ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
 CAMPAIGN_SCHEMA = "tidegauge.campaign/1"
+CEILINGS_SCHEMA = "tidegauge.ceilings/1"
+
+CEILINGS_FILE = "ceilings.json"
 
 
 def environment_name(session: int) -> str:

@@ -12,8 +12,9 @@ from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.published.outcome import PublishedOutcome
-from tidegauge.store.names import RUN_SCHEMA, environment_name
+from tidegauge.store.names import CEILINGS_FILE, RUN_SCHEMA, environment_name
 from tidegauge.store.plain import typed
 from tidegauge.store.published import PUBLISHED_FILE
 from tidegauge.store.session import Session, read_sessions
@@ -55,6 +56,7 @@ class StoredRun:
         environment: of the first session; `environments` has one for each.
         overrides: command-line options that replaced values of the campaign, by its keys.
         meaning: what the campaign was understood to mean (`campaign.meaning`); None if the run does not say.
+        ceilings: what the machine could do at most; None if that was not measured.
     """
 
     path: Path
@@ -78,6 +80,7 @@ class StoredRun:
     environments: tuple[Mapping[str, Any], ...] = ()
     overrides: Mapping[str, Any] = field(default_factory=dict)
     meaning: Mapping[str, str] | None = None
+    ceilings: RunCeilings | None = None
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -130,6 +133,7 @@ def load_run(path: Path) -> StoredRun:
         environments=environments,
         overrides=campaign.get("overrides") or {},
         meaning=campaign.get("meaning"),
+        ceilings=_ceilings(path / CEILINGS_FILE),
     )
 
 
@@ -243,6 +247,14 @@ def _published(path: Path) -> PublishedOutcome | None:
     """Verdicts on a report's claims; None if there are none, or the file can't be read."""
     try:
         return typed(PublishedOutcome, (read_object(path) or {}).get("published"))
+    except ValueError:
+        return None
+
+
+def _ceilings(path: Path) -> RunCeilings | None:
+    """None if there are none, or the file can't be read."""
+    try:
+        return typed(RunCeilings, (read_object(path) or {}).get("ceilings"))
     except ValueError:
         return None
 

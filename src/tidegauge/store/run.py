@@ -19,6 +19,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt, advice, unequal
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.store.files import (
     RESERVE,
     RESERVE_BYTES,
@@ -30,6 +31,8 @@ from tidegauge.store.files import (
 )
 from tidegauge.store.names import (
     CAMPAIGN_SCHEMA,
+    CEILINGS_FILE,
+    CEILINGS_SCHEMA,
     ENVIRONMENT_SCHEMA,
     FINDING_SCHEMA,
     PLAN_SCHEMA,
@@ -84,6 +87,11 @@ class DirectoryRun:
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run runs on in this session."""
         write_json(self.path / environment_name(self._session.number), ENVIRONMENT_SCHEMA, facts)
+
+    def ceilings(self, ceilings: RunCeilings) -> None:
+        """What the machine can do at most, that results are held against: the first session's. Raises `RunFailedError`."""
+        if not (self.path / CEILINGS_FILE).exists():
+            write_json(self.path / CEILINGS_FILE, CEILINGS_SCHEMA, {"ceilings": ceilings})
 
     def meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
         """What the campaign was understood to mean, so that the run is only ever gone on with as it began."""

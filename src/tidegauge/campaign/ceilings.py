@@ -1,0 +1,68 @@
+"""What the machine can do at most, known before a run's first trial: measured now, or taken from shortly before."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.campaign.events import Note, Observer, PhaseStarted
+from tidegauge.campaign.model import Campaign
+from tidegauge.errors import UserError
+from tidegauge.hosts.ceilings import Ceilings, RunCeilings
+from tidegauge.hosts.ceilings_kept import age_s, fresh, keep, read_kept
+from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
+
+SWITCH = "TIDEGAUGE_CEILINGS"
+"""Environment variable: "off" = runs don't measure the machine (many short runs in a script)."""
+
+
+def run_ceilings(
+    campaign: Campaign,
+    data: Sequence[Path],
+    journals: Sequence[Path],
+    track: Callable[[Path], None],
+    observer: Observer,
+) -> RunCeilings | None:
+    """Those of this machine and the disks of a run; None where others run all servers, or where it can't be done.
+
+    Never raises but for interruptions: results are worth having without.
+
+    Args:
+        data, journals: the directories that nodes take by turns; they need not exist yet.
+        track: told of each directory before it is made (see `hosts.ceilings_measure.measure`).
+    """
+    attached = all(system.attach is not None for point in campaign.each for system in point.campaign.systems)
+    if attached or os.environ.get(SWITCH, "").lower() == "off":
+        return None
+    try:
+        data_devices, journal_devices = (tuple(place_for(one)[1] for one in places) for places in (data, journals))
+        disks = [*data, *journals]
+        devices = list(dict.fromkeys((*data_devices, *journal_devices)))
+        now = datetime.now(UTC)
+        known = fresh(read_kept(), machine_id(), devices, now)
+        found = known or _measured(disks, len(devices), track, observer)
+    except UserError as error:
+        observer(Note(f"What the machine can do at most is not known: {error.message}"))
+        return None
+    except OSError as error:
+        observer(Note(f"What the machine can do at most could not be measured ({error.strerror or error})."))
+        return None
+    return RunCeilings(
+        ceilings=found,
+        age_s=age_s(known, now) if known else 0.0,
+        reused=known is not None,
+        data_devices=data_devices,
+        journal_devices=journal_devices,
+    )
+
+
+def _measured(disks: Sequence[Path], devices: int, track: Callable[[Path], None], observer: Observer) -> Ceilings:
+    """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
+    observer(PhaseStarted("", "ceilings", "what disk and loopback can do at most", BRIEF.seconds(devices)))
+    found = measure(disks, BRIEF, track, lambda _what, _left_s: None)
+    with contextlib.suppress(OSError):
+        keep(found)
+    return found
