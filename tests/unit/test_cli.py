@@ -45,6 +45,7 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(running, "clean_leftovers", lambda: ["Ended processes left by an earlier run: kafka-1."])
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("TIDEGAUGE_REPORT", "off")  # test_cli_reports has its tests
+    monkeypatch.setenv("TIDEGAUGE_CEILINGS", "off")
     monkeypatch.delenv("TIDEGAUGE_DEBUG", raising=False)
 
 
@@ -54,7 +55,12 @@ def measured(
     """Replace the execution: every planned trial gets a result (changed by `change`); then `fails` is raised."""
 
     def execute(
-        campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer, _recorded: object
+        campaign: Campaign,
+        run: store.DirectoryRun,
+        _host: object,
+        observer: Observer,
+        _recorded: object,
+        **_more: object,
     ) -> None:
         trials = plan_campaign(campaign).trials
         run.plan(trials)

@@ -45,7 +45,12 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every planned trial gets a result at the level asked for; planning, checking and storing are real."""
 
     def execute(
-        campaign: Campaign, run: store.DirectoryRun, _host: object, observer: Observer, _recorded: object
+        campaign: Campaign,
+        run: store.DirectoryRun,
+        _host: object,
+        observer: Observer,
+        _recorded: object,
+        **_more: object,
     ) -> None:
         plan = plan_campaign(campaign)
         run.plan(plan.trials)
@@ -62,6 +67,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(running, "execute", execute)
     monkeypatch.setattr(running.LocalHost, "open", _Host)
     monkeypatch.setenv("TIDEGAUGE_REPORT", "off")
+    monkeypatch.setenv("TIDEGAUGE_CEILINGS", "off")
     monkeypatch.setattr(running, "clean_leftovers", lambda: [])
     monkeypatch.setattr(running, "_stopping", lambda _agents: "")
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))

@@ -25,7 +25,7 @@ from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.fleet.api import ProcessSpec
 
-def execute(campaign, run, host, observer, recorded):
+def execute(campaign, run, host, observer, recorded, **more):
     trials = plan_campaign(campaign).trials
     run.plan(trials)
     Path("planned").write_text(str(len(trials)))
@@ -48,6 +48,7 @@ def _started(tmp_path: Path, stdout: int, stderr: int | None = None) -> subproce
         **os.environ,
         "TIDEGAUGE_RUNS": str(tmp_path / "runs"),
         "TIDEGAUGE_STATE": str(tmp_path / "state"),
+        "TIDEGAUGE_CEILINGS": "off",
     }
     command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)]
     process = subprocess.Popen(

@@ -50,10 +50,16 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
     monkeypatch.setattr(running, "keep_report", lambda *_: None)  # Plots take their time.
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("TIDEGAUGE_CEILINGS", "off")
     monkeypatch.delenv("TIDEGAUGE_DEBUG", raising=False)
 
     def execute(
-        campaign: Campaign, run: store.DirectoryRun, _host: object, _observer: Observer, recorded: Recorded
+        campaign: Campaign,
+        run: store.DirectoryRun,
+        _host: object,
+        _observer: Observer,
+        recorded: Recorded,
+        **_more: object,
     ) -> None:
         trials = plan_campaign(campaign).trials
         run.plan(trials)

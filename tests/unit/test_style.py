@@ -16,7 +16,7 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 JAVA_METHOD_LINES_MAX = 70
 
-PURE = ("statistics", "durability", "fairness", "search", "experiments", "thresholds", "comparison")
+PURE = ("statistics", "durability", "fairness", "search", "experiments", "thresholds", "comparison", "usage")
 IO_MODULES = {"subprocess", "socket", "shutil", "tempfile", "os", "grpc", "requests", "urllib"}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.campaign.events import Note, Observer, PhaseStarted
 from tidegauge.campaign.model import Campaign
 from tidegauge.errors import UserError
+from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.ceilings_kept import age_s, fresh, keep, read_kept
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
@@ -20,11 +21,7 @@ SWITCH = "TIDEGAUGE_CEILINGS"
 
 
 def run_ceilings(
-    campaign: Campaign,
-    data: Sequence[Path],
-    journals: Sequence[Path],
-    track: Callable[[Path], None],
-    observer: Observer,
+    campaign: Campaign, data: Sequence[Path], journals: Sequence[Path], host: Host, observer: Observer
 ) -> RunCeilings | None:
     """Those of this machine and the disks of a run; None where others run all servers, or where it can't be done.
 
@@ -32,7 +29,7 @@ def run_ceilings(
 
     Args:
         data, journals: the directories that nodes take by turns; they need not exist yet.
-        track: told of each directory before it is made (see `hosts.ceilings_measure.measure`).
+        host: removes what was written if we are killed.
     """
     attached = all(system.attach is not None for point in campaign.each for system in point.campaign.systems)
     if attached or os.environ.get(SWITCH, "").lower() == "off":
@@ -43,7 +40,7 @@ def run_ceilings(
         devices = list(dict.fromkeys((*data_devices, *journal_devices)))
         now = datetime.now(UTC)
         known = fresh(read_kept(), machine_id(), devices, now)
-        found = known or _measured(disks, len(devices), track, observer)
+        found = known or _measured(disks, len(devices), host, observer)
     except UserError as error:
         observer(Note(f"What the machine can do at most is not known: {error.message}"))
         return None
@@ -59,10 +56,10 @@ def run_ceilings(
     )
 
 
-def _measured(disks: Sequence[Path], devices: int, track: Callable[[Path], None], observer: Observer) -> Ceilings:
+def _measured(disks: Sequence[Path], devices: int, host: Host, observer: Observer) -> Ceilings:
     """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
     observer(PhaseStarted("", "ceilings", "what disk and loopback can do at most", BRIEF.seconds(devices)))
-    found = measure(disks, BRIEF, track, lambda _what, _left_s: None)
+    found = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
     with contextlib.suppress(OSError):
         keep(found)
     return found

@@ -145,6 +145,7 @@ def execute(
     host: Host,
     observer: Observer,
     recorded: Recorded = NOTHING,
+    *,
     ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
     """Run a campaign with the real systems, worker and host (see `carry_out`)."""

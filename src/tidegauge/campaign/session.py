@@ -45,8 +45,8 @@ class Bench:
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
-    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use. `ceilings` is what
-    the machine can do at most; None if that is not known.
+    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use.
+    `ceilings` is what the machine can do at most; None if that is not known.
     """
 
     host: Host

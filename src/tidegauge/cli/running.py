@@ -239,10 +239,10 @@ def carry_out(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
-                    known = run_ceilings(campaign, data, run.journal_disks, host.track_directory, observer)
+                    known = run_ceilings(campaign, data, run.journal_disks, host, observer)
                     if known is not None:
                         run.ceilings(known)
-                    execute(campaign, run, host, observer, recorded, known)
+                    execute(campaign, run, host, observer, recorded, ceilings=known)
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):

@@ -89,7 +89,7 @@ class DirectoryRun:
         write_json(self.path / environment_name(self._session.number), ENVIRONMENT_SCHEMA, facts)
 
     def ceilings(self, ceilings: RunCeilings) -> None:
-        """What the machine can do at most, that results are held against: the first session's. Raises `RunFailedError`."""
+        """What the machine can do at most, by the first session. Raises `RunFailedError`."""
         if not (self.path / CEILINGS_FILE).exists():
             write_json(self.path / CEILINGS_FILE, CEILINGS_SCHEMA, {"ceilings": ceilings})
 

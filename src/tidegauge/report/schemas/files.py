@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.memory import MemoryAvailable
 from tidegauge.published.examine import Choice
 from tidegauge.published.outcome import PublishedOutcome
@@ -100,6 +101,13 @@ class EnvironmentFile(TypedDict):
     packages: Mapping[str, str]
     tidegauge: Object
     campaign: Object
+
+
+class CeilingsFile(TypedDict):
+    """ceilings.json: what the machine could do at most, measured before the first trial or shortly before the run."""
+
+    schema: Literal["tidegauge.ceilings/1"]
+    ceilings: RunCeilings
 
 
 class TrialFile(TypedDict):

@@ -10,6 +10,11 @@ from typing_extensions import TypedDict
 from tidegauge.experiments.api import TrialResult
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
+from tidegauge.fleet.api import HostFacts
+from tidegauge.hosts.abilities import Ability
+from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.hosts.clock import ClockQuality
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.report.schemas.files import Object, PlanFile, SessionReport
 from tidegauge.systems.api import LevelChoice, LevelFinding
@@ -138,6 +143,17 @@ class Omb(TypedDict):
 
     schema: Literal["tidegauge.omb/1"]
     runs: list[OmbRun]
+
+
+class Doctor(TypedDict):
+    """`doctor` with --json."""
+
+    schema: Literal["tidegauge.doctor/1"]
+    host: HostFacts
+    clock: ClockQuality
+    ceilings: Ceilings | None
+    advice: list[Advice]
+    abilities: list[Ability]
 
 
 class Clean(TypedDict):

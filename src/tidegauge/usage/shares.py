@@ -1,0 +1,143 @@
+"""What part of a machine's ceilings a result took. Pure.
+
+What was seen (bytes that a device wrote, say) goes before what can be computed from the result. The latter is the least
+that the load needs: message values alone, once for each copy. Systems write more (headers, indexes, journals beside the
+data), and may keep some of it in the page cache for a while.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegauge.experiments.api import TrialResult
+from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
+
+_COPIES_USUAL = 3
+
+
+class Ceiling(StrEnum):
+    """What a share is of, in the words of reports."""
+
+    WRITES = "disk writes"
+    READS = "disk reads"
+    SYNCS = "syncs"
+    LOOPBACK = "loopback"
+
+
+class Basis(StrEnum):
+    """Where what was used is known from: seen during the trial, or the least that the load needs."""
+
+    SEEN = "seen"
+    COMPUTED = "at least"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of the machine over the measured window, a second; empty or None where nobody looked.
+
+    `written_bytes_per_s`, `read_bytes_per_s` and `syncs_per_s` are by device ("254:0").
+    """
+
+    written_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
+    read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
+    syncs_per_s: Mapping[str, float] = field(default_factory=dict)
+    loopback_bytes_per_s: float | None = None
+
+
+NOTHING_SEEN = Seen()
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of one ceiling.
+
+    Attributes:
+        where: the disk's name; "" for what there is once.
+        used, ceiling: in `unit`.
+        unit: "bytes/s" or "syncs/s".
+        share: used / ceiling; it may be above 1, since a ceiling is what plain calls reached at another time.
+    """
+
+    of: Ceiling
+    where: str
+    used: float
+    ceiling: float
+    unit: str
+    share: float
+    basis: Basis
+
+
+def shares(result: TrialResult, known: RunCeilings, seen: Seen = NOTHING_SEEN) -> tuple[Share, ...]:
+    """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
+    if result.spec.attached:
+        return ()
+    found: list[Share | None] = []
+    # Of reads and syncs nothing can be computed: what was just written is read from memory, and batches share a sync.
+    least = _least_written(result, known)
+    for disk in known.ceilings.disks:
+        found += [
+            _share(Ceiling.WRITES, disk.name, disk.write_bytes_per_s, *_used(seen.written_bytes_per_s, disk, least)),
+            _share(Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used(seen.read_bytes_per_s, disk, {})),
+            _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, *_used(seen.syncs_per_s, disk, {})),
+        ]
+    loopback = known.ceilings.loopback
+    if loopback is not None:
+        carried, basis = seen.loopback_bytes_per_s, Basis.SEEN
+        if carried is None:
+            carried, basis = _least_carried(result), Basis.COMPUTED
+        found.append(_share(Ceiling.LOOPBACK, "", loopback.bytes_per_s, carried, basis))
+    return tuple(one for one in found if one is not None)
+
+
+def largest(found: Sequence[Share]) -> Share | None:
+    """The ceiling that is nearest; None without any."""
+    return max(found, key=lambda one: one.share, default=None)
+
+
+def copies_of(result: TrialResult) -> int:
+    """How many replicas of each message there are."""
+    spec = result.spec
+    return spec.copies or min(spec.nodes, _COPIES_USUAL)
+
+
+def on_each(devices: Sequence[str], nodes: int, copies: int) -> dict[str, float]:
+    """How many copies of a message there are on each device, on average, where nodes take devices by turns."""
+    if not devices or nodes < 1:
+        return {}
+    held = Counter(devices[node % len(devices)] for node in range(nodes))
+    return {device: copies * count / nodes for device, count in held.items()}
+
+
+def _least_written(result: TrialResult, known: RunCeilings) -> dict[str, float]:
+    """Bytes a second by device that message values alone take, once in data and once in a journal kept apart."""
+    spec = result.spec
+    if spec.reads_only:
+        return {}
+    written: dict[str, float] = {}
+    for devices in (known.data_devices, known.journal_devices):
+        for device, copies in on_each(devices, spec.nodes, copies_of(result)).items():
+            written[device] = written.get(device, 0.0) + copies * result.mb_per_s * 1e6
+    return written
+
+
+def _least_carried(result: TrialResult) -> float:
+    """Bytes a second over loopback: to one server, from there to the other copies, and to each subscription."""
+    bytes_per_s = result.mb_per_s * 1e6
+    if result.spec.reads_only:
+        return bytes_per_s
+    return bytes_per_s * (copies_of(result) + len(result.subscriptions))
+
+
+def _used(seen: Mapping[str, float], disk: DiskCeiling, least: Mapping[str, float]) -> tuple[float | None, Basis]:
+    if disk.device in seen:
+        return seen[disk.device], Basis.SEEN
+    return least.get(disk.device), Basis.COMPUTED
+
+
+def _share(of: Ceiling, where: str, ceiling: float | None, used: float | None, basis: Basis) -> Share | None:
+    if used is None or not ceiling:
+        return None
+    return Share(of, where, used, ceiling, "syncs/s" if of is Ceiling.SYNCS else "bytes/s", used / ceiling, basis)
