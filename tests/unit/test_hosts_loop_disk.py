@@ -42,8 +42,8 @@ def test_missing_tools_and_rights_are_told(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert loop_disk.refusal() == "needs root"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(loop_disk.shutil, "which", lambda tool: None if tool == "mkfs.ext4" else "/bin/x")
-    assert loop_disk.refusal() == "mkfs.ext4 can't be found"
+    monkeypatch.setattr("shutil.which", lambda tool: None if tool == "mkfs.ext4" else "/bin/x")
+    assert loop_disk.refusal() == "mkfs.ext4 can't be found (package e2fsprogs)"
 
 
 @pytest.mark.root

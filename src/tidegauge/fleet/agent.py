@@ -18,6 +18,7 @@ from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet import directories, prctl, procfs, wire
+from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.ending import POLL_S, Ending
@@ -36,6 +37,7 @@ class Agent:
     def __init__(self, agent_id: str, lease_s: float, ledger: Ledger) -> None:
         self._children = Children(agent_id)
         self._ledger = ledger
+        self._rig = AgentRig(self._children, ledger)
         self._lease_s = lease_s
         self._lease_ends_s = time.monotonic() + lease_s
         self._endings: list[Ending] = []
@@ -55,6 +57,7 @@ class Agent:
             "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "shutdown": self._shutdown,
+            **{name: self._at_leisure(carry_out) for name, carry_out in self._rig.calls.items()},
         }
 
     def run(self) -> None:
@@ -75,6 +78,9 @@ class Agent:
             self._children.reap()
             if time.monotonic() >= self._lease_ends_s:
                 self._abandon()
+            if self._closing:
+                # Nobody can be ended on a disk that hangs. Here, not where the end is announced: that may be a signal.
+                self._rig.lift_once()
             self._step_endings()
         self._clean_up()
 
@@ -144,7 +150,7 @@ class Agent:
 
     def _start(self, message: Message) -> Message:
         spec = wire.spec_from_json(message["spec"])
-        child = self._children.start(spec, self._group(spec))
+        child = self._children.start(spec, self._group(spec), self._rig.namespace_of(spec.network_node))
         try:
             self._ledger.add_process(spec.name, child.identity)
         except StartFailedError:
@@ -157,12 +163,13 @@ class Agent:
         """A cgroup with the process's limit, removed with the agent's directories; None without a limit."""
         if spec.memory_bytes_max is None:
             return None
+        name = f"{self._children.agent_id}-{spec.name}"
         try:
-            group = memory_limit.make_group(f"{self._children.agent_id}-{spec.name}", spec.memory_bytes_max)
+            # Known before it is there: a kill in between leaves nothing that nobody knows of.
+            self._ledger.track(memory_limit.group_path(name))
+            return memory_limit.make_group(name, spec.memory_bytes_max)
         except OSError as error:
             raise StartFailedError(f"{spec.name} can't be limited in its memory: {error.strerror}.") from error
-        self._ledger.track(group)
-        return group
 
     def _signal(self, message: Message) -> None:
         child = self._child(message)
@@ -170,6 +177,17 @@ class Agent:
             os.kill(child.identity.pid, int(message["signal"]))
             return
         raise RunFailedError(f"{child.spec.name} has ended already.", log_path=Path(child.spec.log_path))
+
+    def _at_leisure(self, carry_out: Callable[[Message], Any]) -> Callable[[int, Message], Any]:
+        """A call of the rig. It may take long, and the lease, whose renewals wait unread meanwhile, not run out."""
+
+        def carried_out(_request: int, message: Message) -> Any:
+            try:
+                return carry_out(message)
+            finally:
+                self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
+
+        return carried_out
 
     def _stop(self, request: int, message: Message) -> object:
         child = self._child(message)
@@ -231,7 +249,7 @@ class Agent:
 
     def _clean_up(self) -> None:
         failures = [directories.remove_directory(path) for path in self._ledger.directories]
-        notes = [failure for failure in failures if failure]
+        notes = [*self._rig.remove_all(), *(failure for failure in failures if failure)]
         self._ledger.close(forget=not notes)
         if self._close_request is not None:
             self._send({"id": self._close_request, "result": notes})
@@ -245,6 +263,8 @@ def main(arguments: list[str]) -> None:
     """Entry point: LEASE_S AGENT_ID."""
     prctl.become_subreaper()
     agent_id = arguments[1]
+    # The tools that it runs are known by it as its processes are: whoever cleans up after it can end them first.
+    os.environ[procfs.MARKER] = f"{agent_id}/tool"
     Agent(agent_id, float(arguments[0]), Ledger.open(agent_id)).run()
 
 

@@ -20,7 +20,7 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet import prctl, procfs
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.procfs import Identity, Stat
-from tidegauge.hosts import memory_limit
+from tidegauge.hosts import memory_limit, namespaces
 
 STDIN_BYTES_MAX = 65536
 """What a new pipe holds on Linux: more could not be written without waiting for the process to read."""
@@ -46,12 +46,12 @@ class Children:
     by_name: dict[str, Child] = field(default_factory=dict)
     _orphan_owner: dict[Identity, str] = field(default_factory=dict)
 
-    def start(self, spec: ProcessSpec, group: Path | None = None) -> Child:
-        """Start a process, in a cgroup if one is given. Raises `StartFailedError`."""
+    def start(self, spec: ProcessSpec, group: Path | None = None, namespace: Path | None = None) -> Child:
+        """Start a process, in a cgroup and a network namespace if they are given. Raises `StartFailedError`."""
         held = self.by_name.get(spec.name)
         if held is not None and (held.exit_code is None or self.members()[spec.name]):
             raise StartFailedError(f"{spec.name} runs already.", "Stop it before starting it again.")
-        child = _spawn(spec, f"{self.agent_id}/{spec.name}", group)
+        child = _spawn(spec, f"{self.agent_id}/{spec.name}", group, namespace)
         if held is not None:
             # What a process of this name has used before its restart still counts.
             child.reaped_ticks = held.reaped_ticks
@@ -130,7 +130,7 @@ class Children:
         return name
 
 
-def _spawn(spec: ProcessSpec, marker: str, group: Path | None) -> Child:
+def _spawn(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path | None) -> Child:
     """Run `spec` in a session of its own. Raises `StartFailedError`."""
     if not Path(spec.cwd).is_dir():
         raise StartFailedError(f"{spec.name} can't be started: its working directory {spec.cwd} does not exist.")
@@ -158,7 +158,7 @@ def _spawn(spec: ProcessSpec, marker: str, group: Path | None) -> Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=lambda: _prepare(agent_pid, spec.timer_slack_ns, group),  # noqa: PLW1509 - one thread only
+                preexec_fn=lambda: _prepare(agent_pid, spec.timer_slack_ns, group, namespace),  # noqa: PLW1509
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             cause = getattr(error, "strerror", None) or str(error)
@@ -169,13 +169,15 @@ def _spawn(spec: ProcessSpec, marker: str, group: Path | None) -> Child:
     return Child(spec, stat.identity, popen)
 
 
-def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None) -> None:
+def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
     """In the new process, before exec: nothing of a killed agent may run on; signals as a process expects them."""
     prctl.die_with_parent(signal.SIGKILL)
     if os.getppid() != agent_pid:  # It died before the line above took effect.
         os._exit(1)
     if group is not None:
         memory_limit.join(group)  # Before anything is read, which would count for others.
+    if namespace is not None:
+        namespaces.enter(namespace)
     if timer_slack_ns is not None:
         prctl.set_timer_slack(timer_slack_ns)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):

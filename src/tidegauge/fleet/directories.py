@@ -30,7 +30,7 @@ def remove_directory(path: Path) -> str:
         if memory_limit.is_group(path):
             path.rmdir()
             return ""
-        loop_disk.unmount(path)
+        loop_disk.release(path)
     except OSError as error:
         return f"{path}: {error.strerror or error}"
     failures: list[str] = []

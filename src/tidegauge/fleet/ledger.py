@@ -38,6 +38,16 @@ class Ledger:
         """Tracked directories, the newest first."""
         return [Path(name) for name in reversed(self._record.directories)]
 
+    @property
+    def disks(self) -> list[Path]:
+        """The rig's disks, the newest first."""
+        return [Path(name) for name in reversed(self._record.disks)]
+
+    @property
+    def network(self) -> str:
+        """Identifier of the rig's network, "" without one."""
+        return self._record.network
+
     def add_process(self, name: str, identity: Identity) -> None:
         """Record a process that was just started. Raises `StartFailedError` if the record can't be written."""
         others = tuple(process for process in self._record.processes if process.name != name)
@@ -50,6 +60,21 @@ class Ledger:
             raise RunFailedError(f"{path} can't be tracked for removal: {reason}.")
         if str(path) not in self._record.directories:
             self._write(replace(self._record, directories=(*self._record.directories, str(path))))
+
+    def hold_disk(self, place: Path) -> None:
+        """Record a disk before it is made. Raises `RunFailedError` where its directory must not be removed later."""
+        reason = directories.refusal(place)
+        if reason:
+            raise RunFailedError(f"No disk can be made at {place}: {reason}.")
+        self._write(replace(self._record, disks=(*self._record.disks, str(place))))
+
+    def drop_disk(self, place: Path) -> None:
+        """A disk was removed. Raises `StartFailedError` if the record can't be written."""
+        self._write(replace(self._record, disks=tuple(disk for disk in self._record.disks if disk != str(place))))
+
+    def hold_network(self, identifier: str) -> None:
+        """Record a network before it is made; "" once it is removed. Raises `StartFailedError`."""
+        self._write(replace(self._record, network=identifier))
 
     def take_ports(self, count: int) -> list[int]:
         """Free ports that no live agent was given, none twice. Raises `StartFailedError`."""

@@ -1,4 +1,4 @@
-"""Removing what a crashed run left: its agent is dead, but processes or directories may remain."""
+"""Removing what a crashed run left: its agent is dead, but processes, disks, networks, directories may remain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidegauge.fleet import procfs, registry
+from tidegauge.fleet import held, procfs, registry
 from tidegauge.fleet.directories import remove_directory
 from tidegauge.fleet.procfs import Identity, Stat
 from tidegauge.fleet.registry import Record
@@ -103,13 +103,20 @@ def _clean_locked(record: Record) -> tuple[list[str], bool]:
     if record.boot == procfs.boot_id() and not registry.same_processes(record):
         # Another container's processes can't be seen from here, so they can't be ended either: leave the record to it.
         return [], False
+    if registry.same_processes(record):
+        for place in record.disks:
+            # Nothing dies while its disk hangs.
+            held.lift(Path(place))
     killed, stuck = _kill_all(record) if registry.same_processes(record) else ([], [])
     if killed:
         notes.append(f"Ended processes left by an earlier run: {', '.join(killed)}.")
     if stuck:
         notes.append(f"An earlier run left processes that can't be ended: {', '.join(stuck)}.")
         return notes, False
-    complete = True
+    removed, failures = held.remove_everything([Path(name) for name in reversed(record.disks)], record.network)
+    notes += [f"Removed {what}, left by an earlier run." for what in removed]
+    notes += [f"Could not remove what an earlier run left: {failure}." for failure in failures]
+    complete = not failures
     for name in record.directories:
         if not Path(name).exists():
             continue

@@ -41,6 +41,10 @@ class Record:
     processes: tuple[ProcessRecord, ...] = ()
     directories: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
+    disks: tuple[str, ...] = ()
+    """Where the rig's disks are mounted; each image lies beside its place."""
+    network: str = ""
+    """Identifier of the rig's network, "" without one."""
 
 
 def state_directory() -> Path:
@@ -115,6 +119,9 @@ def _record(data: dict[str, Any]) -> Record:
         processes=tuple(ProcessRecord(p["name"], Identity(**p["identity"])) for p in data["processes"]),
         directories=tuple(data["directories"]),
         ports=tuple(data["ports"]),
+        # Not in records of versions without a rig.
+        disks=tuple(data.get("disks", ())),
+        network=str(data.get("network", "")),
     )
 
 

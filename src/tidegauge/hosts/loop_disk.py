@@ -8,49 +8,66 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from tidegauge.fleet.rig_api import FileSystem
+from tidegauge.hosts import freeze, privileges
+from tidegauge.hosts.commands import run
 from tidegauge.hosts.storage import parse_mountinfo
 
-_TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
-_COMMAND_S = 120.0
+_TOOLS = ("losetup", "mount", "umount")
+_TOOLS_OF: dict[FileSystem, tuple[str, ...]] = {"ext4": ("mkfs.ext4", "e2fsck"), "xfs": ("mkfs.xfs", "xfs_repair")}
+_PACKAGE_OF: dict[FileSystem, str] = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
+# Nothing is left to be initialised beside a measurement, and the file keeps the room that was reserved.
+_MAKE: dict[FileSystem, tuple[str, ...]] = {
+    "ext4": ("mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("mkfs.xfs", "-q", "-K"),
+}
+_SYS_BLOCK = Path("/sys/block")
+_BUSY_S = 10.0
+_POLL_S = 0.05
 
 
-def refusal() -> str:
+def refusal(file_system: FileSystem = "ext4") -> str:
     """Why no such disk can be made here; "" if one can, as far as one can tell before."""
-    if os.geteuid() != 0:
-        return "needs root"
-    missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
-    if missing:
-        return f"{', '.join(missing)} can't be found"
-    return "" if Path("/dev/loop-control").exists() else "the kernel has no loop devices"
+    reason = privileges.refusal("CAP_SYS_ADMIN", _TOOLS)
+    if not reason and (reason := privileges.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
+        reason += f" (package {_PACKAGE_OF[file_system]})"
+    return reason or ("" if Path("/dev/loop-control").exists() else "the kernel has no loop devices")
 
 
-def mount_disk(place: Path, image: Path, size_bytes: int) -> None:
-    """Mount a new, empty disk of this size at `place`; `image` becomes its file. `unmount` undoes it, but for the file.
+def mount_disk(
+    place: Path, image: Path, size_bytes: int, file_system: FileSystem = "ext4", stays_attached: bool = False
+) -> None:
+    """Mount a new, empty disk of this size at `place`; `image` becomes its file. Raises `OSError`, after undoing it.
 
-    Raises `OSError`, after undoing what was done.
+    `unmount` undoes it, but for the file. Not if it `stays_attached`, so that it can be mounted again: then `release`
+    does, of both paths.
     """
-    with image.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, size_bytes)
     held = -1
     try:
-        device = _run("losetup", "--find", "--show", "--direct-io=on", str(image))
-        held = os.open(device, os.O_RDONLY)
-        # A device in use is detached when its last user is gone: unmounting is then all there is to undo, and nothing
-        # where we are killed before it is mounted.
-        _run("losetup", "--detach", device)
-        if (Path("/sys/block") / Path(device).name / "loop/dio").read_text().strip() != "1":
-            raise OSError(0, f"the file system of {image.parent} does not do direct I/O")
-        # Nothing is left to be initialised beside a measurement, and the file keeps the room that was reserved.
-        _run("mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", device)
-        _run("mount", "-o", "noatime", device, str(place))
-        (place / "lost+found").rmdir()
+        with image.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+        device = run("losetup", "--find", "--show", "--direct-io=on", str(image))
+        held = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+        if not stays_attached:
+            # A device in use is detached when its last user is gone: unmounting is then all there is to undo, and
+            # nothing where we are killed before it is mounted.
+            run("losetup", "--detach", device)
+        _check_direct(device, image)
+        run(*_MAKE[file_system], device)
+        mount(device, place, file_system)
+        with contextlib.suppress(FileNotFoundError):
+            (place / "lost+found").rmdir()
     except OSError:
-        with contextlib.suppress(OSError):
-            unmount(place)
+        if held >= 0:
+            os.close(held)
+            held = -1
+        for path in (place, image):
+            with contextlib.suppress(OSError):
+                release(path)
         image.unlink(missing_ok=True)
         raise
     finally:
@@ -58,20 +75,96 @@ def mount_disk(place: Path, image: Path, size_bytes: int) -> None:
             os.close(held)
 
 
-def unmount(place: Path) -> None:
-    """Unmount whatever is mounted at a directory or below it. Raises `OSError`."""
+def mount(device: str, place: Path, file_system: FileSystem) -> None:
+    """Mount a device; its journal is replayed if need be. Raises `OSError`."""
+    run("mount", "-t", file_system, "-o", "noatime", device, str(place))
+
+
+def read_directly(device: str, is_direct: bool) -> None:
+    """Whether a loop device reads and writes its file with direct I/O; what was cached is written out first.
+
+    Raises `OSError`.
+    """
+    run("losetup", f"--direct-io={'on' if is_direct else 'off'}", device)
+
+
+def _check_direct(device: str, image: Path) -> None:
+    if (_SYS_BLOCK / Path(device).name / "loop/dio").read_text().strip() != "1":
+        raise OSError(0, f"the file system of {image.parent} does not do direct I/O")
+
+
+@contextlib.contextmanager
+def opened(place: Path, image: Path) -> Iterator[int]:
+    """A descriptor of a disk's root directory, after making sure that it is the disk in `image` and no other.
+
+    What is done to a whole file system must never be done to the host's own. Raises `OSError`.
+    """
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        number = os.fstat(descriptor).st_dev
+        if backing_file(device_number(number)) != str(image.resolve()):
+            raise OSError(0, f"{place} is not mounted")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def device_number(number: int) -> str:
+    """A device as the kernel's files name it: "7:3"."""
+    return f"{os.major(number)}:{os.minor(number)}"
+
+
+def device_path(number: str) -> str:
+    """The device file of a device number: "/dev/loop3". Raises `OSError`."""
+    return f"/dev/{(Path('/sys/dev/block') / number).readlink().name}"
+
+
+def backing_file(number: str) -> str:
+    """The file behind a loop device, "" if it has none or is none."""
+    try:
+        return (Path("/sys/dev/block") / number / "loop/backing_file").read_text().rstrip("\n")
+    except OSError:
+        return ""
+
+
+def mount_points(place: Path) -> list[Path]:
+    """Where something is mounted at a directory or below it, in the order in which it was mounted."""
     place = place.resolve()  # The kernel tells where mounts are without links.
     mounts = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
     points = [Path(mount.mount_point) for mount in mounts]
-    for point in reversed([point for point in points if point == place or place in point.parents]):
-        _run("umount", str(point))
+    return [point for point in points if point == place or place in point.parents]
 
 
-def _run(*command: str) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise OSError(0, f"{command[0]} took over {_COMMAND_S:.0f} s") from error
-    if done.returncode != 0:
-        raise OSError(0, f"{command[0]}: {' '.join(done.stderr.split())[:200] or f'exit code {done.returncode}'}")
-    return done.stdout.strip()
+def unmount(place: Path) -> None:
+    """Unmount whatever is mounted at a directory or below it; hung disks are thawed. Raises `OSError`."""
+    for point in reversed(mount_points(place)):
+        # A frozen file system would stay in the kernel, frozen and without a name.
+        freeze.thaw_at(point)
+        _unmount_one(point)
+
+
+def release(path: Path) -> None:
+    """Unmount what is at a path or below it, and detach loop devices whose files are: a crash may leave either.
+
+    Raises `OSError`.
+    """
+    unmount(path)
+    path = path.resolve()
+    for entry in _SYS_BLOCK.glob("loop*/loop/backing_file"):
+        with contextlib.suppress(FileNotFoundError):  # Detached meanwhile.
+            file = Path(entry.read_text().rstrip("\n").removesuffix(" (deleted)"))
+            if file == path or path in file.parents:
+                run("losetup", "--detach", f"/dev/{entry.parent.parent.name}")
+
+
+def _unmount_one(point: Path) -> None:
+    """The kernel may hold a file system for a moment after the last process is gone. Raises `OSError`."""
+    deadline_s = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            run("umount", str(point))
+            return
+        except OSError as error:
+            if "busy" not in (error.strerror or "") or time.monotonic() > deadline_s:
+                raise
+        time.sleep(_POLL_S)

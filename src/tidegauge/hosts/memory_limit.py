@@ -31,14 +31,17 @@ def refusal(root: Path = Path("/")) -> str:
     return ""
 
 
+def group_path(name: str, root: Path = Path("/")) -> Path:
+    """Where `make_group` makes a group of this name. Raises `OSError`."""
+    return _required_place(root)[0] / f"{_PREFIX}{name}"
+
+
 def make_group(name: str, limit_bytes: int, root: Path = Path("/")) -> Path:
     """A group with this limit for processes to join; one of that name that is there is used. Raises `OSError`."""
-    place = _place(root)
-    if place is None:
-        raise OSError(0, "no cgroup of this machine controls memory")
-    directory = place[0] / f"{_PREFIX}{name}"
+    parent, version = _required_place(root)
+    directory = parent / f"{_PREFIX}{name}"
     directory.mkdir(exist_ok=True)
-    (directory / _LIMIT_FILE[place[1]]).write_text(str(limit_bytes))
+    (directory / _LIMIT_FILE[version]).write_text(str(limit_bytes))
     return directory
 
 
@@ -50,6 +53,13 @@ def join(directory: Path) -> None:
 def is_group(directory: Path) -> bool:
     """Whether a directory is one of our groups, whose files go with it."""
     return directory.name.startswith(_PREFIX) and (directory / MEMBERS).is_file()
+
+
+def _required_place(root: Path) -> tuple[Path, int]:
+    place = _place(root)
+    if place is None:
+        raise OSError(0, "no cgroup of this machine controls memory")
+    return place
 
 
 def _place(root: Path) -> tuple[Path, int] | None:

@@ -1,0 +1,161 @@
+"""The agent's disks: made, slowed down, hung, and cut off."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet import held
+from tidegauge.fleet.ledger import Ledger
+from tidegauge.fleet.rig_api import CutReport, DiskCheck, FileSystem
+from tidegauge.fleet.trees import Trees
+from tidegauge.hosts import freeze, loop_disk, power_cut, slow_disk, users
+
+
+class AgentDisks:
+    """The disks of one agent, recorded before they are made. Methods raise `OSError` and `RunFailedError`."""
+
+    def __init__(self, trees: Trees, ledger: Ledger) -> None:
+        self._trees = trees
+        self._ledger = ledger
+        self._file_systems: dict[Path, FileSystem] = {}
+        self._limits: dict[Path, tuple[int | None, int | None]] = {}
+
+    def make(self, place: Path, size_bytes: int, file_system: FileSystem) -> None:
+        """See `Rig.make_disk`."""
+        reason = loop_disk.refusal(file_system)
+        if reason:
+            raise RunFailedError(f"No {file_system} disk can be made at {place}: {reason}.")
+        image = held.image_of(place)
+        if image.exists() or (place.exists() and (not place.is_dir() or any(place.iterdir()))):
+            raise RunFailedError(f"No disk can be made at {place}: something is there.")
+        self._ledger.hold_disk(place)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            loop_disk.mount_disk(place, image, size_bytes, file_system, stays_attached=True)
+        except OSError as error:
+            self._forget(place)
+            raise RunFailedError(f"No {file_system} disk can be made at {place}: {_words(error)}.") from error
+        self._file_systems[place] = file_system
+
+    def remove(self, place: Path) -> None:
+        """See `Rig.remove_disk`."""
+        if place not in self._file_systems:
+            return
+        try:
+            self._forget(place)
+        except OSError as error:
+            raise RunFailedError(f"The disk {place} can't be removed: {_words(error)}{_used_by(place)}.") from error
+
+    def _forget(self, place: Path) -> None:
+        held.remove_disk(place)
+        self._ledger.drop_disk(place)
+        self._file_systems.pop(place, None)
+        self._limits.pop(place, None)
+
+    def throttle(self, place: Path, bytes_per_s: int | None, ops_per_s: int | None) -> None:
+        """See `Rig.throttle_disk`."""
+        reason = slow_disk.refusal()
+        if reason:
+            raise RunFailedError(f"The disk {place} can't be slowed down: {reason}.")
+        for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
+            if value is not None and value < 1:
+                raise RunFailedError(f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more.")
+        with self._opened(place) as descriptor:
+            slow_disk.limit(_number(descriptor), bytes_per_s, ops_per_s)
+        self._limits[place] = (bytes_per_s, ops_per_s)
+
+    def hang(self, place: Path) -> None:
+        """See `Rig.hang_disk`."""
+        with self._opened(place) as descriptor:
+            freeze.freeze(descriptor)
+
+    def unhang(self, place: Path) -> None:
+        """See `Rig.unhang_disk`."""
+        with self._opened(place) as descriptor:
+            freeze.thaw(descriptor)
+
+    def lift(self) -> None:
+        """Let all disks go on, and be as fast as they are. Never raises."""
+        for place in self._file_systems:
+            held.lift(place)
+        self._limits.clear()
+
+    def cut(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
+        """See `Rig.cut_power`."""
+        chosen = list(dict.fromkeys(places))
+        with contextlib.ExitStack() as stack:
+            descriptors = {place: stack.enter_context(self._opened(place)) for place in chosen}
+            # Not later: a file system that is cut off does not tell.
+            numbers = {place: _number(descriptor) for place, descriptor in descriptors.items()}
+            self._check_users(processes, descriptors)
+            asked_ns = time.monotonic_ns()
+            stopped = self._trees.stop(processes)
+            frozen_ns = time.monotonic_ns()
+            for descriptor in descriptors.values():
+                power_cut.cut_off(descriptor)
+            cut_ns = time.monotonic_ns()
+            for place, descriptor in descriptors.items():
+                # What waits for a disk can't die, nor be unmounted; what was promised can't change any more.
+                freeze.thaw(descriptor)
+                if place in self._limits:
+                    slow_disk.limit(numbers[place], None, None)
+        self._trees.kill(processes)
+        killed_ns = time.monotonic_ns()
+        checks = []
+        for place in chosen:
+            checks.append(self._mounted_again(place, numbers[place]))
+            if place in self._limits:
+                slow_disk.limit(numbers[place], *self._limits[place])
+        return CutReport(asked_ns, frozen_ns, cut_ns, killed_ns, time.monotonic_ns(), stopped, tuple(checks))
+
+    def _mounted_again(self, place: Path, number: str) -> DiskCheck:
+        try:
+            return power_cut.mount_again(place, number, self._file_systems[place])
+        except OSError as error:
+            raise RunFailedError(
+                f"The disk {place} can't be mounted again after the power cut: {_words(error)}{_used_by(place)}."
+            ) from error
+
+    def _check_users(self, processes: Sequence[str], descriptors: dict[Path, int]) -> None:
+        """Who is not stopped may be promised in the very moment of the cut what is then lost."""
+        named = {stat.pid for stat in self._trees.members(processes)} | {os.getpid()}
+        for place, descriptor in descriptors.items():
+            others = {
+                pid: name for pid, name in users.users_of(os.fstat(descriptor).st_dev).items() if pid not in named
+            }
+            if others:
+                who = ", ".join(f"{name} (process {pid})" for pid, name in sorted(others.items()))
+                raise RunFailedError(
+                    f"The power of {place} can't be cut: {who} has files open there and would not be stopped.",
+                    "Name every process of the node, or end those that are none.",
+                )
+
+    @contextlib.contextmanager
+    def _opened(self, place: Path) -> Iterator[int]:
+        if place not in self._file_systems:
+            raise RunFailedError(f"{place} is no disk that was made here.")
+        with loop_disk.opened(place, held.image_of(place)) as descriptor:
+            yield descriptor
+
+
+def _number(descriptor: int) -> str:
+    return loop_disk.device_number(os.fstat(descriptor).st_dev)
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or str(error)).rstrip(".")
+
+
+def _used_by(place: Path) -> str:
+    """Who still uses a disk, as a phrase to append, or ""."""
+    try:
+        found = users.users_of(place.stat().st_dev)
+    except OSError:
+        return ""
+    named = ", ".join(f"{name} (process {pid})" for pid, name in sorted(found.items()))
+    return f"; in use by {named}" if place.is_mount() and named else ""

@@ -1,0 +1,162 @@
+"""A network of nodes' own: a network namespace each, linked by a switch (bridge) with each other and the host. Root.
+
+Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would tell the
+sender. Everything that is made carries the network's identifier in its name, so that `remove` finds what a crash left.
+Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks.
+
+Sources: ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tidegauge.hosts import namespaces, packet_filter, privileges
+from tidegauge.hosts.commands import run
+
+_RANGE = ipaddress.ip_network("198.18.0.0/15")
+_PREFIX_BITS = 24
+NODES_MAX = 200
+_HOST_NUMBER = 254
+_INTERFACES = Path("/sys/class/net")
+_CONNECT_S = 5.0
+_BURST_S = 0.02
+_BURST_BYTES_MIN = 128 << 10
+"""Above a packet of the largest size that a kernel hands on in one piece (64 KiB), else tbf would drop it."""
+
+
+def refusal(*tools: str) -> str:
+    """Why this can't be done here; "" if it can, as far as one can tell before. `tools`: "tc" and "nft" for faults."""
+    reason = privileges.refusal("CAP_SYS_ADMIN") or privileges.refusal("CAP_NET_ADMIN", ("ip", *tools))
+    return f"{reason} (package {'nftables' if 'nft' in reason else 'iproute2'})" if "found" in reason else reason
+
+
+@dataclass(frozen=True)
+class Port:
+    """Where a node is plugged in. `interface` is the switch's end of its cable, the other is `eth0` in `namespace`."""
+
+    interface: str
+    namespace: str
+    address: str
+
+
+def bridge_of(identifier: str) -> str:
+    """The switch's name, and how all interfaces' names begin: 15 characters are the kernel's limit."""
+    return f"tg{identifier[:8]}"
+
+
+def _namespace_prefix(identifier: str) -> str:
+    return f"tidegauge-{identifier}-"
+
+
+def make(identifier: str, nodes: Sequence[str]) -> tuple[dict[str, Port], str]:
+    """Make a network, and see that it carries. Ports by node, and the host's address. Raises `OSError`.
+
+    What was made stays where that fails: `remove` it. Only one at a time may look for addresses.
+    """
+    if len(nodes) > NODES_MAX:
+        raise OSError(0, f"a network holds {NODES_MAX} nodes at most")
+    addresses = _free_network()
+    bridge, clients_address = bridge_of(identifier), str(addresses[_HOST_NUMBER])
+    run("ip", "link", "add", bridge, "type", "bridge")
+    run("ip", "address", "add", f"{clients_address}/{_PREFIX_BITS}", "dev", bridge)
+    run("ip", "link", "set", bridge, "up")
+    ports = {}
+    for number, node in enumerate(nodes, 1):
+        port = Port(f"{bridge}n{number}", f"{_namespace_prefix(identifier)}{number}", str(addresses[number]))
+        _plug_in(port, bridge)
+        ports[node] = port
+    _verify(ports)
+    return ports, clients_address
+
+
+def _plug_in(port: Port, bridge: str) -> None:
+    run("ip", "netns", "add", port.namespace)
+    run("ip", "link", "add", port.interface, "type", "veth", "peer", "name", "eth0", "netns", port.namespace)
+    run("ip", "link", "set", port.interface, "master", bridge, "up")
+    inner = ("ip", "-netns", port.namespace)
+    run(*inner, "address", "add", f"{port.address}/{_PREFIX_BITS}", "dev", "eth0")
+    run(*inner, "link", "set", "eth0", "up")
+    run(*inner, "link", "set", "lo", "up")
+
+
+def _verify(ports: Mapping[str, Port]) -> None:
+    """A firewall of the host may look into switches, too: better told now than by servers that find nobody."""
+    namespace = None
+    for node, port in ports.items():
+        own = namespaces.NAMED / port.namespace
+        with namespaces.listening(own, port.address) as server:
+            if not namespaces.connects(namespace, port.address, server.getsockname()[1], _CONNECT_S):
+                raise OSError(errno.EHOSTUNREACH, f"{node} can't be reached: a firewall of this host may prevent it")
+        namespace = own
+
+
+def _free_network() -> ipaddress.IPv4Network:
+    """A part of the range in which this host has no address."""
+    own = []
+    for interface in psutil.net_if_addrs().values():
+        for entry in interface:
+            with contextlib.suppress(ValueError):
+                own.append(ipaddress.ip_address(entry.address))
+    for network in _RANGE.subnets(new_prefix=_PREFIX_BITS):
+        if isinstance(network, ipaddress.IPv4Network) and not any(address in network for address in own):
+            return network
+    raise OSError(0, f"no part of {_RANGE} is free")
+
+
+def drop(rules: str) -> None:
+    """Let the switch drop what `packet_filter.rules` says, instead of what it dropped before. Raises `OSError`."""
+    run("nft", "-f", "-", text=rules)
+
+
+def limit_rate(port: Port, bytes_per_s: int | None) -> None:
+    """Limit what a node sends and what it receives to this rate each; None lifts it. Raises `OSError`."""
+    for command in (("tc",), ("tc", "-netns", port.namespace)):
+        device = "eth0" if len(command) > 1 else port.interface
+        if bytes_per_s is None:
+            # Without a limit there is none to remove: the kernel says so, and that is fine.
+            with contextlib.suppress(OSError):
+                run(*command, "qdisc", "del", "dev", device, "root")
+            continue
+        burst = max(_BURST_BYTES_MIN, int(bytes_per_s * _BURST_S))
+        rate = f"{bytes_per_s * 8}bit"
+        run(
+            *(*command, "qdisc", "replace", "dev", device, "root"),
+            *("tbf", "rate", rate, "burst", str(burst), "latency", "50ms"),
+        )
+
+
+def remove(identifier: str) -> bool:
+    """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
+    found = False
+    if shutil.which("nft"):
+        # Making a table that may be there already, then deleting it: one that is not there is no error.
+        table = packet_filter.table(identifier)
+        with contextlib.suppress(OSError):
+            run("nft", "-f", "-", text=f"add table bridge {table}\ndelete table bridge {table}\n")
+    for namespace in sorted(namespaces.NAMED.glob(f"{_namespace_prefix(identifier)}*")):
+        found = True
+        run("ip", "netns", "delete", namespace.name)
+    bridge = bridge_of(identifier)
+    for interface in [*sorted(_INTERFACES.glob(f"{bridge}n*")), _INTERFACES / bridge]:
+        if interface.exists():
+            found = True
+            _remove_interface(interface)
+    return found
+
+
+def _remove_interface(interface: Path) -> None:
+    try:
+        run("ip", "link", "delete", interface.name)
+    except OSError:
+        # It went with its namespace, a moment after that.
+        if interface.exists():
+            raise
