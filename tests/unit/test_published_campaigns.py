@@ -12,7 +12,7 @@ from tidegauge.campaign.execute import plan_campaign
 from tidegauge.campaign.fairness import wanted_tilts
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import seconds_expected
+from tidegauge.campaign.plan import plan_warnings, seconds_expected
 from tidegauge.cli.campaigns import ready_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
@@ -27,6 +27,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "campaigns/published"
 PATHS = sorted(FOLDER.glob("*.yaml"))
 NAMES = [path.stem for path in PATHS]
 HOURS_MAX = 2.5
+BRIEF_MINUTES_MAX = 12.5
 
 
 def parsed(path: Path, **overrides: Any) -> Campaign:
@@ -68,6 +69,24 @@ def test_rates_are_shares_and_absolute_at_the_original_scale(path: Path) -> None
 
     assert all("% of lowest sustainable" in rule for rule in rules(parsed(path)))
     assert not any("%" in rule for rule in rules(parsed(path, scale="original")))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> None:
+    campaign = parsed(path, scale="brief")
+    plan = plan_campaign(campaign)
+    assert plan.seconds_expected < BRIEF_MINUTES_MAX * 60
+    assert not plan_warnings(plan.trials)
+    assert not Terms.of(wanted_tilts(plan, registry.get), False).refused
+    assert campaign.published is not None
+    run = Measured(plan.trials, ())
+    known = {claim.id: claim for claim in report(campaign.published.report).claims}
+    claims = [known[name] for name in campaign.published.claims if not known[name].unreproducible]
+    asked = [one for claim in claims for one in questions(claim)]
+    planned = [all(observe(*one, run).missing.endswith("was not reached") for one in places(each)) for each in asked]
+    assert any(planned)
+    told = {observe(*one, run).missing for each in asked for one in places(each)}
+    assert all(one.endswith("was not reached") or " has no " in one for one in told), told
 
 
 @pytest.mark.parametrize("name", report_names())
@@ -131,6 +150,15 @@ def test_the_original_scale_puts_the_reports_own_values_in_place(tmp_path: Path)
     assert original.published.scale == "original"
 
 
+def test_the_brief_scale_is_marked_wherever_the_plan_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = " ".join(dry_run(capsys, "confluent-2020-latency", "--scale", "brief").split())
+    assert shown.count("BRIEF (--scale brief): fewer points, shorter trials") == 2
+    told = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "brief", "--json"))
+    assert told["examines"]["scale"] == "brief"
+    assert any(one.startswith("BRIEF") for one in told["warnings"])
+    assert "BRIEF" not in dry_run(capsys, "confluent-2020-latency")
+
+
 def test_mistakes_in_the_original_values_are_told_with_their_lines(tmp_path: Path) -> None:
     text = BASE.replace("rate: 200k", "rat: 200k")
     assert "mine.yaml:9: experiments[0].rat: unknown key 'rat'" in refused(tmp_path, text, scale="original")
@@ -142,6 +170,9 @@ def test_mistakes_in_the_original_values_are_told_with_their_lines(tmp_path: Pat
 def test_a_campaign_without_original_values_has_one_scale_only(tmp_path: Path) -> None:
     text = BASE.partition("published:")[0]
     assert "no 'published' with 'original' values" in refused(tmp_path, text, scale="original")
+    assert "--scale brief: the campaign has no 'published' with 'brief' values" in refused(
+        tmp_path, BASE, scale="brief"
+    )
 
 
 def dry_run(capsys: pytest.CaptureFixture[str], name: str, *more: str) -> str:

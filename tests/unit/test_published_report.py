@@ -19,6 +19,7 @@ from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.published.verdict import Verdict
+from tidegauge.report.markdown import run_markdown
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
@@ -58,6 +59,30 @@ def test_both_hardwares_and_both_figures_are_shown() -> None:
 def test_unequal_terms_are_marked() -> None:
     assert "CONFIRMED (UNEQUAL terms)" in printed(outcome(), unequal=True)
     assert "UNEQUAL" not in printed(outcome())
+
+
+def test_the_brief_scale_stands_with_every_verdict_and_decides_less() -> None:
+    brief = replace(CHOICE, scale="brief")
+    for factor, verdict in ((3.5, "NOT DECIDED"), (4.5, "CONFIRMED")):
+        results = [
+            measured(trial(system, level=level), p99_ms)
+            for level in (1, 2, 3)
+            for system, p99_ms in (("kafka", 10.0 * factor), ("pulsar", 10.0))
+        ]
+        assert examine(report("streamnative-2020"), CHOICE, run_of(*results)).claims[0].verdict is Verdict.CONFIRMED
+        text = printed(examine(report("streamnative-2020"), brief, run_of(*results)))
+        assert f"{verdict} (BRIEF): With 1 subscription" in text
+        assert "BRIEF (--scale brief): fewer points" in text
+        assert "weaker evidence" in " ".join(text.split())
+
+
+def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:
+    path = stored_run(tmp_path)
+    store.keep_published(path, examined(replace(CHOICE, scale="brief"), store.load_run(path)))
+    text = run_markdown(store.load_run(path))
+    assert "### Published: StreamNative 2020" in text
+    assert "Of 3 claims 3 not decided, BRIEF." in text
+    assert "- NOT DECIDED (BRIEF): Catch-up reads barely touch Pulsar's publish latency: " in text
 
 
 def stored_run(tmp_path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 A published campaign has rates and amounts as shares of what was measured, so that it runs on any machine. Its
 `original` holds the report's own values: keys of the campaign that `--scale original` puts in the place of those above.
+`brief` holds what `--scale brief` puts there: fewer points and shorter trials, for a first look of minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from tidegauge.published.scale import Scale
 from tidegauge.store.read import StoredRun
 
 KEY = "published"
-_ORIGINAL = "original"
 _KEPT = ("name", "description", "published")
 
 
@@ -34,6 +34,7 @@ class PublishedFields(Fields):
     claims: Annotated[list[str], Field(min_length=1)]
     differs: list[str] = Field(default_factory=list)
     original: dict[str, Any] = Field(default_factory=dict)
+    brief: dict[str, Any] = Field(default_factory=dict)
 
 
 def parse_published(source: Source, scale: str = "") -> Choice | None:
@@ -66,28 +67,29 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
 
 
 def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
-    """Put the report's own values in place, if the command line asks for them.
+    """Put the values of another scale in place, if the command line asks for it.
 
     Raises `UserError` for a campaign that has none.
     """
-    if overrides.get("scale") != Scale.ORIGINAL:
+    scale = str(overrides.get("scale") or Scale.SHARES.value)
+    if scale == Scale.SHARES:
         return
     published = source.data.get(KEY)
-    original = published.get(_ORIGINAL) if isinstance(published, dict) else None
-    if not isinstance(original, dict) or not original:
+    values = published.get(scale) if isinstance(published, dict) else None
+    if not isinstance(values, dict) or not values:
         raise UserError(
-            f"{source.path}: --scale original: the campaign has no 'published' with 'original' values.",
+            f"{source.path}: --scale {scale}: the campaign has no 'published' with '{scale}' values.",
             "Only the campaigns of published reports have them: see docs/published.md.",
         )
-    for key, value in original.items():
+    for key, value in values.items():
         if key in _KEPT:
-            source.complain((KEY, _ORIGINAL, key), "can't be another at the original scale")
+            source.complain((KEY, scale, key), f"can't be another at the {scale} scale")
             continue
         source.data[key] = value
         for at in [at for at in source.lines if at[0] == key]:
             del source.lines[at]
         for at, line in list(source.lines.items()):
-            if at[:3] == (KEY, _ORIGINAL, key):
+            if at[:3] == (KEY, scale, key):
                 source.lines[at[2:]] = line
 
 

@@ -38,7 +38,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its
 
 ScaleOption = Annotated[
     Scale,
-    typer.Option("--scale", help="Of published campaigns: shares of what is measured, or the report's own values."),
+    typer.Option(
+        "--scale", help="Of published campaigns: shares of what is measured, the report's own values, or a first look."
+    ),
 ]
 
 Live = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that follows the run.")]

@@ -41,6 +41,7 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.handles import handles_available
 from tidegauge.hosts.memory import memory_available
+from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report import thresholds
 from tidegauge.report.junit import run_junit
 from tidegauge.report.lists import plan_list
@@ -154,6 +155,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
         *(Note(sentence) for sentence in plan.left_out),
+        *([Note(BRIEF_WORDS)] if campaign.published and campaign.published.scale == Scale.BRIEF else []),
     )
     return Ready(campaign, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
 

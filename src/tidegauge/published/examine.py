@@ -11,6 +11,7 @@ from tidegauge.published.observe import Measured, Observed, observe
 from tidegauge.published.outcome import ClaimOutcome, Part, PublishedOutcome, Side
 from tidegauge.published.questions import Question, questions
 from tidegauge.published.ratio import Ratio, ratio_of
+from tidegauge.published.scale import BRIEF_MARGIN, Scale
 from tidegauge.published.verdict import Answer, Verdict, combine, doubted, judge_bound, judge_ratio
 
 
@@ -35,19 +36,20 @@ def examine(report: Report, choice: Choice, run: Measured) -> PublishedOutcome:
         setup=tuple(" ".join(sentence.split()) for sentence in report.setup),
         scale=choice.scale,
         differs=choice.differs,
-        claims=tuple(_claim(report, known[name], run) for name in choice.claims),
+        claims=tuple(_claim(report, known[name], run, choice.scale) for name in choice.claims),
     )
 
 
-def _claim(report: Report, claim: Claim, run: Measured) -> ClaimOutcome:
-    parts = tuple(_part(report, claim, question, run) for question in questions(claim))
+def _claim(report: Report, claim: Claim, run: Measured, scale: str) -> ClaimOutcome:
+    wider = BRIEF_MARGIN if scale == Scale.BRIEF else 1.0
+    parts = tuple(_part(report, claim, question, run, wider) for question in questions(claim))
     answer = combine([(part.words, Answer(part.verdict, part.reason)) for part in parts])
     if claim.unreproducible:
         answer = Answer(Verdict.NOT_DECIDED, f"can't be examined here: {claim.unreproducible}")
     return ClaimOutcome(claim.id, claim.text, claim.source, claim.kind, answer.verdict, answer.reason, parts)
 
 
-def _part(report: Report, claim: Claim, question: Question, run: Measured) -> Part:
+def _part(report: Report, claim: Claim, question: Question, run: Measured, wider: float) -> Part:
     above = observe(question.figure, question.above, run)
     below = observe(question.below_figure, question.below, run) if question.below is not None else None
     seen = [(question.figure, question.above, above)]
@@ -57,18 +59,19 @@ def _part(report: Report, claim: Claim, question: Question, run: Measured) -> Pa
     if isinstance(claim, Growth):
         seen = [seen[-1], *seen[1:-1], seen[0]]  # From the first point of the axis to the last.
     sides = [_side(report, claim, *one) for one in seen]
-    answer, ratio = _answer(question, above, below)
+    answer, ratio = _answer(question, above, below, wider)
     return Part(question.words, answer.verdict, answer.reason, ratio, tuple(sides))
 
 
-def _answer(question: Question, above: Observed, below: Observed | None) -> tuple[Answer, Ratio | None]:
+def _answer(question: Question, above: Observed, below: Observed | None, wider: float) -> tuple[Answer, Ratio | None]:
+    """The verdict on one question. `wider`: by how much more than usual single trials must differ."""
     missing = above.missing or (below.missing if below is not None else "")
     if missing:
         return Answer(Verdict.NOT_DECIDED, missing), None
     figure = FIGURES[question.figure]
     if below is None:
         return judge_bound(tuple(above.values.values()), figure.unit, question.limits), None
-    ratio = ratio_of(above.values, below.values, figure.margin, max(above.resolution, below.resolution))
+    ratio = ratio_of(above.values, below.values, figure.margin * wider, max(above.resolution, below.resolution))
     if ratio is None:
         left_out = next(iter((*above.problems, *below.problems)), "no block has both figures")
         return Answer(Verdict.NOT_DECIDED, f"no block has both figures: {left_out}"), None

@@ -35,7 +35,7 @@ class Ratio:
         if self.margin is None:
             return f"{self.blocks} trials each, {CONFIDENCE:.0%} interval".replace("%", " %")
         trials = "one trial" if self.blocks == 1 else f"{self.blocks} trials"
-        return f"{trials} each, too few for an interval: widened by a factor of {self.margin:g} both ways"
+        return f"{trials} each, too few for an interval: widened by a factor of {self.margin:.3g} both ways"
 
 
 def ratio_of(

@@ -15,6 +15,7 @@ from tidegauge.campaign.space import bytes_needed
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.published.examine import Choice
+from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, local_time, plural
@@ -178,7 +179,9 @@ def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
 
 
 def _status(run: StoredRun) -> str:
-    return f"{run.status}, {fairness.MARK}" if run.terms.unequal else run.status
+    marks = [fairness.MARK] if run.terms.unequal else []
+    marks += [BRIEF_MARK] if run.overrides.get("scale") == Scale.BRIEF else []
+    return ", ".join((run.status, *marks))
 
 
 def offered(trial: TrialSpec) -> str:

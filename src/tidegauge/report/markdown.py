@@ -10,6 +10,7 @@ from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import estimate
 from tidegauge.report.findings import named
 from tidegauge.report.numbers import count, ms
+from tidegauge.report.published import counts, verdict_marks
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import FIGURES, Figure
@@ -45,6 +46,7 @@ def run_markdown(run: StoredRun) -> str:
     lines += [f"**{escaped(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
     lines += _bullets(tilt.told() for tilt in run.terms.unequal)
     lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
+    lines += _bullets(run.notes)
     lines += _thresholds(run)
     if run.results:
         for where, own in levels.by_point(run.results):
@@ -55,6 +57,7 @@ def run_markdown(run: StoredRun) -> str:
         found = [one for one in run.findings if one.experiment == experiment]
         lines += _bullets(f"{experiment}, {named(one, found)}: {sentence}" for one in found for sentence in one.summary)
     lines += _comparisons(run)
+    lines += _published(run)
     failed = [f"{one.trial_id}: {one.status}: {one.problem or one.reason}" for one in run.trials if one.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
     host = host_words(run.environment.get("host"))
@@ -123,6 +126,24 @@ def _comparisons(run: StoredRun) -> list[str]:
     if not ratios:
         return []
     return ["### Compared", "", *_bullets(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
+
+
+def _published(run: StoredRun) -> list[str]:
+    """The verdicts on what a published report claimed."""
+    if run.published is None:
+        return []
+    marks = verdict_marks(run.published, bool(run.terms.unequal))
+    claims = [f"{one.verdict.value.upper()}{marks}: {one.text}: {one.reason}" for one in run.published.claims]
+    heading = f"### Published: {escaped(run.published.title)}"
+    return [
+        heading,
+        "",
+        f"Theirs: {escaped(run.published.hardware)}",
+        "",
+        f"{counts(run.published)}.",
+        "",
+        *_bullets(claims),
+    ]
 
 
 def _bullets(sentences: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from tidegauge.published.examine import Choice
 from tidegauge.published.load import report
 from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome, Side
-from tidegauge.published.scale import Scale
+from tidegauge.published.scale import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.verdict import Verdict
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
@@ -30,11 +30,18 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
     for claim in claims:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
         yield Paragraph(f"{claim.text} [{claim.source}]{remark}", "", "  - ", "    ")
-    if choice.scale == Scale.ORIGINAL:
-        yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
-    else:
+    if choice.scale == Scale.SHARES:
         here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
-        yield Paragraph(here, "", "  ", "    ")
+        yield Paragraph(f"{here} --scale brief is a first look.", "", "  ", "    ")
+    yield from _scale(choice.scale)
+
+
+def _scale(scale: str) -> Iterable[RenderableType]:
+    """What is not usual about a scale."""
+    if scale == Scale.ORIGINAL:
+        yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
+    if scale == Scale.BRIEF:
+        yield Paragraph(BRIEF_WORDS, "bold yellow", "  ", "    ")
 
 
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
@@ -43,26 +50,32 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
     yield Paragraph(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.", "", "  ", "    ")
     if host:
         yield Paragraph(f"Here: {host.removeprefix('Host: ')}", "", "  ", "    ")
-    if outcome.scale == Scale.ORIGINAL:
-        yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
+    yield from _scale(outcome.scale)
     for sentence in outcome.differs:
         yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
     meant = "A verdict is one of this run on this machine; absolute values are never confirmed: hosts differ."
     yield Paragraph(f"{counts(outcome)}. {meant}", "", "  ", "    ")
     for claim in outcome.claims:
         yield Text("")
-        yield from _claim(claim, unequal)
+        yield from _claim(claim, verdict_marks(outcome, unequal))
 
 
 def counts(outcome: PublishedOutcome) -> str:
     """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
     counted = [(sum(one.verdict is verdict for one in outcome.claims), verdict.value) for verdict in Verdict]
     parts = [f"{number} {word}" for number, word in counted if number]
-    return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}"
+    brief = f", {BRIEF_MARK}" if outcome.scale == Scale.BRIEF else ""
+    return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"
 
 
-def _claim(claim: ClaimOutcome, unequal: bool) -> Iterable[RenderableType]:
-    mark = f" ({MARK} terms)" if unequal else ""
+def verdict_marks(outcome: PublishedOutcome, unequal: bool) -> str:
+    """What must be read with every verdict: " (BRIEF)", " (UNEQUAL terms)", both or nothing."""
+    marks = [BRIEF_MARK] if outcome.scale == Scale.BRIEF else []
+    marks += [f"{MARK} terms"] if unequal else []
+    return f" ({', '.join(marks)})" if marks else ""
+
+
+def _claim(claim: ClaimOutcome, mark: str) -> Iterable[RenderableType]:
     yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{claim.source}]", _STYLES[claim.verdict])
     yield bullet(claim.reason)
     table = claim_table(claim)

@@ -25,7 +25,7 @@ from tidegauge.report.html.sections import experiment_names, sections
 from tidegauge.report.numbers import local_time
 from tidegauge.report.plots.colours import LOOKS, look
 from tidegauge.report.plots.model import Plot, data_table
-from tidegauge.report.published import claim_table, counts
+from tidegauge.report.published import claim_table, counts, verdict_marks
 from tidegauge.report.terminal import WORDS, host_words, session_words
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.omb import kept_omb_files
@@ -77,6 +77,7 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         mark=fairness.MARK,
         claims=[(claim, claim_table(claim)) for claim in run.published.claims] if run.published else [],
         claim_counts=counts(run.published) if run.published else "",
+        claim_marks=verdict_marks(run.published, bool(run.terms.unequal)) if run.published else "",
         sessions=session_words(run),
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
