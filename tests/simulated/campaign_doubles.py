@@ -379,6 +379,11 @@ class FakeTrialStore:
     def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         self.witnessed = (finding, evidence)
 
+    def evidence(self, name: str) -> Path:
+        directory = self.directory / "evidence" / name
+        directory.mkdir(parents=True)
+        return directory
+
     def distribution(self, distribution: Distribution) -> None:
         pass
 

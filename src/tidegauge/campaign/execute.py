@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.contenders import label
 from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
@@ -33,6 +34,7 @@ from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
 from tidegauge.hosts.syscalls import watch_syncs
+from tidegauge.store import known_attestations
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -98,7 +100,11 @@ class _Run:
     def _trial(self, subject: Subject, spec: TrialSpec) -> TrialResult:
         store = self._store.trial(spec)
         try:
-            result = run_trial(spec, subject, self._bench, store, self._stand)
+            if spec.attest is not None:
+                self._stand.close()
+                result = run_attestation(spec, subject, self._bench, store)
+            else:
+                result = run_trial(spec, subject, self._bench, store, self._stand)
         except BaseException as error:
             interrupted = not isinstance(error, Exception)
             text = "interrupted" if interrupted else failure_text(error)
@@ -160,6 +166,7 @@ def execute(
         watch_syncs=watch_syncs,
         limits=Means(memory_limit.refusal, loop_disk.refusal, _mount_disk),
         ceilings=ceilings,
+        attestations=known_attestations,
     )
     return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get, recorded=recorded)
 

@@ -78,7 +78,7 @@ class Plan:
 
 def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     """What a user should know of a plan before it runs, one sentence each."""
-    short = [trial.warmup_s_max for trial in trials if too_short_to_judge(trial.warmup_s_max)]
+    short = [trial.warmup_s_max for trial in trials if trial.attest is None and too_short_to_judge(trial.warmup_s_max)]
     if not short:
         return ()
     return (

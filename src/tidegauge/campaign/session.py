@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from tidegauge.attestation.record import Attestation
 from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.events import Note, Observer, PhaseStarted
 from tidegauge.campaign.fairness import InForce
@@ -23,7 +24,7 @@ from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Setting, System
+from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, Setting, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadWorker
 
@@ -47,6 +48,7 @@ class Bench:
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
     `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use.
     `ceilings` is what the machine can do at most; None if that is not known.
+    `attestations` tells what is known of a system's version at a level with settings of a digest.
     """
 
     host: Host
@@ -59,6 +61,7 @@ class Bench:
     watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
     limits: Means = field(default_factory=Means)
     ceilings: RunCeilings | None = None
+    attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ class Session:
         """How long to wait for the first message there and back."""
         if self.spec.attached:
             return ATTACHED_READY_S_MAX
+        if self.spec.attest is not None:
+            return self.spec.attest.serve_s_max
         return READY_S_MAX + READY_S_MAX_NEXT_NODE * (self.spec.nodes - 1)
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
@@ -143,7 +148,7 @@ def open_session(
         return _with_nodes_told(session)
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
-    deployment = _deployment(spec, subject, limited.host, store)
+    deployment = start_servers(spec, subject, limited.host, store)
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
     cleanup.callback(worker.close)
@@ -152,7 +157,7 @@ def open_session(
         session = replace(session, cache_dropped=dropped.done)
     _register(session, cleanup)
     session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
-    _await_ready(session)
+    await_ready(session)
     return _with_nodes_told(session)
 
 
@@ -165,7 +170,7 @@ def _drop_page_cache(spec: TrialSpec, bench: Bench, running: Running | None) -> 
     return bench.drop_page_cache()
 
 
-def _deployment(spec: TrialSpec, subject: Subject, host: Host, store: TrialStore) -> Deployment:
+def start_servers(spec: TrialSpec, subject: Subject, host: Host, store: TrialStore) -> Deployment:
     """Servers of our own, just started, or the cluster of others."""
     if subject.attachment is not None:
         return subject.attachment.cluster(subject.system, spec.choice)
@@ -219,7 +224,7 @@ def _slowest(disks: Sequence[Calm | None]) -> Calm | None:
     return max(known, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms), default=None)
 
 
-def _await_ready(session: Session) -> None:
+def await_ready(session: Session) -> None:
     """Until a message goes there and back and all nodes take part.
 
     Raises `StartFailedError` with the cause if that never happens.

@@ -11,8 +11,11 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from tidegauge.attestation.digest import settings_digest
+from tidegauge.attestation.record import carried
 from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.chase import Chased, chase_backlog
 from tidegauge.campaign.fairness import InForce
@@ -123,7 +126,8 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     settings = [*server_settings, *client_settings]
     level = checked_level(spec, system, settings, session.deployment)
     session.bench.in_force(_in_force(session, settings))
-    return order, level
+    known = session.bench.attestations(spec.system, spec.choice, settings_digest(server_settings))
+    return order, replace(level, attested=carried(known))
 
 
 def _in_force(session: Session, settings: Sequence[Setting]) -> InForce:

@@ -1,3 +1,3 @@
 """What the command ends with, beside the codes that errors carry (see `tidegauge.errors`)."""
 
-EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_THRESHOLD, EXIT_INTERRUPTED = 0, 1, 3, 4, 130
+EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_THRESHOLD, EXIT_REFUTED, EXIT_INTERRUPTED = 0, 1, 3, 4, 5, 130

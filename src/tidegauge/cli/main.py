@@ -16,6 +16,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from tidegauge import __version__
+from tidegauge.cli.attest import ATTEST_EXAMPLE, attest
 from tidegauge.cli.campaigns import campaign_path, ready_campaign
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
 from tidegauge.cli.files import WantedFiles
@@ -131,6 +132,9 @@ def run(
     if campaign is None:
         raise UserError("A campaign is needed, or --resume with a run.", "Such as: tidegauge run campaigns/quick.yaml")
     return _run(campaign_path(campaign), overrides, runs_dir, manner, files)
+
+
+app.command(epilog=ATTEST_EXAMPLE)(attest)
 
 
 @app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")

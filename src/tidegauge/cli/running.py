@@ -24,9 +24,17 @@ from tidegauge.campaign.plan import Plan, plan_warnings
 from tidegauge.campaign.published import examined
 from tidegauge.campaign.recorded import NOTHING, Recorded
 from tidegauge.campaign.secrets import read_secrets
+from tidegauge.cli.attesting import check_means
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
-from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_THRESHOLD
+from tidegauge.cli.exit_codes import (
+    EXIT_FAILED,
+    EXIT_GOOD,
+    EXIT_INTERRUPTED,
+    EXIT_INVALID,
+    EXIT_REFUTED,
+    EXIT_THRESHOLD,
+)
 from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.interruption import announced_interruption
 from tidegauge.cli.leftovers import leftover_topics
@@ -146,6 +154,8 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
     check_handles(campaign, registry.get, handles_available())
+    if not dry_run:
+        check_means(campaign)
     memory = MemoryPlan(memory_needs(campaign, registry.get), memory_available())
     campaign, too_large = fitting(campaign, registry.get, memory.available)
     for system in (system for point in campaign.each for system in point.campaign.systems):
@@ -163,23 +173,24 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
 def exit_code(run: store.StoredRun) -> int:
     """The first of these that is so, else 0.
 
-    130 interrupted; 1 a trial failed; 4 a threshold was missed; 1 messages were lost or damaged; 3 a trial is INVALID,
-    or a question or a threshold stays open.
+    130 interrupted; 1 a trial failed; 4 a threshold was missed; 5 durability was refuted; 1 messages were lost or
+    damaged; 3 a trial is INVALID, or a question or a threshold stays open.
     """
     if run.status == "interrupted":
         return EXIT_INTERRUPTED
     if run.status != "finished":
         return EXIT_FAILED
     asked = thresholds.outcome(thresholds.rulings(run))
-    if asked is Outcome.MISSED:
-        return EXIT_THRESHOLD
     results = [result for result in run.results if not result.spec.exploratory]
-    if any(_broken(result) for result in results):
-        return EXIT_FAILED
     invalid = any(result.validity is Validity.INVALID for result in results)
-    if invalid or asked is Outcome.INCONCLUSIVE or not all(finding.decided for finding in run.findings):
-        return EXIT_INVALID
-    return EXIT_GOOD
+    codes = (
+        (EXIT_THRESHOLD, asked is Outcome.MISSED),
+        (EXIT_REFUTED, any(finding.refuted for finding in run.findings)),
+        (EXIT_FAILED, any(_broken(result) for result in results)),
+        (EXIT_INVALID, invalid or asked is Outcome.INCONCLUSIVE),
+        (EXIT_INVALID, not all(finding.decided for finding in run.findings)),
+    )
+    return next((code for code, is_so in codes if is_so), EXIT_GOOD)
 
 
 def _broken(result: TrialResult) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
 from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.workload.model import Workload
@@ -41,6 +42,8 @@ class TrialSpec:
         late: subscriptions that begin to read only when a backlog waits for them; None = all read from the start.
             `measure_s` is then the least time measured before they begin, and the time measured once they are done.
         limits: what the servers may use; None = what the machine has.
+        attest: what is done to the servers of an attestation, cycle by cycle; None = nothing. Its rate is that of each
+            cycle's load, and `measure_s` an estimate of all cycles.
     """
 
     trial_id: str
@@ -65,6 +68,7 @@ class TrialSpec:
     late: LateReaders | None = None
     limits: ServerLimits | None = None
     schedule: RateSchedule | None = None
+    attest: AttestPlan | None = None
 
     @property
     def most_msgs_per_s(self) -> float:
@@ -262,6 +266,8 @@ class TrialResult:
     catch_up: CatchUp | None = None
     """How late readers caught up; None without any."""
     records: tuple[RecordResult, ...] = ()
+    attest: AttestOutcome | None = None
+    """What the cycles of an attestation found; None of other trials."""
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegauge.attestation.record import Attestation
+
 Cell = str | int | float | None
 """A value of a finding's table: words, a number (of the unit that its head names), or nothing."""
 
@@ -21,6 +23,8 @@ class Finding:
         rows: the answer as a table: each row maps the columns' heads, units included, to its cells.
         details: the same and more for programs; JSON-able, units in the names.
         figures: its figures that thresholds and comparisons may name (`statistics.figures.FINDING_FIGURES`).
+        refuted: whether what was put to the proof turned out untrue.
+        attestations: to be kept beyond the run, for later ones with the same settings.
         point: of the campaign's sweep (see `TrialSpec`); whoever keeps the finding fills it in.
     """
 
@@ -34,3 +38,5 @@ class Finding:
     details: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
     point: Mapping[str, str] = field(default_factory=dict)
+    refuted: bool = False
+    attestations: tuple[Attestation, ...] = ()

@@ -67,9 +67,9 @@ def run_junit(run: StoredRun) -> bytes:
         if spec.trial_id not in begun and not spec.exploratory and run.status != "finished"
     ]
     for finding in run.findings:
-        state = State.PASSED if finding.decided else State.ERROR
+        state = State.FAILURE if finding.refuted else State.PASSED if finding.decided else State.ERROR
         told = "; ".join(finding.summary)
-        cases.append(Case(finding.finding_id, "findings", state, "" if finding.decided else told, told))
+        cases.append(Case(finding.finding_id, "findings", state, "" if state is State.PASSED else told, told))
     cases += [_ruling(ruling) for ruling in thresholds.rulings(run)]
     if run.status != "finished" and all(case.state is State.PASSED for case in cases):
         cases.append(Case("run", "run", State.ERROR, f"{run.status}: {run.reason}"))

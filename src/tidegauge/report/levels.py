@@ -110,6 +110,7 @@ def _details(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in findings(results).items():
         given = _given(finding) + (f" ({choice.form})" if choice.form else "")
+        given += f", {finding.attested}" if finding.attested else ""
         asked = "" if finding.level == choice.level else f", {_wanted(choice)} level {choice.level}"
         lines.append(f"{system}: {given}{asked}{_witnesses(finding)}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]

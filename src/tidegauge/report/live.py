@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tidegauge.attestation.words import attest_outcome
 from tidegauge.campaign.events import (
     Decided,
     Event,
@@ -47,6 +48,7 @@ PHASES = {
     "catch up": "catching up",
     "after": "measuring on:",
     "read": "reading",
+    "attest": "cutting:",
     "drain": "draining",
     "stop": "stopping",
 }
@@ -199,6 +201,8 @@ def outcome(ended: TrialEnded) -> str:
     if ended.result is None:
         return f"{ended.spec.trial_id}: failed: {ended.failure}"
     result = ended.result
+    if result.attest is not None:
+        return f"{ended.spec.trial_id}: {attest_outcome(result.attest)}"
     verdict = result.validity.value
     shown = verdict if result.validity is Validity.VALID else verdict.upper()
     return (

@@ -1,5 +1,6 @@
 """Run directories: the only package that writes and reads run files."""
 
+from tidegauge.store.attestations import attestations_directory, known_attestations
 from tidegauge.store.details import TrialDetails, read_details
 from tidegauge.store.files import write_crash_report
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
@@ -31,11 +32,13 @@ __all__ = [
     "StoredRun",
     "StoredTrial",
     "TrialDetails",
+    "attestations_directory",
     "create_run",
     "environment_changes",
     "find_run",
     "keep_omb_files",
     "keep_published",
+    "known_attestations",
     "list_runs",
     "load_run",
     "newest_run_of",

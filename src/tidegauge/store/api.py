@@ -13,6 +13,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
     window.hlog              the measured window's histograms, tagged
     settings.json            effective server and client settings
     witness.json         what servers were seen to sync before they acknowledged
+    evidence/                what an attestation's worker wrote down: histories and read logs, by cycle
     result.json              the TrialResult
     logs/                    server and worker logs
   findings/                  what experiments found that is more than one trial's figures
@@ -58,6 +59,10 @@ class TrialStore(Protocol):
 
     def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         """What the servers were seen to sync, message by message and call by call; no evidence where nobody looked."""
+        ...
+
+    def evidence(self, name: str) -> Path:
+        """A new directory of the trial for what others write: a worker's history, its read logs."""
         ...
 
     def distribution(self, distribution: Distribution) -> None:

@@ -10,6 +10,7 @@ CAMPAIGN_SCHEMA = "tidegauge.campaign/1"
 CEILINGS_SCHEMA = "tidegauge.ceilings/1"
 
 CEILINGS_FILE = "ceilings.json"
+ATTESTATION_SCHEMA = "tidegauge.attestation/1"
 
 
 def environment_name(session: int) -> str:

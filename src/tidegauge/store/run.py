@@ -20,6 +20,7 @@ from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt, advice, unequal
 from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.store.attestations import keep_attestations
 from tidegauge.store.files import (
     RESERVE,
     RESERVE_BYTES,
@@ -145,10 +146,11 @@ class DirectoryRun:
             raise write_failed(directory, error) from error
 
     def finding(self, finding: Finding) -> None:
-        """Keep what an experiment found. Raises `RunFailedError`."""
+        """Keep what an experiment found; attestations beyond the run, too. Raises `RunFailedError`."""
         directory = self.path / "findings"
         make_directory(directory)
         write_json(directory / f"{finding.finding_id}.json", FINDING_SCHEMA, {"finding": finding}, durable=True)
+        keep_attestations(finding.attestations, self._started_at, self.path.name)
 
     def finish(self, status: str, reason: str = "") -> None:
         """The run has ended: "finished", "failed" or "interrupted". Server data goes; trials left open end likewise.

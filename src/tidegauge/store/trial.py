@@ -89,6 +89,12 @@ class DirectoryTrial:
         """What the servers were seen to sync before they acknowledged. Raises `RunFailedError`."""
         write_json(self.directory / "witness.json", WITNESS_SCHEMA, {"finding": finding, **evidence})
 
+    def evidence(self, name: str) -> Path:
+        """A new directory of the trial for what others write. Raises `RunFailedError`."""
+        directory = self.directory / "evidence" / name
+        make_directory(directory)
+        return directory
+
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
         write_json(self.directory / "distribution.json", DISTRIBUTION_SCHEMA, {"distribution": distribution})

@@ -143,13 +143,15 @@ class LevelFinding:
     """The durability level that the effective settings really give, with the reasoning in words.
 
     `problems` names each setting that makes it differ from what was asked; empty when it is as asked. `syncs` is the
-    second witness; None if it was never called.
+    second witness; None if it was never called. `attested` is what cuts of the power said of these settings before, in
+    words; "" where nobody asked.
     """
 
     level: int | None
     reasoning: tuple[str, ...]
     problems: tuple[str, ...] = ()
     syncs: SyncFinding | None = None
+    attested: str = ""
 
 
 Describe = Callable[[list[str]], list[Setting]]

@@ -24,6 +24,7 @@ ENVELOPES: tuple[Any, ...] = (
     files.DistributionFile,
     files.ResultFile,
     files.FindingFile,
+    files.AttestationFile,
     files.PublishedFile,
     verbs.Report,
     verbs.Runs,

@@ -11,6 +11,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from tidegauge.attestation.record import Attestation
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
@@ -160,6 +161,13 @@ class FindingFile(TypedDict):
 
     schema: Literal["tidegauge.finding/1"]
     finding: Finding
+
+
+class AttestationFile(TypedDict):
+    """DATA/attestations/*.json: what is known of a system at a level with settings of one digest."""
+
+    schema: Literal["tidegauge.attestation/1"]
+    attestations: list[Attestation]
 
 
 class PublishedFile(TypedDict):

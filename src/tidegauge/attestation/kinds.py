@@ -1,0 +1,41 @@
+"""How nodes are ended in an attestation, on which file systems, and what that does not show. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Means(StrEnum):
+    """How nodes are ended."""
+
+    POWER = "power"
+    """Each node's disk is a file system of its own that is shut down: what was not synced is gone."""
+    CRASH = "crash"
+    """kill -9. The page cache survives it."""
+
+
+class FileSystem(StrEnum):
+    """What the nodes' disks are formatted with."""
+
+    EXT4 = "ext4"
+    XFS = "xfs"
+
+
+CRASH_LABEL = "process crash, not a power cut"
+
+NOT_MODELLED = (
+    "the drive's own volatile write cache (what the kernel has sent to the drive counts as kept)",
+    "torn sectors",
+    "hardware faults that strike several nodes alike",
+)
+"""What a cut of this kind does not show; said in every output."""
+
+
+def not_modelled(means: Means) -> str:
+    """The sentence that goes with every attestation."""
+    if means is Means.CRASH:
+        return (
+            f"Every end was a {CRASH_LABEL}: the page cache survived, so nothing is said of a loss of power. "
+            f"Not modelled either: {'; '.join(NOT_MODELLED)}."
+        )
+    return f"Not modelled: {'; '.join(NOT_MODELLED)}."

@@ -1,0 +1,109 @@
+"""An attestation in words: sentences and the cells of its table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from tidegauge.attestation.judging import Judged
+from tidegauge.attestation.kinds import CRASH_LABEL, Means, not_modelled
+from tidegauge.attestation.model import AttestOutcome, CutTold
+from tidegauge.attestation.verdict import Verdict
+from tidegauge.durability.levels import describe_choice
+from tidegauge.systems.api import LevelChoice
+
+_SHOWN_MAX = 3
+
+
+def limits_sentence(means: Means) -> str:
+    """What is not modelled; stands in every output."""
+    return not_modelled(means)
+
+
+def sentences(choice: LevelChoice, means: Means, judged: Sequence[Judged]) -> tuple[str, ...]:
+    """The verdict on each scenario, what is behind a loss, and what all this does not show."""
+    found = []
+    for one in judged:
+        label = f" ({CRASH_LABEL})" if means is Means.CRASH else ""
+        found.append(f"{describe_choice(choice)}, {one.scenario.value}{label}: {one.judgement.sentence()}.")
+        found += [f"{one.scenario.value}: {told}" for told in _beside(choice, one)]
+    return (*found, limits_sentence(means))
+
+
+def _beside(choice: LevelChoice, one: Judged) -> Iterable[str]:
+    if one.judgement.verdict is Verdict.REFUTED:
+        if one.promise.kept:
+            yield f"level {choice.level} promises that nothing is lost here: {one.promise.why}."
+        else:
+            yield f"level {choice.level} does not promise more: {one.promise.why}."
+        yield from _files(one)
+    if one.judgement.verdict is not Verdict.INCONCLUSIVE and one.judgement.reasons:
+        yield f"cuts that did not count: {'; '.join(one.judgement.reasons[:_SHOWN_MAX])}."
+    others = [(name, one.figure(key)) for name, key in _OTHERS if one.figure(key)]
+    if others:
+        yield f"also seen: {', '.join(f'{count:,} {name}' for name, count in others)}."
+    unreadable = [why for cycle in one.cycles for why in cycle.unreadable]
+    if unreadable:
+        yield f"not readable: {'; '.join(unreadable[:_SHOWN_MAX])}."
+
+
+_OTHERS = (
+    ("duplicated", "duplicated"),
+    ("reordered", "reordered"),
+    ("never sent", "phantom"),
+    ("corrupt", "corrupt_found"),
+    ("different between reads", "different"),
+    ("refused and yet kept", "refused_kept"),
+    ("committed positions lost", "positions_lost"),
+    ("committed positions moved back", "positions_moved_back"),
+    ("of unknown outcome that survived (fine)", "unknown_kept"),
+)
+
+
+def _files(one: Judged) -> Iterable[str]:
+    searched = [cycle for cycle in one.cycles if cycle.in_files is not None]
+    if not searched:
+        return
+    found, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
+    where = [place for cycle in searched for place in cycle.files][:_SHOWN_MAX]
+    if found:
+        yield f"of {lost:,} lost messages {found:,} are in the servers' data files, but not served: {'; '.join(where)}."
+    else:
+        yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
+
+
+def cells(choice: LevelChoice, one: Judged) -> dict[str, str | int | float | None]:
+    """A row of the table: expected and observed side by side."""
+    judgement = one.judgement
+    told = [cut for cycle in one.cycles for cut in cycle.cuts]
+    return {
+        "level": describe_choice(choice).removeprefix("level "),
+        "scenario": one.scenario.value,
+        "expected": "none lost" if one.promise.kept else "may lose",
+        "observed": judgement.verdict.value.upper(),
+        "cuts": judgement.cuts,
+        "losing": judgement.losing_cuts,
+        "at risk": judgement.at_risk,
+        "lost": one.figure("lost"),
+        "serve, s": _median(cut.serve_s for cut in told),
+        "publish, s": _median(cycle.first_publish_s for cycle in one.cycles if cycle.cuts),
+    }
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def cut_times(cut: CutTold) -> str:
+    """How long one cut took, in words."""
+    served = "never" if cut.serve_s is None else f"{cut.serve_s:.1f} s"
+    return f"stopped in {cut.freeze_s * 1e3:.0f} ms, off for {cut.down_s:.2f} s, served again after {served}"
+
+
+def attest_outcome(outcome: AttestOutcome) -> str:
+    """One attestation trial in one line: what its cuts lost, whatever that means."""
+    cuts = sum(len(cycle.cuts) for cycle in outcome.cycles)
+    lost = sum(cycle.lost for cycle in outcome.cycles)
+    acked = sum(cycle.acked for cycle in outcome.cycles)
+    return f"{cuts} cuts, {lost:,} of {acked:,} acknowledged messages lost"

@@ -1,0 +1,189 @@
+"""An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
+
+All cycles share the deployment; each has a topic of its own. A deployment that does not serve again after a cut ends
+the trial: what was found until then is kept, and that it did not is told.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.attestation.digest import settings_digest
+from tidegauge.attestation.kinds import Means
+from tidegauge.attestation.model import AttestOutcome, AttestPlan, CycleOutcome
+from tidegauge.attestation.scenario import MEANINGS, Cycle, Scenario
+from tidegauge.campaign import space
+from tidegauge.campaign.attest_cycle import Ground, Prepared, prepare_cycle, run_cycle
+from tidegauge.campaign.events import PhaseProgress, PhaseStarted
+from tidegauge.campaign.level import checked_level
+from tidegauge.campaign.session import Bench, Session, Subject, await_ready, places, start_servers
+from tidegauge.campaign.topics import OwnTopics
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.statistics.summary import NO_LATENCY
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import LevelFinding
+from tidegauge.worker.api import TotalFigures
+
+
+def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore) -> TrialResult:
+    """Carry out an attestation trial and store its result.
+
+    Raises:
+        StartFailedError: server or worker did not start at all.
+        LevelMismatchError: the system is not at the level that is to be attested.
+        RunFailedError: a disk could not be made, a cut not be carried out, or the worker ended.
+    """
+    plan = spec.attest
+    if plan is None:
+        raise ValueError(f"{spec.trial_id} is no attestation")
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    began_s = time.monotonic()
+    with ExitStack() as cleanup:
+        for place in places(store):
+            bench.host.track_directory(place)
+            cleanup.callback(shutil.rmtree, place, ignore_errors=True)
+        disks = _make_disks(spec, plan, bench, store, cleanup)
+        session = _open(spec, subject, bench, store, cleanup)
+        trial = _Trial(Ground(session, disks), plan)
+        outcome = trial.run()
+        result = _result(spec, started_at, time.monotonic() - began_s, trial, outcome)
+        store.finish(result, trial.totals)
+        session.phase("stop")
+    return result
+
+
+def _make_disks(
+    spec: TrialSpec, plan: AttestPlan, bench: Bench, store: TrialStore, cleanup: ExitStack
+) -> tuple[Path, ...]:
+    """A disk of its own for each node, which the servers are then told of; none where processes only crash."""
+    if plan.means is Means.CRASH:
+        return ()
+    bench.observer(PhaseStarted(spec.trial_id, "prepare", f"{spec.nodes} disks ({plan.file_system.value})", None))
+    roots = store.disks or (store.data_directory,)
+    by_node = space.by_turns(roots, spec.nodes)
+    made = []
+    for number, root in enumerate(by_node, 1):
+        place = root / f"disk-{number}"
+        cleanup.callback(bench.host.rig.remove_disk, place)
+        bench.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value)
+        made.append(place)
+    store.disks, store.journal_disks = tuple(made), ()
+    return tuple(made)
+
+
+def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> Session:
+    """Servers and worker, ready. Raises `StartFailedError`."""
+    store.distribution(subject.distribution)
+    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    deployment = start_servers(spec, subject, bench.host, store)
+    cleanup.callback(deployment.stop)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
+    cleanup.callback(worker.close)
+    session = Session(spec, bench, store, subject, deployment, worker, OwnTopics(), None)
+    session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
+    await_ready(session)
+    return session
+
+
+class _Trial:
+    """The cycles of one trial as they are carried out."""
+
+    def __init__(self, ground: Ground, plan: AttestPlan) -> None:
+        self.level = LevelFinding(None, ())
+        self.totals: TotalFigures = ground.session.worker.totals()
+        self._ground = ground
+        self._session = ground.session
+        self._plan = plan
+        self._digest = ""
+
+    def run(self) -> AttestOutcome:
+        """All cycles, until one finds the servers gone for good; of a positive control until one has lost something."""
+        outcomes: list[CycleOutcome] = []
+        began_s = time.monotonic()
+        for cycle in self._plan.cycles:
+            self._tell(cycle, outcomes, began_s)
+            outcomes.append(self._cycle(cycle))
+            if self._is_enough(cycle, outcomes[-1]):
+                break
+        return AttestOutcome(self._digest, tuple(outcomes))
+
+    def _is_enough(self, cycle: Cycle, outcome: CycleOutcome) -> bool:
+        gone = not outcome.figures
+        return gone or (self._plan.control and cycle.scenario is not Scenario.NONE and outcome.lost > 0)
+
+    def _cycle(self, cycle: Cycle) -> CycleOutcome:
+        prepared = prepare_cycle(self._ground, cycle)
+        if not self._digest:
+            self._check_level(prepared)
+        try:
+            outcome = run_cycle(self._ground, cycle, prepared)
+            self.totals = self._session.worker.totals()
+        finally:
+            self._session.worker.finish(delete_topics=False)
+        if outcome.figures:
+            worker, subject = self._session.worker, self._session.subject
+            topics = list(prepared.order.topic_names)
+            worker.delete_topics(subject.system.driver, self._session.deployment.connection, topics)
+        return outcome
+
+    def _check_level(self, prepared: Prepared) -> None:
+        """Once, before anything is cut. Raises `LevelMismatchError`."""
+        session = self._session
+        flags, facts = session.deployment.jvm_flags, session.worker.facts
+        session.store.settings(prepared.settings, prepared.client_settings, flags, facts)
+        settings = [*prepared.settings, *prepared.client_settings]
+        self.level = checked_level(session.spec, session.subject.system, settings, session.deployment)
+        self._digest = settings_digest(prepared.settings)
+
+    def _tell(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
+        """What begins now, and how long all may take yet."""
+        done, total = len(outcomes), len(self._plan.cycles)
+        if cycle.number == self._plan.cycles[0].number or cycle.scenario is not outcomes[-1].scenario:
+            self._session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
+        left_s = (time.monotonic() - began_s) / done * (total - done) if done else None
+        told = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
+        self._session.bench.observer(told)
+
+
+def _result(spec: TrialSpec, started_at: str, took_s: float, trial: _Trial, outcome: AttestOutcome) -> TrialResult:
+    """The trial's result. Its rates and latencies are those of load that was interrupted, so none are given."""
+    totals = trial.totals
+    acked = sum(cycle.acked for cycle in outcome.cycles)
+    return TrialResult(
+        spec=spec,
+        started_at=started_at,
+        status="finished",
+        offered_msgs_per_s=spec.msgs_per_s,
+        msgs_per_s=0.0,
+        mb_per_s=0.0,
+        sent=sum(cycle.figures.get("invoked", 0) for cycle in outcome.cycles),
+        acked=acked,
+        failed=sum(
+            cycle.figures.get("refused_gone", 0) + cycle.figures.get("refused_kept", 0) for cycle in outcome.cycles
+        ),
+        unresolved=sum(
+            cycle.figures.get("unknown_kept", 0) + cycle.figures.get("unknown_gone", 0) for cycle in outcome.cycles
+        ),
+        response=NO_LATENCY,
+        service=NO_LATENCY,
+        delay=NO_LATENCY,
+        own_lag=NO_LATENCY,
+        subscriptions=(),
+        validity=Validity.VALID,
+        reasons=(),
+        warnings=(),
+        errors=totals.errors,
+        worker_cpu_s=totals.worker_cpu_ns / 1e9,
+        server_cpu_s=None,
+        gc_pause_s=totals.gc_pause_ns / 1e9,
+        warmup_s=0.0,
+        steady=True,
+        measured_s=took_s,
+        level=trial.level,
+        attest=outcome,
+    )

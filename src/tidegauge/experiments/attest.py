@@ -1,0 +1,150 @@
+"""`attest`: does the durability level hold when the power goes? Cuts under load, then everything is read and compared.
+
+Controls are always made. Negative: the first cycle of each trial is the same procedure without a cut, and must lose
+nothing. Positive: cuts of all nodes with local sync off (the level below with the same replication) must lose
+something, else the cuts would not have shown a loss. A level without local sync is its own positive control.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tidegauge.attestation.judging import Judged, judge_scenarios
+from tidegauge.attestation.kinds import FileSystem, Means
+from tidegauge.attestation.model import AttestOutcome, AttestPlan
+from tidegauge.attestation.record import Attestation, Setup, attestation_of
+from tidegauge.attestation.scenario import Cycle, Scenario, impossible, plan_cycles
+from tidegauge.attestation.verdict import Verdict
+from tidegauge.attestation.words import cells, limits_sentence, sentences
+from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, duration_between, member_of, size_between
+from tidegauge.durability.levels import level_named
+from tidegauge.errors import UserError
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.procedure import Experiment, Lab
+from tidegauge.systems.api import LevelChoice
+
+NAME = "attest"
+CUTS = 20
+CYCLE_S = 9.0
+NODE_CYCLE_S = 5.0
+"""What a cycle takes on one node, and what each further node adds. For the estimate only."""
+CONTROL_CUTS = 3
+SUBSCRIPTIONS = 2
+"""One that consumes and commits positions, and one that keeps everything until it is read back."""
+
+
+def _each_once(scenarios: list[Scenario]) -> list[Scenario]:
+    if len(set(scenarios)) < len(scenarios):
+        raise ValueError("names a scenario twice")
+    return scenarios
+
+
+ScenarioName = Annotated[Scenario, BeforeValidator(member_of(Scenario, frozenset({Scenario.NONE.value})))]
+
+
+class AttestOptions(Fields):
+    """Keys of `attest` in a campaign."""
+
+    scenarios: Annotated[list[ScenarioName], Field(min_length=1), AfterValidator(_each_once)] = Field(
+        default_factory=lambda: [Scenario.ALL]
+    )
+    cuts: Annotated[int, Field(ge=1, le=1000)] = CUTS
+    second_cut: bool = False
+    means: Annotated[Means, BeforeValidator(member_of(Means))] = Means.POWER
+    file_system: Annotated[FileSystem, BeforeValidator(member_of(FileSystem))] = FileSystem.EXT4
+    disk_size: Annotated[Size, AfterValidator(size_between("512MiB", "1024GiB"))] = 2 << 30
+    rate: AbsoluteRate = 2000.0
+    serve_max: Annotated[Duration, AfterValidator(duration_between("10s", "30min"))] = 180.0
+    allow_by_level: bool = False
+
+
+def _plan(options: AttestOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+    """The trial with the cuts, and its positive control where the level is none itself."""
+    if base.attached:
+        raise UserError(
+            f"{base.system} is attached: 'attest' cuts the power of servers' disks, which are others' there.",
+            "Let Tidegauge start the servers: leave out 'attach'.",
+        )
+    for scenario in options.scenarios:
+        problem = impossible(scenario, base.nodes)
+        if problem:
+            raise UserError(f"attest: scenarios: {problem}.", "Set 'nodes: 3', or choose other scenarios.")
+    subscriptions = replace(base.workload, subscriptions=SUBSCRIPTIONS)
+    base = replace(base, workload=subscriptions, msgs_per_s=options.rate, exploratory=True)
+    seed = random.Random(f"{base.seed} attest").getrandbits(32)
+    cycles = plan_cycles(options.scenarios, base.nodes, options.cuts, seed, second_cut=options.second_cut)
+    synced = level_named(base.choice.level).local_sync
+    if not synced and Scenario.ALL not in options.scenarios:
+        # Its own cuts of all nodes are the positive control: without local sync these must lose something.
+        cycles += plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed, first=len(cycles) + 1)[1:]
+    trials = [_trial(options, base, f"{base.trial_id}-cuts", cycles)]
+    if synced:
+        weaker = replace(base, choice=LevelChoice(base.choice.level + 1))
+        controls = plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed + 1)
+        trials.append(_trial(options, weaker, f"{base.trial_id}-control", controls, control=True))
+    return tuple(trials)
+
+
+def _trial(
+    options: AttestOptions, base: TrialSpec, trial_id: str, cycles: tuple[Cycle, ...], control: bool = False
+) -> TrialSpec:
+    plan = AttestPlan(cycles, options.means, options.file_system, options.disk_size, options.serve_max, control)
+    each_s = CYCLE_S + NODE_CYCLE_S * (base.nodes - 1)
+    return replace(base, trial_id=trial_id, attest=plan, measure_s=round(each_s * len(cycles), 1))
+
+
+def _run(options: AttestOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+    results = [lab.measure(trial) for trial in trials]
+    subject = results[0]
+    outcomes = [result.attest for result in results if result.attest is not None]
+    control = outcomes[1] if len(outcomes) > 1 else None
+    spec = subject.spec
+    judged = judge_scenarios(spec.choice.level, spec.nodes, options.scenarios, outcomes[0], control)
+    lab.found(_finding(options, spec, judged, outcomes[0], control))
+
+
+def _finding(
+    options: AttestOptions,
+    spec: TrialSpec,
+    judged: Sequence[Judged],
+    subject: AttestOutcome,
+    control: AttestOutcome | None,
+) -> Finding:
+    setup = Setup(spec.system, spec.choice, spec.nodes, options.means, options.file_system)
+    attested: list[Attestation] = [attestation_of(setup, one, subject) for one in judged]
+    details: dict[str, Any] = {
+        "not_modelled": limits_sentence(options.means),
+        "means": options.means,
+        "scenarios": attested,
+        "positive_control": control or subject,
+    }
+    refuted = any(
+        one.judgement.verdict is Verdict.REFUTED and (one.promise.kept or not options.allow_by_level) for one in judged
+    )
+    return Finding(
+        finding_id=spec.trial_id.removesuffix("-cuts"),
+        experiment=NAME,
+        system=spec.system,
+        block=spec.block,
+        decided=all(one.judgement.verdict is not Verdict.INCONCLUSIVE for one in judged),
+        summary=sentences(spec.choice, options.means, judged),
+        rows=tuple(cells(spec.choice, one) for one in judged),
+        details=details,
+        refuted=refuted,
+        attestations=tuple(attested),
+    )
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    summary="power cuts under load: is what was acknowledged still there?",
+    options=AttestOptions,
+    plan=_plan,
+    run=_run,
+)

@@ -1,0 +1,78 @@
+"""Attestations that outlive their runs: `DATA/attestations/`, a file for each system, level and digest of settings.
+
+Later runs with the same settings carry what they say. A file holds every attestation made of its key, the oldest first:
+cuts that lost nothing add up, and one that lost something is not forgotten.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tidegauge.attestation.record import Attestation
+from tidegauge.store.files import make_directory, write_failed, write_json
+from tidegauge.store.names import ATTESTATION_SCHEMA
+from tidegauge.store.plain import typed
+from tidegauge.store.read import read_object
+from tidegauge.systems.api import LevelChoice
+
+
+def attestations_directory(environment: Mapping[str, str] | None = None) -> Path:
+    """Below `$TIDEGAUGE_DATA`, else `$XDG_DATA_HOME/tidegauge`, else `~/.local/share/tidegauge`. Not created here."""
+    env = os.environ if environment is None else environment
+    if env.get("TIDEGAUGE_DATA"):
+        return Path(env["TIDEGAUGE_DATA"]).expanduser().absolute() / "attestations"
+    base = env.get("XDG_DATA_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".local" / "share")
+    return Path(base).absolute() / "tidegauge" / "attestations"
+
+
+def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) -> None:
+    """Add attestations to what is known. Raises `RunFailedError` if they can't be written."""
+    directory = attestations_directory()
+    for one in made:
+        choice = LevelChoice(one.level, one.form)
+        path = directory / _name(one.system, choice, one.settings_digest)
+        make_directory(directory)
+        with _locked(directory):
+            known = (*_read(path), replace(one, started_at=started_at, run=run))
+            write_json(path, ATTESTATION_SCHEMA, {"attestations": known}, durable=True)
+
+
+def known_attestations(system: str, choice: LevelChoice, settings_digest: str) -> tuple[Attestation, ...]:
+    """What is known of a system's version at a level with these settings; what can't be read is left out."""
+    return _read(attestations_directory() / _name(system, choice, settings_digest))
+
+
+def _name(system: str, choice: LevelChoice, settings_digest: str) -> str:
+    form = f"-{choice.form}" if choice.form else ""
+    return re.sub(r"[^A-Za-z0-9.@_-]+", "-", f"{system}-level{choice.level}{form}-{settings_digest}") + ".json"
+
+
+def _read(path: Path) -> tuple[Attestation, ...]:
+    found = []
+    content = (read_object(path) or {}).get("attestations")
+    for item in content if isinstance(content, list) else []:
+        try:
+            found.append(typed(Attestation, item))
+        except ValueError:
+            continue
+    return tuple(found)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Two runs that end at the same time must not lose each other's."""
+    try:
+        descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise write_failed(directory / ".lock", error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
