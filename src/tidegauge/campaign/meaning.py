@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from tidegauge.campaign.model import Campaign
 
-_NOT_MEANT = ("description", "source_path", "overrides", "points")
+_NOT_MEANT = ("description", "source_path", "overrides", "points", "price")
 """What may differ without another trial being made, or another figure being compared."""
 
 

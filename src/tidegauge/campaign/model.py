@@ -11,6 +11,7 @@ from tidegauge.experiments.api import Servers
 from tidegauge.published.examine import Choice
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
+from tidegauge.usage.price import Price
 from tidegauge.workload.model import Workload
 
 
@@ -72,6 +73,7 @@ class Campaign:
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
     that a system can't have are left out instead of refused. `published` says which claims of a published report it
     examines, `rates_at` at which values of a sweep's axes rates are found that all points take their shares of.
+    `price` is that of a host for an hour.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Campaign:
     points: tuple[Point, ...] = ()
     published: Choice | None = None
     rates_at: Mapping[str, str] = field(default_factory=dict)
+    price: Price | None = None
 
     @property
     def each(self) -> tuple[Point, ...]:

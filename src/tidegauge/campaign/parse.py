@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
@@ -26,6 +26,7 @@ from tidegauge.experiments.servers import ServersChoice
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.registry import VERSION
 from tidegauge.systems.registry import get as find_system
+from tidegauge.usage.price import Price, parse_price
 from tidegauge.workload.model import Workload
 from tidegauge.workload.parse import parse_workload, parse_workload_file
 
@@ -70,6 +71,7 @@ class _CampaignFields(Fields):
     skip_impossible: bool = False
     deployment: ServersChoice = Servers.FRESH
     thresholds: Any = Field(default_factory=list)
+    price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
 
 
 class _WorkerFields(Fields):
@@ -191,6 +193,7 @@ class _Reading:
             skip_impossible=top.skip_impossible,
             published=published,
             deployment=top.deployment,
+            price=top.price_per_host_hour,
         )
 
     def _workload(self, source: Source) -> Workload | None:

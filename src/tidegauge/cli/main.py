@@ -30,11 +30,13 @@ from tidegauge.cli.options import (
     Level,
     Live,
     Markdown,
+    PricePerHostHour,
     Repeat,
     Resume,
     RunsDir,
     ScaleOption,
     Systems,
+    overrides_of,
 )
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
@@ -83,6 +85,7 @@ def quick(
     systems: Systems = None,
     repeat: Repeat = None,
     data_dir: DataDir = None,
+    price: PricePerHostHour = None,
     dry_run: DryRun = False,
     live: Live = False,
     allow_unequal: AllowUnequal = False,
@@ -92,7 +95,7 @@ def quick(
     as_json: Json = False,
 ) -> int:
     """Measure Kafka, Pulsar and, where it can be had, RabbitMQ: one node each, equal durability, a few minutes."""
-    overrides = _overrides(level, systems, repeat, data_dir)
+    overrides = overrides_of(level, systems, repeat, data_dir, price)
     return _run(
         ready_campaign("quick"),
         overrides,
@@ -113,6 +116,7 @@ def run(
     systems: Systems = None,
     repeat: Repeat = None,
     data_dir: DataDir = None,
+    price: PricePerHostHour = None,
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
     live: Live = False,
@@ -123,7 +127,7 @@ def run(
     as_json: Json = False,
 ) -> int:
     """Run everything that a campaign file says."""
-    overrides = _overrides(level, systems, repeat, data_dir)
+    overrides = overrides_of(level, systems, repeat, data_dir, price)
     if scale is not Scale.SHARES:
         overrides["scale"] = scale.value
     manner, files = _Manner(dry_run, allow_unequal, live, as_json), WantedFiles(junit, markdown)
@@ -346,23 +350,6 @@ def _resume(wanted: _Resumed, overrides: dict[str, Any], manner: _Manner, files:
     path = campaign_path(wanted.campaign) if wanted.campaign is not None else None
     request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files, manner.live)
     return resume_run(request, Output(manner.as_json))
-
-
-def _overrides(
-    level: int | None, systems: list[str] | None, repeat: int | None, data_dir: Path | None
-) -> dict[str, Any]:
-    """Options as values of the campaign file, by its keys."""
-    wanted: dict[str, Any] = {}
-    if level is not None:
-        wanted["durability"] = level
-    names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
-    if systems is not None:
-        wanted["systems"] = names
-    if repeat is not None:
-        wanted["repeat"] = repeat
-    if data_dir is not None:
-        wanted["data-directory"] = str(data_dir)
-    return wanted
 
 
 def run_command(arguments: Sequence[str]) -> int:

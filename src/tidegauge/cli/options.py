@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,6 +34,12 @@ Resume = Annotated[
         metavar="RUN",
     ),
 ]
+PricePerHostHour = Annotated[
+    str | None,
+    typer.Option(
+        "--price-per-host-hour", metavar="PRICE", help="What a host costs: 0.34 or '0.34 USD'; shows what results cost."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
 
 ScaleOption = Annotated[
@@ -62,3 +68,22 @@ Markdown = Annotated[
 ]
 
 DEFAULT_RUNS = Path("runs")
+
+
+def overrides_of(
+    level: int | None, systems: list[str] | None, repeat: int | None, data_dir: Path | None, price: str | None
+) -> dict[str, Any]:
+    """Options as values of the campaign file, by its keys."""
+    wanted: dict[str, Any] = {}
+    if level is not None:
+        wanted["durability"] = level
+    names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
+    if systems is not None:
+        wanted["systems"] = names
+    if repeat is not None:
+        wanted["repeat"] = repeat
+    if data_dir is not None:
+        wanted["data-directory"] = str(data_dir)
+    if price is not None:
+        wanted["price-per-host-hour"] = price
+    return wanted

@@ -96,6 +96,7 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     run.meaning(request.overrides, meaning(campaign))
     run.unequal_allowed = request.allow_unequal
     run.thresholds = ready.campaign.thresholds
+    run.price = ready.campaign.price
     with live_page(request.live, run.path, out):
         failure = carry_out(ready.campaign, run, out, ready.left_out)
     return show_end(ready.campaign, run.path, failure, request.files, out)

@@ -10,7 +10,7 @@ from tidegauge.campaign.plan import seconds_expected as trial_seconds
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.published.examine import Choice
-from tidegauge.report import compare, distributions, fairness, levels, thresholds
+from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.sweeps import in_order
 from tidegauge.report.tables import blocks
 from tidegauge.store.pages import REPORT_NAME
@@ -57,6 +57,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             comparison(one, run.terms) for one in compare.finding_ratios(run.findings, run.results, run.terms.allowed)
         ],
         "published": plain(run.published),
+        **usage.content(run),
         "exploratory_trials": plain([result for result in run.results if result.spec.exploratory]),
         "trials_without_result": [
             {

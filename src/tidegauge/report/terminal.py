@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
-from tidegauge.report import compare, distributions, fairness, levels, thresholds
+from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
@@ -53,6 +53,8 @@ def run_report(run: StoredRun) -> RenderableType:
         parts += findings(run.findings)
         comparison = list(_comparison(run))
         parts += [*comparison, Text("")] if comparison else []
+        took = list(usage.parts(run))
+        parts += [*took, Text("")] if took else []
     if run.published is not None:
         told = host_words(run.environment.get("host"))
         parts += [*published_parts(run.published, told, bool(run.terms.unequal)), Text("")]

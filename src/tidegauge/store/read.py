@@ -20,6 +20,7 @@ from tidegauge.store.published import PUBLISHED_FILE
 from tidegauge.store.session import Session, read_sessions
 from tidegauge.store.trial import RESULT_SCHEMA
 from tidegauge.store.writer import Writer, may_be_alive
+from tidegauge.usage.price import Price
 
 UNFINISHED = "unfinished (killed)"
 """Status of a run or trial that says it is running although its writer is gone."""
@@ -57,6 +58,7 @@ class StoredRun:
         overrides: command-line options that replaced values of the campaign, by its keys.
         meaning: what the campaign was understood to mean (`campaign.meaning`); None if the run does not say.
         ceilings: what the machine could do at most; None if that was not measured.
+        price: of a host for an hour; None if nobody gave one.
     """
 
     path: Path
@@ -81,6 +83,7 @@ class StoredRun:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     meaning: Mapping[str, str] | None = None
     ceilings: RunCeilings | None = None
+    price: Price | None = None
 
     @property
     def results(self) -> tuple[TrialResult, ...]:
@@ -134,6 +137,7 @@ def load_run(path: Path) -> StoredRun:
         overrides=campaign.get("overrides") or {},
         meaning=campaign.get("meaning"),
         ceilings=_ceilings(path / CEILINGS_FILE),
+        price=_price(head.get("price")),
     )
 
 
@@ -255,6 +259,13 @@ def _ceilings(path: Path) -> RunCeilings | None:
     """None if there are none, or the file can't be read."""
     try:
         return typed(RunCeilings, (read_object(path) or {}).get("ceilings"))
+    except ValueError:
+        return None
+
+
+def _price(content: object) -> Price | None:
+    try:
+        return typed(Price, content)
     except ValueError:
         return None
 

@@ -44,6 +44,7 @@ from tidegauge.store.read import load_run
 from tidegauge.store.session import Session
 from tidegauge.store.trial import DirectoryTrial, now
 from tidegauge.store.writer import this_writer
+from tidegauge.usage.price import Price
 
 
 class DirectoryRun:
@@ -74,6 +75,7 @@ class DirectoryRun:
         self._tilts: tuple[Tilt, ...] = ()
         self.unequal_allowed = False
         self.thresholds: tuple[str, ...] = ()
+        self.price: Price | None = None
         self.earlier: tuple[Session, ...] = ()
         self._session = Session(1, started_at)
 
@@ -191,6 +193,7 @@ class DirectoryRun:
             "unequal_allowed": self.unequal_allowed,
             "advice": advice(self._tilts),
             "thresholds": self.thresholds,
+            "price": self.price,
             "writer": this_writer(),
         }
         write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)
@@ -272,6 +275,7 @@ def resume_run(
     run = DirectoryRun(path, stored.name, stored.campaign_path, stored.started_at, data, **places)
     run.unequal_allowed = stored.terms.allowed
     run.thresholds = stored.thresholds
+    run.price = stored.price
     run._tilts = (*stored.terms.unequal, *stored.terms.advice)
     run.go_on(stored.sessions, stored.notes)
     return run

@@ -24,6 +24,7 @@ _OPTIONS = {
     "repeat": "--repeat",
     "data-directory": "--data-dir",
     "scale": "--scale",
+    "price-per-host-hour": "--price-per-host-hour",
 }
 
 

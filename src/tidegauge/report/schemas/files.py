@@ -22,6 +22,7 @@ from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.store.session import Session
 from tidegauge.store.writer import Writer
 from tidegauge.systems.api import Distribution, Setting, SyncFinding
+from tidegauge.usage.price import Price
 from tidegauge.worker.api import TotalFigures, WorkerFacts
 
 Status = Literal["running", "finished", "failed", "interrupted"]
@@ -47,6 +48,7 @@ class RunFile(TypedDict):
     unequal_allowed: bool
     advice: list[Tilt]
     thresholds: NotRequired[list[str]]
+    price: NotRequired[Price | None]
     sessions: NotRequired[list[Session]]
     writer: Writer
 

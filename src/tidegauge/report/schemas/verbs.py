@@ -13,11 +13,13 @@ from tidegauge.fairness.tilt import Tilt
 from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
-from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.report.schemas.files import Object, PlanFile, SessionReport
 from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.usage.price import Cost, Price
+from tidegauge.usage.shares import Share
 
 
 class RunHead(TypedDict):
@@ -76,6 +78,18 @@ class Unfinished(TypedDict):
     log_directory: str
 
 
+class Usage(TypedDict):
+    """What a result took of the machine's ceilings, and what its rate costs (null without a price)."""
+
+    trial_id: str
+    system: str
+    experiment: str
+    msgs_per_s: float
+    mb_per_s: float
+    shares: list[Share]
+    cost: Cost | None
+
+
 class Report(TypedDict):
     """`quick`, `run`, `show` with --json."""
 
@@ -92,6 +106,9 @@ class Report(TypedDict):
     findings: list[Finding]
     finding_comparisons: NotRequired[list[Object]]
     published: NotRequired[PublishedOutcome | None]
+    ceilings: NotRequired[RunCeilings | None]
+    price: NotRequired[Price | None]
+    usage: NotRequired[list[Usage]]
     exploratory_trials: list[TrialResult]
     trials_without_result: list[Unfinished]
     environment: Object

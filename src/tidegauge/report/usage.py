@@ -1,0 +1,189 @@
+"""What results took of the machine's ceilings, and what they cost: a table, and the same as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tidegauge.experiments.api import TrialResult, point_words
+from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
+from tidegauge.report.numbers import MISSING, count, duration, ms, percent, plural, short
+from tidegauge.report.tables import blocks
+from tidegauge.store.plain import plain
+from tidegauge.store.read import StoredRun
+from tidegauge.usage.price import Cost, cost
+from tidegauge.usage.shares import Basis, Ceiling, Share, shares
+
+ROWS_MAX = 24
+"""Of a sweep, in a table; --json has every trial."""
+TITLE = "Of what this machine can do"
+
+
+@dataclass(frozen=True)
+class Used:
+    """One result with its shares and its cost (None without a price, or where it has none)."""
+
+    result: TrialResult
+    shares: tuple[Share, ...]
+    cost: Cost | None
+
+    @property
+    def label(self) -> str:
+        """Experiment, system and point of the sweep."""
+        at = point_words(self.result.spec.point)
+        return f"{self.result.spec.experiment} {self.result.spec.system}" + (f" at {at}" if at else "")
+
+    def share(self, of: Ceiling, where: str) -> Share | None:
+        """That of one ceiling."""
+        return next((one for one in self.shares if one.of is of and one.where == where), None)
+
+
+def used(run: StoredRun) -> list[Used]:
+    """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
+    confirmed = {goal.get("confirmation_trial_id") for one in run.findings for goal in one.details.get("goals") or ()}
+    return [
+        _used(result, run) for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed
+    ]
+
+
+def _used(result: TrialResult, run: StoredRun) -> Used:
+    found = shares(result, run.ceilings) if run.ceilings is not None else ()
+    return Used(result, found, cost(result, run.price) if run.price is not None else None)
+
+
+def content(run: StoredRun) -> dict[str, Any]:
+    """Ceilings, price, and of each result its shares and cost; by trial."""
+    return {
+        "ceilings": plain(run.ceilings),
+        "price": plain(run.price),
+        "usage": [
+            {
+                "trial_id": one.result.spec.trial_id,
+                "system": one.result.spec.system,
+                "experiment": one.result.spec.experiment,
+                "msgs_per_s": one.result.msgs_per_s,
+                "mb_per_s": one.result.mb_per_s,
+                "shares": plain(one.shares),
+                "cost": plain(one.cost),
+            }
+            for one in used(run)
+        ],
+    }
+
+
+def rows(run: StoredRun) -> list[Used]:
+    """One for each line of a table: of repeated trials the one with the middle rate, of a search its confirmation."""
+    every = {one.result.spec.trial_id: one for one in used(run)}
+    found = []
+    for block in blocks(run.results):
+        for system in block.systems:
+            by_rate = sorted(block.usable(system), key=lambda result: result.msgs_per_s)
+            if by_rate:
+                found.append(every.pop(by_rate[(len(by_rate) - 1) // 2].spec.trial_id))
+    found += [one for one in every.values() if one.result.spec.exploratory]
+    return [one for one in found if one.shares or one.cost is not None]
+
+
+def parts(run: StoredRun) -> Iterable[RenderableType]:
+    """Heading, table and what it means; nothing where neither ceilings nor a price are known."""
+    found = rows(run)
+    table = usage_table(found[:ROWS_MAX])
+    if table is None:
+        return
+    yield Text(TITLE if any(one.shares for one in found) else "What it costs", style="bold")
+    yield table
+    if len(found) > ROWS_MAX:
+        yield Text(f"... and {len(found) - ROWS_MAX} rows more; --json has every trial.")
+    for note in notes(run, found):
+        yield Paragraph(note, "dim")
+
+
+def usage_table(found: Sequence[Used]) -> FigureTable | None:
+    """Shares by disk, loopback, cost; None without any."""
+    groups = [*_share_groups(found), *_cost_groups(found)]
+    if not groups:
+        return None
+    return FigureTable("result", tuple(one.label for one in found), tuple(groups), label_chars_max=32)
+
+
+def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
+    for where in dict.fromkeys(share.where for one in found for share in one.shares):
+        kinds = [of for of in Ceiling if any(one.share(of, where) for one in found)]
+        columns = tuple(Column(str(kind), tuple(_cell(one.share(kind, where)) for one in found)) for kind in kinds)
+        yield ColumnGroup(f"share of {where}" if where else "share", columns)
+
+
+def _cell(share: Share | None) -> str:
+    if share is None:
+        return MISSING
+    return f"{'>= ' if share.basis is Basis.COMPUTED else ''}{percent(share.share)}"
+
+
+def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
+    known = next((one.cost for one in found if one.cost is not None), None)
+    if known is None:
+        return
+    columns = (
+        Column("1 GB/s for 1 h", tuple(_money(one.cost.per_gb_per_s_hour if one.cost else None) for one in found)),
+        Column("10^9 messages", tuple(_money(one.cost.per_billion_messages if one.cost else None) for one in found)),
+    )
+    yield ColumnGroup(f"cost, {known.currency}" if known.currency else "cost", columns)
+
+
+def _money(amount: float | None) -> str:
+    """Three digits: small machines and large rates make both very small and very large sums."""
+    return f"{amount:.3g}" if amount is not None and amount < 0.1 else short(amount)
+
+
+def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
+    """What the shares are of and how sure they are; what the cost is made of."""
+    told = []
+    if run.ceilings is not None and any(one.shares for one in found):
+        told.append(ceiling_words(run.ceilings))
+        if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):
+            told.append(
+                ">=: the least that message values need, once for each copy, each reader and each journal of its own; "
+                "headers, indexes and further writes come on top, and what memory still holds is not on a disk yet."
+            )
+        disks = run.ceilings.ceilings.disks
+        told += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]
+        if run.ceilings.ceilings.load_average > _LOAD_MAX:
+            load = run.ceilings.ceilings.load_average
+            told.append(f"DOUBTFUL ceilings: the load average was {load:.1f} when they were measured.")
+    costs = [one.cost for one in found if one.cost is not None]
+    if run.price is not None and costs:
+        hosts = max(one.hosts for one in costs)
+        told.append(f"Cost: {run.price} a host and hour, {plural(hosts, 'host')}, at the rate measured.")
+    return told
+
+
+_LOAD_MAX = 0.5
+
+
+def ceiling_words(known: RunCeilings) -> str:
+    """The ceilings in a sentence, with their age."""
+    ceilings = known.ceilings
+    told = [_disk_words(disk) for disk in ceilings.disks]
+    if ceilings.loopback is not None:
+        told.append(f"loopback {_rate(ceilings.loopback.bytes_per_s)}")
+    age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
+    when = f"measured {age}"
+    return f"Ceilings, {when}: {'; '.join(told)}."
+
+
+def _disk_words(disk: DiskCeiling) -> str:
+    parts = [f"writes {_rate(disk.write_bytes_per_s)}", f"reads {_rate(disk.read_bytes_per_s)}"]
+    if disk.syncs_per_s is not None:
+        single = disk.sync("fdatasync", SYNC_SMALL_BYTES)
+        time = f" (one alone takes {ms(single.p50_ms)} ms)" if single else ""
+        parts.append(f"{count(disk.syncs_per_s)} syncs/s{time}")
+    return f"{disk.name} {', '.join(parts)}"
+
+
+def _rate(bytes_per_s: float | None) -> str:
+    return "not measured" if bytes_per_s is None else f"{short(bytes_per_s / 1e6)} MB/s"
