@@ -203,10 +203,11 @@ def _outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[
     count = len(invoked)
     sequence = invoked["sequence"].astype(np.int64)
     places = np.searchsorted(sequence, told["sequence"])
-    known = (places < count) & (sequence[np.minimum(places, max(0, count - 1))] == told["sequence"]) if count else None
-    if known is None or not known.all():
+    # A place past the end would be that of a message larger than all.
+    known = np.append(sequence, -1)[places] == told["sequence"]
+    if not known.all():
         doubts.append(f"{name}: outcomes of messages that were never invoked")
-    rows, told = (places[known], told[known]) if known is not None else (places[:0], told[:0])
+    rows, told = places[known], told[known]
     if len(np.unique(rows)) < len(rows):
         doubts.append(f"{name}: outcomes told twice; the first counts")
     rows, first = np.unique(rows, return_index=True)

@@ -17,6 +17,8 @@ import java.util.Map;
  * @param messageBytes size of a message value, for sizing the client's buffers
  * @param producerOverrides the client's own settings; they win over everything above
  * @param consumerOverrides likewise for consumers
+ * @param outcomeTimeoutMs a message without an outcome for so long is given up; 0 = when the client
+ *     does by itself
  */
 public record ClientOptions(
     int batchBytesMax,
@@ -28,7 +30,34 @@ public record ClientOptions(
     String acks,
     int messageBytes,
     Map<String, String> producerOverrides,
-    Map<String, String> consumerOverrides) {
+    Map<String, String> consumerOverrides,
+    int outcomeTimeoutMs) {
+
+  /** Options of a client that gives messages up when it does by itself. */
+  public ClientOptions(
+      int batchBytesMax,
+      long batchDelayUsMax,
+      String compression,
+      int inFlightMessagesMax,
+      int receiveQueueMessages,
+      int connectionsPerBroker,
+      String acks,
+      int messageBytes,
+      Map<String, String> producerOverrides,
+      Map<String, String> consumerOverrides) {
+    this(
+        batchBytesMax,
+        batchDelayUsMax,
+        compression,
+        inFlightMessagesMax,
+        receiveQueueMessages,
+        connectionsPerBroker,
+        acks,
+        messageBytes,
+        producerOverrides,
+        consumerOverrides,
+        0);
+  }
 
   /** The same options with bounds that fit the memory there is. */
   public ClientOptions within(int inFlightMessages, int receiveQueue) {
@@ -42,6 +71,7 @@ public record ClientOptions(
         acks,
         messageBytes,
         producerOverrides,
-        consumerOverrides);
+        consumerOverrides,
+        outcomeTimeoutMs);
   }
 }

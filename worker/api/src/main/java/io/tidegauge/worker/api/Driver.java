@@ -48,6 +48,29 @@ public interface Driver extends AutoCloseable {
    */
   List<EffectiveSetting> describe(List<String> topics) throws DriverException;
 
+  /**
+   * Reads every partition of a topic from its very beginning to its end as known when reading
+   * begins, through the official client, and changes nothing by that: whoever reads again finds the
+   * same.
+   *
+   * @return how far each partition was read, in their order; what the deadline cut short is told
+   *     there
+   * @throws DriverException if reading could not even begin
+   */
+  default List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    throw new DriverException("this driver can't read topics back");
+  }
+
+  /**
+   * How far subscriptions of a topic have come, as the servers say; those without a position are
+   * left out. A system that keeps no positions has none to tell.
+   */
+  default List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
+      throws DriverException {
+    return List.of();
+  }
+
   /** What a failure of one of its clients means, in the words of this driver's other failures. */
   default DriverException explain(String what, Throwable failure) {
     return new DriverException("could not " + what + ": " + failure.getMessage(), failure);

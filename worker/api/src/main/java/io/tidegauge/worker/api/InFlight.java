@@ -36,6 +36,24 @@ public abstract class InFlight {
     acked();
   }
 
+  /**
+   * Where the client says that the message is or goes, told before its outcome. Kept only for a
+   * history; does nothing otherwise.
+   *
+   * @param position in the partition, as the system has it; -1 if it is not told
+   */
+  public void at(int partition, long position) {
+    // Only whoever keeps a history wants to know.
+  }
+
+  /**
+   * The message was surely not stored: the client never sent it, or the system said so. As {@link
+   * #failed} for whoever keeps no history.
+   */
+  public void refused(Throwable cause) {
+    failed(cause);
+  }
+
   /** The system or the client refused or gave up the message; whether it was stored is unknown. */
   public abstract void failed(Throwable cause);
 }

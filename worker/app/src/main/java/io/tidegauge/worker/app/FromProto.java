@@ -39,7 +39,10 @@ final class FromProto {
         r.getOwnLagToleranceNs(),
         pausedSubscriptions(r),
         new TrialPlan.Variant(
-            subscriptionType(r), r.getExistingTopics(), schedule(r.getSchedule())));
+            subscriptionType(r),
+            r.getExistingTopics(),
+            schedule(r.getSchedule()),
+            r.getHistoryDirectory()));
   }
 
   private static SubscriptionType subscriptionType(PrepareRequest r) {
@@ -115,7 +118,8 @@ final class FromProto {
         acks(c.getAcks()),
         messageBytes,
         c.getProducerOverridesMap(),
-        c.getConsumerOverridesMap());
+        c.getConsumerOverridesMap(),
+        c.getOutcomeTimeoutMs());
   }
 
   private static String acks(String acks) {

@@ -261,6 +261,31 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   }
 
   @Override
+  public void readBack(ReadBackRequest request, StreamObserver<ReadBackReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          try (Driver driver = session.open(request.getOrder().getConnection())) {
+            return ReadBack.run(driver, FromProto.plan(request.getOrder()), request);
+          }
+        });
+  }
+
+  @Override
+  public void committedPositions(
+      CommittedPositionsRequest request, StreamObserver<CommittedPositionsReply> to) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          try (Driver driver = session.open(request.getOrder().getConnection())) {
+            return ReadBack.positions(driver, FromProto.plan(request.getOrder()));
+          }
+        });
+  }
+
+  @Override
   public void shutdown(ShutdownRequest request, StreamObserver<ShutdownReply> to) {
     to.onNext(ShutdownReply.getDefaultInstance());
     to.onCompleted();

@@ -18,6 +18,7 @@ import io.tidegauge.worker.engine.check.ForeignChecker;
 import io.tidegauge.worker.engine.check.Order;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.history.HistoryFile;
 import io.tidegauge.worker.engine.load.AckRecorders;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.load.Live;
@@ -52,6 +53,7 @@ final class Setup implements AutoCloseable {
   final List<List<MessageConsumer>> consumers = new ArrayList<>();
   final List<MessageProducer> clients = new ArrayList<>();
   final List<Producer> producers = new ArrayList<>();
+  private final List<HistoryFile> histories = new ArrayList<>();
   final int slotsPerProducer;
   private final ClientOptions options;
   private final boolean ownValues;
@@ -227,7 +229,25 @@ final class Setup implements AutoCloseable {
     Producer.Context context = new Producer.Context(plan.trialId(), pool, live, acks, errors);
     for (int i = 0; i < clients.size(); i++) {
       Keys chooser = new Keys(plan.keys(), keys, plan.seed(), i);
-      producers.add(new Producer(i, clients.get(i), chooser, slotsPerProducer, ownValues, context));
+      producers.add(
+          new Producer(
+              i, clients.get(i), chooser, slotsPerProducer, ownValues, context, history(i)));
+    }
+  }
+
+  /** Where a producer writes what becomes of its messages; null if nowhere. */
+  private HistoryFile history(int producer) throws DriverException {
+    String directory = plan.variant().historyDirectory();
+    if (directory.isEmpty()) {
+      return null;
+    }
+    try {
+      HistoryFile file = HistoryFile.create(Path.of(directory), plan.trialId(), producer);
+      histories.add(file);
+      return file;
+    } catch (IOException e) {
+      throw new DriverException(
+          "the history can't be written in " + directory + ": " + ErrorLog.describe(e), e);
     }
   }
 
@@ -254,7 +274,9 @@ final class Setup implements AutoCloseable {
     for (List<MessageConsumer> ofSubscription : consumers) {
       ofSubscription.forEach(this::closeQuietly);
     }
+    // Closing a client tells the outcome of what it still had in flight.
     clients.forEach(this::closeQuietly);
+    histories.forEach(this::closeQuietly);
   }
 
   private void closeQuietly(AutoCloseable closeable) {

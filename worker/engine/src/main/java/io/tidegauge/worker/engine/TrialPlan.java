@@ -52,11 +52,16 @@ public record TrialPlan(
    * @param subscriptionType how the consumers of a subscription share its messages
    * @param existingTopics whether the topics are others', never created nor deleted
    * @param schedule what the rate does from the window's beginning on; null if it stays
+   * @param historyDirectory where producers write what they sent and what became of it; empty if
+   *     nowhere
    */
   public record Variant(
-      SubscriptionType subscriptionType, boolean existingTopics, RateSchedule schedule) {
-    /** Topics of our own, a steady rate, the usual subscriptions. */
-    public static final Variant NONE = new Variant(SubscriptionType.BY_PARTITION, false, null);
+      SubscriptionType subscriptionType,
+      boolean existingTopics,
+      RateSchedule schedule,
+      String historyDirectory) {
+    /** Topics of our own, a steady rate, the usual subscriptions, no history. */
+    public static final Variant NONE = new Variant(SubscriptionType.BY_PARTITION, false, null, "");
   }
 
   /** Throws {@link IllegalArgumentException} with the reason if the plan makes no sense. */

@@ -88,8 +88,26 @@ final class ClientSettings {
         Math.max(
             REQUEST_BYTES_MIN,
             Math.max(options.batchBytesMax(), recordBytes(options) + RECORD_OVERHEAD_BYTES)));
+    if (options.outcomeTimeoutMs() > 0) {
+      giveUpAfter(options.outcomeTimeoutMs(), all);
+    }
     all.putAll(options.producerOverrides());
     return all;
+  }
+
+  /**
+   * A message gets its outcome within that time, from send() on. A request that is not answered is
+   * given up early enough for another try; the client refuses a delivery timeout shorter than
+   * linger and one request.
+   */
+  private static void giveUpAfter(int ms, Map<String, Object> all) {
+    int requestMs = Math.max(1, ms / 3);
+    long lingerMs = ((Number) all.get(ProducerConfig.LINGER_MS_CONFIG)).longValue();
+    all.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, requestMs);
+    all.put(
+        ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG,
+        (int) Math.min(Integer.MAX_VALUE, Math.max(ms, requestMs + lingerMs)));
+    all.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, (long) ms);
   }
 
   static Map<String, Object> consumer(Connection connection, ConsumerSpec spec)
@@ -137,7 +155,11 @@ final class ClientSettings {
    * once.
    */
   static String groupId(ConsumerSpec spec) {
-    return spec.topic() + "-" + spec.subscription();
+    return groupId(spec.topic(), spec.subscription());
+  }
+
+  static String groupId(String topic, String subscription) {
+    return topic + "-" + subscription;
   }
 
   /** Whether a group is one of those that read a topic in a trial or a probe, of any process. */

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.GroupListing;
@@ -50,6 +51,22 @@ final class Groups {
         admin.alterConsumerGroupOffsets(group, ends).all(),
         "let group " + group + " begin at the end",
         timeoutMs);
+  }
+
+  /** The offset committed in each partition by number; those without one are left out. */
+  Map<Integer, Long> committed(String group) throws DriverException {
+    Map<Integer, Long> found = new TreeMap<>();
+    Map<TopicPartition, OffsetAndMetadata> told =
+        Failures.await(
+            admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata(),
+            "tell the positions of group " + group,
+            timeoutMs);
+    for (Map.Entry<TopicPartition, OffsetAndMetadata> one : told.entrySet()) {
+      if (one.getValue() != null) {
+        found.put(one.getKey().partition(), one.getValue().offset());
+      }
+    }
+    return found;
   }
 
   /** Adds the groups with such a name, by kind; none that we have no right to see. */

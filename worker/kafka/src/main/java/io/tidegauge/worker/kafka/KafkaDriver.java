@@ -1,5 +1,6 @@
 package io.tidegauge.worker.kafka;
 
+import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
@@ -8,9 +9,12 @@ import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.nio.ByteBuffer;
@@ -134,6 +138,26 @@ final class KafkaDriver implements Driver {
   @Override
   public List<EffectiveSetting> describe(List<String> topics) throws DriverException {
     return new Description(admin(), connection.timeoutMs()).read(topics);
+  }
+
+  @Override
+  public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink) throws DriverException {
+    reach.check(connection.servers());
+    return new WholeTopic(connection, spec, sink).read();
+  }
+
+  @Override
+  public List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
+      throws DriverException {
+    List<CommittedPosition> all = new ArrayList<>();
+    Groups groups = new Groups(admin(), connection.timeoutMs());
+    for (int s = 0; s < subscriptions.size(); s++) {
+      for (Map.Entry<Integer, Long> committed :
+          groups.committed(ClientSettings.groupId(topic.name(), subscriptions.get(s))).entrySet()) {
+        all.add(new CommittedPosition(s, committed.getKey(), committed.getValue()));
+      }
+    }
+    return all;
   }
 
   @Override

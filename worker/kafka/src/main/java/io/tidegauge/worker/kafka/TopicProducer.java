@@ -3,10 +3,13 @@ package io.tidegauge.worker.kafka;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
 import java.time.Duration;
+import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 
 /** A Kafka producer of one topic. Allocates nothing per message besides what the client does. */
 final class TopicProducer implements MessageProducer {
@@ -68,10 +71,20 @@ final class TopicProducer implements MessageProducer {
     @Override
     public void onCompletion(RecordMetadata metadata, Exception failure) {
       if (failure == null) {
+        inFlight.at(metadata.partition(), metadata.hasOffset() ? metadata.offset() : -1);
         inFlight.acked();
+      } else if (isNeverSent(failure)) {
+        inFlight.refused(failure);
       } else {
         inFlight.failed(failure);
       }
+    }
+
+    /** What the client throws before a message comes into a batch. */
+    private static boolean isNeverSent(Exception failure) {
+      return failure instanceof RecordTooLargeException
+          || failure instanceof BufferExhaustedException
+          || failure instanceof InvalidTopicException;
     }
   }
 }

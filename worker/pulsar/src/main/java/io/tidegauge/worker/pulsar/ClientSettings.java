@@ -20,6 +20,7 @@ import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
  */
 final class ClientSettings {
   private static final int BATCH_MESSAGES_MIN = 1_000;
+  private static final long RECONNECT_NS_MAX = 1_000_000_000L;
 
   /** The shortest that the client's builder takes, and its default. */
   private static final long BATCH_DELAY_US_MIN = 1_000;
@@ -56,6 +57,10 @@ final class ClientSettings {
     // Statistics for the log, kept for every message: noise and cost.
     all.put("statsIntervalSeconds", 0);
     all.put("operationTimeoutMs", Connection.TIMEOUT_MS);
+    if (options.outcomeTimeoutMs() > 0) {
+      // Who watches a restart must not find the client asleep: it waits up to 60 s by default.
+      all.put("maxBackoffIntervalNanos", RECONNECT_NS_MAX);
+    }
     all.putAll(connection.clientSettings());
     all.put("serviceUrl", connection.serviceUrl());
     return all;
@@ -84,6 +89,9 @@ final class ClientSettings {
     all.put("maxPendingMessages", 0);
     all.put("maxPendingMessagesAcrossPartitions", 0);
     all.put("blockIfQueueFull", true);
+    if (options.outcomeTimeoutMs() > 0) {
+      all.put("sendTimeoutMs", options.outcomeTimeoutMs());
+    }
     all.putAll(options.producerOverrides());
     return all;
   }

@@ -24,7 +24,6 @@ final class Description {
   private static final Pattern QUORUM =
       Pattern.compile("(ensembleSize|writeQuorumSize|ackQuorumSize)=(\\d+)");
 
-
   /** Of larger topics only the number of partitions by owner is told. */
   private static final int PARTITIONS_TOLD_MAX = 128;
 

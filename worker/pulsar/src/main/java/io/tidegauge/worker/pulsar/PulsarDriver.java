@@ -1,6 +1,7 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
@@ -8,10 +9,14 @@ import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.TopicSpec;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -86,6 +91,35 @@ final class PulsarDriver implements Driver {
   @Override
   public List<EffectiveSetting> describe(List<String> topics) throws DriverException {
     return new Description(rest, connection).read(topics);
+  }
+
+  @Override
+  public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink) throws DriverException {
+    List<PartitionRead> all = new ArrayList<>();
+    PulsarClient client = newClient(ADMIN_OPTIONS);
+    try {
+      for (String name : partitionNames(spec.topic(), spec.partitions())) {
+        all.add(new WholePartition(spec, all.size(), sink).read(client, name));
+      }
+    } finally {
+      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    }
+    return all;
+  }
+
+  private List<String> partitionNames(String topic, int partitions) {
+    return Topics.partitionNames(connection.fullName(topic), partitions == 1 ? 0 : partitions);
+  }
+
+  @Override
+  public List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
+      throws DriverException {
+    List<CommittedPosition> all = new ArrayList<>();
+    int partition = 0;
+    for (String name : partitionNames(topic.name(), topic.partitions())) {
+      all.addAll(new Cursors(rest).positions(name, partition++, subscriptions));
+    }
+    return all;
   }
 
   @Override

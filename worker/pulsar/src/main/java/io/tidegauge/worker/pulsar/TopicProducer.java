@@ -9,8 +9,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.client.api.MessageIdAdv;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
+import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.TypedMessageBuilder;
 
 /**
@@ -96,10 +98,23 @@ final class TopicProducer implements MessageProducer {
     @Override
     public void accept(MessageId id, Throwable failure) {
       if (failure == null) {
+        if (id instanceof MessageIdAdv place) {
+          // Of a topic without partitions it is -1.
+          message.at(Math.max(0, place.getPartitionIndex()), WholePartition.position(place));
+        }
         message.acked();
+      } else if (isNeverSent(failure)) {
+        message.refused(failure);
       } else {
         message.failed(failure);
       }
+    }
+
+    /** What the client refuses before it sends anything. */
+    private static boolean isNeverSent(Throwable failure) {
+      return failure instanceof PulsarClientException.ProducerQueueIsFullError
+          || failure instanceof PulsarClientException.MemoryBufferIsFullError
+          || failure instanceof PulsarClientException.InvalidMessageException;
     }
   }
 }

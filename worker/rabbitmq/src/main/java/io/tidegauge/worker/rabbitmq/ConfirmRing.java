@@ -83,6 +83,11 @@ final class ConfirmRing {
     }
   }
 
+  /** The number of the message added last; 0 if there is none. */
+  long newest() {
+    return next - 1;
+  }
+
   /** The channel is gone: no confirm will come any more. */
   void failAll(Throwable cause) {
     failed(next - 1, true, cause);

@@ -11,6 +11,8 @@ import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
 import java.io.IOException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Publishes to a topic's exchange over a connection and channel of its own, with asynchronous
@@ -40,12 +42,20 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
   private final AMQP.BasicProperties properties;
   private final boolean mandatory;
   private final int inFlightMessagesMax;
+  private final int outcomeTimeoutMs;
+  private final ScheduledExecutorService keeper;
   private final AmqpLink link;
   private final Object changed = new Object();
   private volatile Session session;
   private volatile String blocked;
   private volatile String lost = "";
   private volatile boolean closing;
+  private volatile ScheduledFuture<?> givingUp;
+
+  /** The session at the last look and the newest message on it; the keeper's own. */
+  private Session seen;
+
+  private long seenNewest;
 
   QueueProducer(
       Connection connection,
@@ -64,11 +74,36 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     this.properties = new AMQP.BasicProperties.Builder().deliveryMode(mode).build();
     this.mandatory = options.mandatory();
     this.inFlightMessagesMax = spec.options().inFlightMessagesMax();
+    this.outcomeTimeoutMs = spec.options().outcomeTimeoutMs();
+    this.keeper = keeper;
     this.link = new AmqpLink(connection, number, spec.clientId(), null, keeper, this);
   }
 
   void open() throws DriverException {
     link.open();
+    if (outcomeTimeoutMs > 0) {
+      givingUp =
+          keeper.scheduleWithFixedDelay(
+              this::giveUpOld, outcomeTimeoutMs, outcomeTimeoutMs, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * The client has no time limit for confirms: what was published before the last look, and has
+   * none yet, is given up. So a message waits at most twice as long.
+   */
+  private void giveUpOld() {
+    Session current = session;
+    if (current != null && current == seen) {
+      current
+          .ring()
+          .failed(
+              seenNewest,
+              true,
+              new IOException("no confirm came within " + outcomeTimeoutMs + " ms"));
+    }
+    seen = current;
+    seenNewest = current == null ? 0 : current.ring().newest();
   }
 
   @Override
@@ -135,7 +170,9 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
         return;
       }
     }
-    String routingKey = routingKeys[chooser.partitionOf(message.key())];
+    int partition = chooser.partitionOf(message.key());
+    String routingKey = routingKeys[partition];
+    message.at(partition, -1);
     long number = current.ring().add(message);
     try {
       current.channel().basicPublish(exchange, routingKey, mandatory, properties, message.value());
@@ -160,19 +197,23 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
           return current;
         }
         long waitedMs = (System.nanoTime() - beganNs) / 1_000_000;
-        long leftMs = (current == null ? RECONNECT_MS_MAX : BLOCKED_MS_MAX) - waitedMs;
+        long leftMs = (current == null ? reconnectMsMax() : BLOCKED_MS_MAX) - waitedMs;
         if (leftMs <= 0 || !waitForChange(leftMs)) {
           break;
         }
       }
     }
     String reason = blocked;
-    message.failed(
+    message.refused(
         new IOException(
             reason == null
                 ? "RabbitMQ's connection is lost: " + lost
                 : "RabbitMQ blocks publishing: " + reason));
     return null;
+  }
+
+  private long reconnectMsMax() {
+    return outcomeTimeoutMs > 0 ? Math.min(outcomeTimeoutMs, RECONNECT_MS_MAX) : RECONNECT_MS_MAX;
   }
 
   private boolean waitForChange(long ms) {
@@ -194,6 +235,10 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     synchronized (changed) {
       closing = true;
       changed.notifyAll();
+    }
+    ScheduledFuture<?> looking = givingUp;
+    if (looking != null) {
+      looking.cancel(false);
     }
     link.close();
     Session gone = session;

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.rabbitmq;
 
+import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
@@ -7,7 +8,10 @@ import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
@@ -100,6 +104,26 @@ final class RabbitmqDriver implements Driver {
   @Override
   public List<EffectiveSetting> describe(List<String> names) throws DriverException {
     return new Description(admin, management).read(names);
+  }
+
+  @Override
+  public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
+    ReadBack reading = new ReadBack(connection, streams);
+    return isStream(topic) ? reading.streams(spec, sink) : reading.queues(spec, sink);
+  }
+
+  @Override
+  public List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
+      throws DriverException {
+    return isStream(topic)
+        ? new ReadBack(connection, streams).positions(topic, subscriptions)
+        : List.of();
+  }
+
+  private boolean isStream(TopicSpec topic) throws DriverException {
+    return TopicSettings.of(topic, connection.queueType()).type() == QueueType.STREAM;
   }
 
   @Override

@@ -24,6 +24,7 @@ import java.util.Map;
  *     met first
  * @param subEntrySize messages compressed together; 1 = no sub-batches
  * @param compression null for none
+ * @param confirmTimeoutMs after which a message without a confirm is given up
  * @param initialCredits chunks (the broker's batches) under way to a consumer; the client has no
  *     limit in messages
  */
@@ -34,6 +35,7 @@ record StreamOptions(
     int unconfirmedMessagesMax,
     int subEntrySize,
     Compression compression,
+    int confirmTimeoutMs,
     int initialCredits) {
   private static final List<String> PRODUCER_KEYS =
       List.of(
@@ -51,6 +53,10 @@ record StreamOptions(
   private static final int BATCH_MESSAGES_MAX = 10_000;
 
   private static final int SUB_ENTRY_MESSAGES_MAX = 100;
+
+  /** The client's own. */
+  private static final int CONFIRM_TIMEOUT_MS_DEFAULT = 30_000;
+
   private static final int INITIAL_CREDITS_DEFAULT = 10;
 
   static StreamOptions of(ClientOptions options) throws DriverException {
@@ -74,6 +80,10 @@ record StreamOptions(
             "subEntrySize",
             compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX)),
         compression,
+        // The client takes no less than a second.
+        options.outcomeTimeoutMs() > 0
+            ? Math.max(1_000, options.outcomeTimeoutMs())
+            : CONFIRM_TIMEOUT_MS_DEFAULT,
         number(consumer, "initialCredits", INITIAL_CREDITS_DEFAULT));
   }
 
@@ -102,6 +112,7 @@ record StreamOptions(
         .maxUnconfirmedMessages(unconfirmedMessagesMax)
         // Zero: never give a message up because the client's own limit is met.
         .enqueueTimeout(Duration.ZERO)
+        .confirmTimeout(Duration.ofMillis(confirmTimeoutMs))
         .subEntrySize(subEntrySize);
     return compression == null ? builder : builder.compression(compression);
   }
@@ -123,6 +134,7 @@ record StreamOptions(
         dynamicBatch ? "none: batches are dynamic" : "" + batchDelayMs);
     add(all, "producer", "maxUnconfirmedMessages", Integer.toString(unconfirmedMessagesMax));
     add(all, "producer", "subEntrySize", Integer.toString(subEntrySize));
+    add(all, "producer", "confirmTimeoutMs", Integer.toString(confirmTimeoutMs));
     add(all, "producer", "compression", compression == null ? "none" : compression.name());
     add(all, "producer", "publisher.confirms", "true");
     add(all, "producer", "acks", "the broker confirms, the client has no choice");

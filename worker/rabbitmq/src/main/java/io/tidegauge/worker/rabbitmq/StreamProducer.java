@@ -58,14 +58,16 @@ final class StreamProducer implements MessageProducer {
             ? known
             : new Confirmation(this, message);
     message.driverState = confirmation;
-    Producer producer = producers[chooser.partitionOf(message.key())];
+    int partition = chooser.partitionOf(message.key());
+    Producer producer = producers[partition];
+    message.at(partition, -1);
     byte[] value = copying ? message.value().clone() : message.value();
     try {
       producer.send(producer.messageBuilder().addData(value).build(), confirmation);
     } catch (RuntimeException e) {
       // Thrown before the client has taken the message: what it took and gave up comes through the
       // confirmation.
-      message.failed(
+      message.refused(
           new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e)));
     }
   }

@@ -3,6 +3,7 @@ package io.tidegauge.worker.engine.load;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.engine.check.SequenceSet;
 import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.history.HistoryFile;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 import io.tidegauge.worker.engine.schedule.Schedule;
@@ -53,6 +54,8 @@ public final class Producer {
   private long lastSentNs = Long.MIN_VALUE;
 
   /**
+   * A producer without a history.
+   *
    * @param slotCount messages that may be in flight
    * @param ownValues whether each message in flight needs an array of its own
    */
@@ -63,6 +66,22 @@ public final class Producer {
       int slotCount,
       boolean ownValues,
       Context context) {
+    this(index, client, keys, slotCount, ownValues, context, null);
+  }
+
+  /**
+   * The same, writing down what becomes of its messages.
+   *
+   * @param history null without one
+   */
+  public Producer(
+      int index,
+      MessageProducer client,
+      Keys keys,
+      int slotCount,
+      boolean ownValues,
+      Context context,
+      HistoryFile history) {
     this.index = index;
     this.client = client;
     this.keys = keys;
@@ -74,7 +93,7 @@ public final class Producer {
     for (int i = 0; i < slotCount; i++) {
       int body = (index * slotCount + i) % context.pool().size();
       byte[] own = ownValues ? context.pool().newValue(context.trialId(), index, body) : null;
-      slots[i] = new Slot(this, own);
+      slots[i] = history == null ? new Slot(this, own) : new RecordedSlot(this, own, history);
       freeHere[slotCount - 1 - i] = slots[i];
     }
     this.freeHereCount = slotCount;

@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
  * One of the messages that a producer may have in flight. Reused; never allocated while messages
  * flow.
  */
-final class Slot extends InFlight {
+class Slot extends InFlight {
   private static final VarHandle IN_FLIGHT;
 
   static {

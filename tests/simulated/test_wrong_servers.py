@@ -1,0 +1,166 @@
+"""Servers with a known fault are classified right, and judged right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from wrong_servers import (
+    AcknowledgesBeforeItWrites,
+    AnswersFromOneReplica,
+    Damages,
+    Duplicates,
+    Honest,
+    KeepsWhatItRefused,
+    LosesEverything,
+    LosesTheBeginning,
+    LosesTheMiddle,
+    MakesThingsUp,
+    Reorders,
+    drive,
+)
+
+from tidegauge.attestation.anomalies import LOST, Anomalies, Fate
+from tidegauge.attestation.classification import classify
+from tidegauge.attestation.history import History
+from tidegauge.attestation.verdict import Criteria, CutResult, Judgement, Verdict, cut_result, judge
+
+SMALL = Criteria(at_risk_min=10, in_flight_min=0)
+
+
+def judged(server: Honest) -> tuple[History, Anomalies, int]:
+    history, cut_ns = drive(server)
+    reads = [server.read("first read", 0), server.read("second read", 1)]
+    return history, classify(history, reads, cuts_ns=[cut_ns]), cut_ns
+
+
+def as_cut(server: Honest, number: int = 1) -> CutResult:
+    history, found, cut_ns = judged(server)
+    return cut_result(history, found, number=number, scenario="all", nodes=(1, 2, 3), cut_mono_ns=cut_ns)
+
+
+def verdict_on(server: Honest, cuts: int = 1) -> Judgement:
+    """With controls as they should be."""
+    _, negative, _ = judged(Honest())
+    return judge(
+        [replace(as_cut(server), number=n + 1) for n in range(cuts)],
+        negative,
+        [as_cut(AcknowledgesBeforeItWrites())],
+        SMALL,
+    )
+
+
+def test_an_honest_server_is_clean() -> None:
+    history, found, _ = judged(Honest())
+    assert found.is_clean
+    assert found.counts[Fate.KEPT] == int(history.acknowledged.sum())
+    assert found.counts[Fate.UNKNOWN_KEPT] > 0
+    assert found.counts[Fate.UNKNOWN_GONE] > 0
+    assert found.witness is None
+
+
+@pytest.mark.parametrize(
+    ("server", "fate"),
+    [
+        (AcknowledgesBeforeItWrites(), Fate.LOST_LAST),
+        (LosesTheMiddle(), Fate.LOST_MIDDLE),
+        (LosesTheBeginning(), Fate.LOST_FIRST),
+        (LosesEverything(), Fate.LOST_ALL),
+        (AnswersFromOneReplica(), Fate.DIFFERENT),
+        (Damages(), Fate.CORRUPT),
+    ],
+)
+def test_what_breaks_the_promise_is_named_and_refutes(server: Honest, fate: Fate) -> None:
+    _, found, _ = judged(server)
+    assert found.counts[fate] > 0
+    assert [other for other in (*LOST, Fate.CORRUPT, Fate.DIFFERENT) if other != fate and found.counts[other]] in (
+        [],
+        # The message whose header is damaged too can't be told from one that is gone.
+        [Fate.LOST_MIDDLE] if fate is Fate.CORRUPT else [],
+    )
+    assert found.witness is not None
+    assert found.witness.fate in (fate, Fate.LOST_MIDDLE)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [AcknowledgesBeforeItWrites(), LosesTheMiddle(), LosesTheBeginning(), LosesEverything(), AnswersFromOneReplica()],
+)
+def test_the_verdict_on_a_wrong_server(server: Honest) -> None:
+    judgement = verdict_on(server)
+    assert judgement.verdict is Verdict.REFUTED
+    assert judgement.witness is not None
+    assert judgement.cut is not None
+    assert judgement.sentence().startswith("REFUTED: ")
+    assert str(judgement.witness.sent.sequence) in judgement.sentence()
+
+
+def test_a_server_that_acknowledges_before_it_writes_loses_the_newest_before_the_cut() -> None:
+    server = AcknowledgesBeforeItWrites(unwritten=5)
+    history, found, cut_ns = judged(server)
+    lost = [history.row(i) for i, fate in enumerate(found.fates) if fate in LOST]
+    assert lost
+    assert all(message.resolved_ns < cut_ns for message in lost)
+    assert found.lost == found.counts[Fate.LOST_LAST] == len(lost)
+    assert found.witness is not None
+    # The plainest: acknowledged longest before the cut, with what its log holds at its place now.
+    assert found.witness.before_cut_s == max((cut_ns - m.resolved_ns) / 1e9 for m in lost)
+    assert found.witness.previous is not None
+    assert found.witness.instead is not None
+    assert "is at that position now" in found.witness.sentence()
+
+
+def test_a_loss_before_the_cut_is_the_last_part_although_producers_went_on() -> None:
+    history, cut_ns = drive(server := AcknowledgesBeforeItWrites())
+    reads = [server.read("first read")]
+    assert classify(history, reads, cuts_ns=[cut_ns]).counts[Fate.LOST_LAST] > 0
+    # Without knowing of the cut, there is something behind it.
+    assert classify(history, reads).counts[Fate.LOST_MIDDLE] > 0
+
+
+@pytest.mark.parametrize(
+    ("server", "figure"),
+    [
+        (Duplicates(), "duplicated"),
+        (Reorders(), "reordered"),
+        (MakesThingsUp(), "phantom"),
+        (KeepsWhatItRefused(), "refused_kept"),
+    ],
+)
+def test_what_breaks_another_promise_is_counted_and_does_not_refute(server: Honest, figure: str) -> None:
+    _, found, _ = judged(server)
+    odd = {name: count for name, count in found.figures().items() if count and name in ODD}
+    assert set(odd) == {figure} | ({"copies"} if figure == "duplicated" else set())
+    assert not found.is_clean
+    assert found.broken == 0
+    assert verdict_on(server).verdict is Verdict.NOT_REFUTED
+
+
+ODD = ("lost", "different", "corrupt", "duplicated", "copies", "reordered", "phantom", "corrupt_found", "refused_kept")
+
+
+def test_figures_of_a_duplicating_server() -> None:
+    _, found, _ = judged(Duplicates())
+    # Of 80 messages of each of two producers every tenth.
+    assert found.duplicated == found.copies == 16
+
+
+def test_figures_of_a_reordering_server() -> None:
+    _, found, _ = judged(Reorders())
+    assert found.reordered == 2
+
+
+def test_figures_of_a_damaging_server() -> None:
+    _, found, _ = judged(Damages())
+    assert found.corrupt == 4
+    assert found.counts[Fate.CORRUPT] == 2
+    assert found.counts[Fate.LOST_MIDDLE] == 2
+
+
+def test_many_cuts_of_an_honest_server() -> None:
+    judgement = verdict_on(Honest(), cuts=60)
+    assert judgement.verdict is Verdict.NOT_REFUTED
+    assert judgement.cuts == 60
+    assert judgement.loss_per_cut_max == pytest.approx(1 - 0.05 ** (1 / 60))
+    assert "NOT REFUTED in 60 cuts" in judgement.sentence()
+    assert "4.9%" in judgement.sentence()

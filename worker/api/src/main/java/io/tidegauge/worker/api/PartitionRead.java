@@ -1,0 +1,18 @@
+package io.tidegauge.worker.api;
+
+/**
+ * How far a partition was read back.
+ *
+ * @param complete whether all was read that was there when reading began
+ * @param why what kept it from that; empty if nothing did
+ * @param first where reading began, in the system's own words; empty if it has none
+ * @param end where the partition ended when reading began, likewise
+ */
+public record PartitionRead(
+    int topic,
+    int partition,
+    long messages,
+    boolean complete,
+    String why,
+    String first,
+    String end) {}

@@ -1,0 +1,27 @@
+package io.tidegauge.worker.api;
+
+import java.util.Map;
+
+/**
+ * A topic to read back, every partition from its very beginning.
+ *
+ * @param topicIndex the topic's place in the order's list
+ * @param settings what the topic was created with
+ * @param subscription whose copy is read where each subscription has one of its own
+ * @param first whether that is the first subscription of the topic
+ * @param deadlineNs {@link System#nanoTime()} at which reading ends, done or not
+ */
+public record ReadBackSpec(
+    String topic,
+    int topicIndex,
+    int partitions,
+    Map<String, String> settings,
+    String subscription,
+    boolean first,
+    long deadlineNs) {
+
+  /** Milliseconds until the deadline; 0 once it has passed. */
+  public long leftMs() {
+    return Math.max(0, (deadlineNs - System.nanoTime()) / 1_000_000);
+  }
+}

@@ -1,0 +1,104 @@
+package io.tidegauge.worker.app;
+
+import io.tidegauge.worker.api.CommittedPosition;
+import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.Trial;
+import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.history.ReadLog;
+import io.tidegauge.worker.proto.CommittedPositionsReply;
+import io.tidegauge.worker.proto.PartitionRead;
+import io.tidegauge.worker.proto.ReadBackReply;
+import io.tidegauge.worker.proto.ReadBackRequest;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+/** Reads a trial's topics back, and how far its subscriptions have come. */
+final class ReadBack {
+  private ReadBack() {}
+
+  /**
+   * Reads all partitions of the plan's topics into the file of the request.
+   *
+   * @throws DriverException if a topic can't be read at all or the file can't be written
+   */
+  static ReadBackReply run(Driver driver, TrialPlan plan, ReadBackRequest request)
+      throws DriverException, InterruptedException {
+    int number = subscriptions(plan).indexOf(request.getSubscription());
+    if (number < 0) {
+      throw new IllegalArgumentException(
+          "no such subscription: "
+              + request.getSubscription()
+              + " (there is "
+              + subscriptions(plan)
+              + ")");
+    }
+    long began = System.nanoTime();
+    long deadline = began + TimeUnit.MILLISECONDS.toNanos(request.getTimeoutMs());
+    ReadBackReply.Builder reply = ReadBackReply.newBuilder().setBeganMonoNs(began);
+    try (ReadLog log = new ReadLog(Path.of(request.getFile()), plan.trialId())) {
+      for (int t = 0; t < plan.topics().size(); t++) {
+        TopicSpec topic = plan.topics().get(t);
+        ReadBackSpec spec =
+            new ReadBackSpec(
+                topic.name(),
+                t,
+                topic.partitions(),
+                topic.settings(),
+                fullName(plan, number),
+                number == 0,
+                deadline);
+        driver.readBack(spec, log).forEach(read -> reply.addPartitions(toProto(read)));
+      }
+    } catch (IOException | UncheckedIOException e) {
+      throw new DriverException("the read log can't be written: " + ErrorLog.describe(e), e);
+    }
+    return reply.setEndedMonoNs(System.nanoTime()).build();
+  }
+
+  /** How far each subscription of the plan has come. */
+  static CommittedPositionsReply positions(Driver driver, TrialPlan plan) throws DriverException {
+    List<String> names = subscriptions(plan);
+    List<String> full = IntStream.range(0, names.size()).mapToObj(s -> fullName(plan, s)).toList();
+    CommittedPositionsReply.Builder reply =
+        CommittedPositionsReply.newBuilder().setAskedMonoNs(System.nanoTime());
+    for (int t = 0; t < plan.topics().size(); t++) {
+      for (CommittedPosition told : driver.committedPositions(plan.topics().get(t), full)) {
+        reply.addPositions(
+            io.tidegauge.worker.proto.CommittedPosition.newBuilder()
+                .setSubscription(names.get(told.subscription()))
+                .setTopic(t)
+                .setPartition(told.partition())
+                .setPosition(told.position()));
+      }
+    }
+    return reply.setToldMonoNs(System.nanoTime()).build();
+  }
+
+  private static List<String> subscriptions(TrialPlan plan) {
+    return IntStream.range(0, plan.subscriptionsPerTopic()).mapToObj(s -> "sub-" + s).toList();
+  }
+
+  private static String fullName(TrialPlan plan, int subscription) {
+    return Trial.subscriptionPrefix(plan.trialId()) + "sub-" + subscription;
+  }
+
+  private static PartitionRead toProto(io.tidegauge.worker.api.PartitionRead read) {
+    return PartitionRead.newBuilder()
+        .setTopic(read.topic())
+        .setPartition(read.partition())
+        .setMessages(read.messages())
+        .setComplete(read.complete())
+        .setWhy(read.why())
+        .setFirst(read.first())
+        .setEnd(read.end())
+        .build();
+  }
+}

@@ -1,0 +1,126 @@
+package io.tidegauge.worker.kafka;
+
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.PartitionRead;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * Reads all partitions of a topic from their first offset to their end, in no group. The end is
+ * what consumers may see when reading begins (the high watermark): after a restart it may be behind
+ * what the leader has until its followers are back, so ask once new messages were acknowledged.
+ */
+final class WholeTopic {
+  private static final Duration POLL = Duration.ofMillis(200);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
+  private static final byte[] NO_BYTES = {};
+
+  private final ReadBackSpec spec;
+  private final ReadBackSink sink;
+  private final Map<String, Object> settings;
+  private final Map<TopicPartition, Long> counts = new HashMap<>();
+  private String failure = "";
+
+  WholeTopic(Connection connection, ReadBackSpec spec, ReadBackSink sink) {
+    this.spec = spec;
+    this.sink = sink;
+    this.settings = connection.settingsFor(ConsumerConfig.configNames());
+    settings.put(ConsumerConfig.CLIENT_ID_CONFIG, "tg-read-back");
+    settings.put(
+        ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
+    settings.put(
+        ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
+    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    // Wherever an offset is not there, that is to be seen, not jumped over.
+    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+  }
+
+  List<PartitionRead> read() throws DriverException {
+    List<TopicPartition> partitions = new ArrayList<>();
+    for (int partition = 0; partition < spec.partitions(); partition++) {
+      partitions.add(new TopicPartition(spec.topic(), partition));
+    }
+    KafkaConsumer<byte[], byte[]> client = new KafkaConsumer<>(settings);
+    try {
+      Duration left = Duration.ofMillis(Math.max(1, spec.leftMs()));
+      Map<TopicPartition, Long> ends = client.endOffsets(partitions, left);
+      Map<TopicPartition, Long> firsts = client.beginningOffsets(partitions, left);
+      client.assign(partitions);
+      firsts.forEach(client::seek);
+      readTo(client, ends);
+      return reads(client, partitions, firsts, ends);
+    } catch (KafkaException e) {
+      throw Failures.describe("read back " + spec.topic(), e);
+    } finally {
+      client.close(CloseOptions.timeout(CLOSE_TIMEOUT));
+    }
+  }
+
+  /** What is past the end known at the beginning is not taken: the other partitions read alike. */
+  private void readTo(KafkaConsumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
+    try {
+      while (spec.leftMs() > 0 && !areRead(client, ends)) {
+        for (ConsumerRecord<byte[], byte[]> found : client.poll(POLL)) {
+          TopicPartition from = new TopicPartition(found.topic(), found.partition());
+          if (found.offset() < ends.get(from)) {
+            byte[] value = found.value() == null ? NO_BYTES : found.value();
+            sink.found(spec.topicIndex(), found.partition(), found.offset(), 0, value);
+            counts.merge(from, 1L, Long::sum);
+          }
+        }
+      }
+    } catch (KafkaException e) {
+      // A batch that does not fit its checksum, or an offset that is gone: said of what is not
+      // read.
+      failure = Failures.describe("read on", e).getMessage();
+    }
+  }
+
+  private static boolean areRead(
+      KafkaConsumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
+    boolean all = true;
+    for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
+      boolean read = client.position(end.getKey()) >= end.getValue();
+      if (read) {
+        client.pause(List.of(end.getKey()));
+      }
+      all &= read;
+    }
+    return all;
+  }
+
+  private List<PartitionRead> reads(
+      KafkaConsumer<byte[], byte[]> client,
+      List<TopicPartition> partitions,
+      Map<TopicPartition, Long> firsts,
+      Map<TopicPartition, Long> ends) {
+    List<PartitionRead> all = new ArrayList<>();
+    for (TopicPartition partition : partitions) {
+      long at = client.position(partition);
+      boolean complete = at >= ends.get(partition);
+      String why = failure.isEmpty() ? "not read to its end in time" : failure;
+      all.add(
+          new PartitionRead(
+              spec.topicIndex(),
+              partition.partition(),
+              counts.getOrDefault(partition, 0L),
+              complete,
+              complete ? "" : why + "; read up to offset " + at,
+              "offset " + firsts.get(partition),
+              "offset " + ends.get(partition)));
+    }
+    return all;
+  }
+}

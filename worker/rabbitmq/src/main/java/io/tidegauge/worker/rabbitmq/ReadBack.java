@@ -1,0 +1,107 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.stream.Consumer;
+import com.rabbitmq.stream.Environment;
+import com.rabbitmq.stream.NoOffsetException;
+import io.tidegauge.worker.api.CommittedPosition;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.PartitionRead;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.TopicSpec;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+
+/** Reads topics back, and the positions that readers of streams have stored. */
+final class ReadBack {
+  private static final int CLOSE_MS_MAX = 5_000;
+
+  private final Connection connection;
+  private final StreamClients streams;
+
+  ReadBack(Connection connection, StreamClients streams) {
+    this.connection = connection;
+    this.streams = streams;
+  }
+
+  List<PartitionRead> queues(ReadBackSpec spec, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    List<PartitionRead> all = new ArrayList<>();
+    com.rabbitmq.client.Connection open;
+    try {
+      open = connection.factory().newConnection(connection.addressesFrom(0), "tg-read-back");
+    } catch (IOException | TimeoutException e) {
+      throw connection.unreachable(e);
+    }
+    try {
+      for (int partition = 0; partition < spec.partitions(); partition++) {
+        all.add(new WholeQueue(spec, partition, sink).read(open));
+      }
+    } catch (IOException | TimeoutException e) {
+      throw Failures.describe("read back " + spec.topic(), e);
+    } finally {
+      open.abort(CLOSE_MS_MAX);
+    }
+    return all;
+  }
+
+  List<PartitionRead> streams(ReadBackSpec spec, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    List<PartitionRead> all = new ArrayList<>();
+    Environment environment = streams.environment("tg-read-back");
+    try {
+      for (int partition = 0; partition < spec.partitions(); partition++) {
+        all.add(new WholeStream(spec, partition, sink).read(streams, environment));
+      }
+    } finally {
+      StreamProducer.closeQuietly(environment);
+    }
+    return all;
+  }
+
+  /** Queues keep no positions: what was acknowledged is gone. */
+  List<CommittedPosition> positions(TopicSpec topic, List<String> subscriptions)
+      throws DriverException {
+    List<CommittedPosition> all = new ArrayList<>();
+    Environment environment = streams.environment("tg-positions");
+    try {
+      for (int s = 0; s < subscriptions.size(); s++) {
+        for (int partition = 0; partition < topic.partitions(); partition++) {
+          String stream = Topology.queue(topic.name(), partition);
+          long stored = stored(environment, stream, subscriptions.get(s));
+          if (stored >= 0) {
+            all.add(new CommittedPosition(s, partition, stored));
+          }
+        }
+      }
+    } finally {
+      StreamProducer.closeQuietly(environment);
+    }
+    return all;
+  }
+
+  /** What was stored under a name; -1 if nothing was. The client asks through a consumer only. */
+  private long stored(Environment environment, String stream, String name) throws DriverException {
+    Consumer asking =
+        streams.whenReady(
+            "tell the position of " + name + " in " + stream,
+            () ->
+                environment.consumerBuilder().stream(stream)
+                    .name(name)
+                    .manualTrackingStrategy()
+                    .builder()
+                    .messageHandler((at, found) -> {})
+                    .build());
+    try {
+      return asking.storedOffset();
+    } catch (NoOffsetException e) {
+      return -1;
+    } catch (RuntimeException e) {
+      throw Failures.describe("tell the position of " + name + " in " + stream, e);
+    } finally {
+      StreamProducer.closeQuietly(asking);
+    }
+  }
+}

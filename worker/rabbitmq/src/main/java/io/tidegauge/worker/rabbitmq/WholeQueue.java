@@ -1,0 +1,125 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.DefaultConsumer;
+import com.rabbitmq.client.Envelope;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.tidegauge.worker.api.PartitionRead;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
+import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Reads all messages of one queue without acknowledging any: as many as it says it has when reading
+ * begins. They go back to their places when the channel is closed, which is waited for.
+ */
+final class WholeQueue {
+  private static final long RETURN_MS_MAX = 20_000;
+  private static final long POLL_MS = 50;
+
+  private final ReadBackSpec spec;
+  private final int partition;
+  private final String queue;
+  private final ReadBackSink sink;
+
+  WholeQueue(ReadBackSpec spec, int partition, ReadBackSink sink) {
+    this.spec = spec;
+    this.partition = partition;
+    this.queue =
+        spec.first()
+            ? Topology.queue(spec.topic(), partition)
+            : Topology.queue(spec.topic(), partition, spec.subscription());
+    this.sink = sink;
+  }
+
+  PartitionRead read(com.rabbitmq.client.Connection connection)
+      throws IOException, TimeoutException, InterruptedException {
+    long told;
+    Messages messages;
+    try (Channel channel = connection.createChannel()) {
+      told = channel.queueDeclarePassive(queue).getMessageCount();
+      messages = new Messages(channel, told);
+      if (told > 0) {
+        channel.basicConsume(queue, /* autoAck= */ false, messages);
+        messages.done.await(spec.leftMs(), TimeUnit.MILLISECONDS);
+      }
+    }
+    messages.rethrow();
+    awaitReturn(connection, told);
+    String end = told + " messages";
+    boolean complete = messages.taken >= told;
+    String why = messages.cause.isEmpty() ? "not read to its end in time" : messages.cause;
+    return new PartitionRead(
+        spec.topicIndex(), partition, messages.taken, complete, complete ? "" : why, "", end);
+  }
+
+  /** Whoever reads next is to find them all. */
+  private void awaitReturn(com.rabbitmq.client.Connection connection, long told)
+      throws IOException, TimeoutException, InterruptedException {
+    long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RETURN_MS_MAX);
+    try (Channel channel = connection.createChannel()) {
+      while (channel.queueDeclarePassive(queue).getMessageCount() < told
+          && System.nanoTime() < untilNs) {
+        Thread.sleep(POLL_MS);
+      }
+    }
+  }
+
+  /** Takes the first so many messages. One thread of the client's delivers them. */
+  private final class Messages extends DefaultConsumer {
+    final CountDownLatch done = new CountDownLatch(1);
+    private final long wanted;
+    volatile long taken;
+    volatile String cause = "";
+    private volatile RuntimeException failure;
+
+    Messages(Channel channel, long wanted) {
+      super(channel);
+      this.wanted = wanted;
+    }
+
+    // Written by one thread only.
+    @SuppressWarnings("NonAtomicVolatileUpdate")
+    @Override
+    public void handleDelivery(
+        String tag, Envelope envelope, AMQP.BasicProperties properties, byte[] body) {
+      if (taken >= wanted || failure != null) {
+        return;
+      }
+      try {
+        sink.found(spec.topicIndex(), partition, taken, 0, body);
+        taken++;
+      } catch (RuntimeException e) {
+        failure = e;
+        done.countDown();
+      }
+      if (taken >= wanted) {
+        done.countDown();
+      }
+    }
+
+    @Override
+    public void handleCancel(String tag) {
+      cause = "RabbitMQ cancelled the consumer";
+      done.countDown();
+    }
+
+    @Override
+    public void handleShutdownSignal(String tag, ShutdownSignalException signal) {
+      if (!signal.isInitiatedByApplication()) {
+        cause = "RabbitMQ's channel was lost: " + Failures.reason(signal);
+      }
+      done.countDown();
+    }
+
+    void rethrow() {
+      if (failure != null) {
+        throw failure;
+      }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package io.tidegauge.worker.rabbitmq;
+
+import com.rabbitmq.stream.Consumer;
+import com.rabbitmq.stream.Environment;
+import com.rabbitmq.stream.NoOffsetException;
+import com.rabbitmq.stream.OffsetSpecification;
+import com.rabbitmq.stream.StreamStats;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.PartitionRead;
+import io.tidegauge.worker.api.ReadBackSink;
+import io.tidegauge.worker.api.ReadBackSpec;
+
+/**
+ * Reads one stream from its first offset. The server tells the offset at which its last committed
+ * chunk begins, if anything; what comes after that is read until nothing has come for a while.
+ */
+final class WholeStream {
+  private static final long QUIET_NS = 2_000_000_000L;
+
+  /** Where the server tells no end at all, as before 3.11. */
+  private static final long QUIET_WITHOUT_END_NS = 5_000_000_000L;
+
+  private static final long POLL_MS = 20;
+  private static final byte[] NO_BYTES = {};
+
+  private final ReadBackSpec spec;
+  private final int partition;
+  private final String stream;
+  private final ReadBackSink sink;
+
+  // Written by the client's one delivery thread of the stream.
+  private volatile long messages;
+  private volatile long reached = -1;
+  private volatile long newestNs = System.nanoTime();
+  private volatile String first = "";
+  private volatile RuntimeException failure;
+
+  WholeStream(ReadBackSpec spec, int partition, ReadBackSink sink) {
+    this.spec = spec;
+    this.partition = partition;
+    this.stream = Topology.queue(spec.topic(), partition);
+    this.sink = sink;
+  }
+
+  PartitionRead read(StreamClients clients, Environment environment)
+      throws DriverException, InterruptedException {
+    long end = end(clients, environment);
+    Consumer consumer =
+        clients.whenReady(
+            "read back " + stream,
+            () ->
+                environment.consumerBuilder().stream(stream)
+                    .offset(OffsetSpecification.first())
+                    .noTrackingStrategy()
+                    .messageHandler((at, found) -> found(at.offset(), found.getBodyAsBinary()))
+                    .build());
+    boolean complete;
+    try {
+      complete = awaitEnd(end);
+    } finally {
+      StreamProducer.closeQuietly(consumer);
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    String why = complete ? "" : "not read to its end in time";
+    String told = end < 0 ? "" : "last chunk at offset " + end;
+    return new PartitionRead(spec.topicIndex(), partition, messages, complete, why, first, told);
+  }
+
+  /** Where the last committed chunk begins; -1 for an empty stream, or if the server can't tell. */
+  private long end(StreamClients clients, Environment environment) throws DriverException {
+    try {
+      StreamStats stats =
+          clients.whenReady(
+              "tell the end of " + stream, () -> environment.queryStreamStats(stream));
+      return stats.committedChunkId();
+    } catch (NoOffsetException e) {
+      return -1;
+    } catch (DriverException e) {
+      if (e.getCause() instanceof UnsupportedOperationException) {
+        return -1;
+      }
+      throw e;
+    }
+  }
+
+  private boolean awaitEnd(long end) throws InterruptedException {
+    newestNs = System.nanoTime();
+    while (spec.leftMs() > 0 && failure == null) {
+      long quietNs = System.nanoTime() - newestNs;
+      if (reached >= end && quietNs > (end < 0 ? QUIET_WITHOUT_END_NS : QUIET_NS)) {
+        return true;
+      }
+      Thread.sleep(POLL_MS);
+    }
+    return false;
+  }
+
+  @SuppressWarnings("NonAtomicVolatileUpdate")
+  private void found(long offset, byte[] value) {
+    if (failure != null || offset <= reached) {
+      // After a reconnection the client may begin again at the beginning of a chunk.
+      return;
+    }
+    try {
+      sink.found(spec.topicIndex(), partition, offset, 0, value == null ? NO_BYTES : value);
+    } catch (RuntimeException e) {
+      failure = e;
+      return;
+    }
+    first = messages == 0 ? "offset " + offset : first;
+    messages++;
+    reached = offset;
+    newestNs = System.nanoTime();
+  }
+}
