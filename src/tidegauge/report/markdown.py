@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tidegauge.experiments.api import point_words
-from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.estimates import estimate
 from tidegauge.report.findings import named
 from tidegauge.report.numbers import count, ms
@@ -57,6 +57,7 @@ def run_markdown(run: StoredRun) -> str:
         found = [one for one in run.findings if one.experiment == experiment]
         lines += _bullets(f"{experiment}, {named(one, found)}: {sentence}" for one in found for sentence in one.summary)
     lines += _comparisons(run)
+    lines += _usage(run)
     lines += _published(run)
     failed = [f"{one.trial_id}: {one.status}: {one.problem or one.reason}" for one in run.trials if one.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
@@ -144,6 +145,22 @@ def _published(run: StoredRun) -> list[str]:
         "",
         *_bullets(claims),
     ]
+
+
+def _usage(run: StoredRun) -> list[str]:
+    """Shares of the machine's ceilings, and what results cost."""
+    found = usage.rows(run)[: usage.ROWS_MAX]
+    made = usage.usage_table(found)
+    if made is None:
+        return []
+    columns = [(group, column) for group in made.groups for column in group.columns]
+    heads = ["result", *(escaped(f"{group.head}: {column.head}") for group, column in columns)]
+    rows = [
+        [escaped(label), *(escaped(column.cells[place]) for _, column in columns)]
+        for place, label in enumerate(made.labels)
+    ]
+    title = usage.TITLE if any(one.shares for one in found) else "What it costs"
+    return [f"### {title}", "", *table(heads, rows), "", *_bullets(usage.notes(run, found))]
 
 
 def _bullets(sentences: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
+from tidegauge.report import usage
 from tidegauge.report.findings import finding_table, named
 from tidegauge.report.layout import ColumnGroup, FigureTable
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
@@ -14,6 +15,7 @@ from tidegauge.report.plots.chase import chase_plots
 from tidegauge.report.plots.load import load_plots, search_plots
 from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.percentiles import percentile_plots
+from tidegauge.report.plots.shares import share_bars
 from tidegauge.report.plots.sweep import sweep_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
 from tidegauge.report.records import records_table
@@ -79,7 +81,24 @@ def sections(run: StoredRun, details: Details) -> list[Section]:
         parts += _unfinished(run, name, details, prefix)
         if parts:
             found.append(Section(f"experiment-{number}", name, tuple(parts)))
-    return found
+    return [*found, *_machine(run)]
+
+
+def _machine(run: StoredRun) -> list[Section]:
+    """What results took of the machine, and what they cost; no section where neither is known."""
+    rows = usage.rows(run)
+    table = usage.usage_table(rows)
+    if table is None:
+        return []
+    shares = any(one.shares for one in rows)
+    part = Part(
+        title=usage.TITLE if shares else "What it costs",
+        words="",
+        plots=tuple(share_bars(rows[: usage.ROWS_MAX], "machine")),
+        tables=(table,),
+        notes=tuple(usage.notes(run, rows)),
+    )
+    return [Section("machine", "ceilings and cost" if shares else "cost", (part,))]
 
 
 def _parts(one: Swept, details: Details, prefix: str) -> list[Part]:
