@@ -81,6 +81,20 @@ def test_cuts_part_a_stream() -> None:
     assert found.witness.before_cut_s == pytest.approx(13e-9)
 
 
+def test_an_acknowledgement_that_arrives_while_all_is_down_was_sent_before_the_cut() -> None:
+    history = history_of(acked(*range(6)))
+    reads = [read_of("r", there(0, 4, 5))]
+    # Cut after the acknowledgement of 1 (15), started again before that of 4 (45).
+    assert fates(classify(history, reads, cuts_ns=[20]))[2] is Fate.LOST_FIRST
+    found = classify(history, reads, cuts_ns=[20], back_ns=[40])
+    assert fates(found)[1:4] == [Fate.LOST_LAST] * 3
+    assert found.witness is not None
+    assert found.witness.sent.sequence == 1
+    assert found.witness.before_cut_s == pytest.approx(5e-9)
+    with pytest.raises(ValueError, match="zip"):
+        classify(history, reads, cuts_ns=[20, 50], back_ns=[40])
+
+
 def test_unknown_and_refused_messages() -> None:
     sent = [
         *acked(0, 1),

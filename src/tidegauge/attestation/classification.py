@@ -34,6 +34,7 @@ def classify(
     reads: Sequence[Read],
     positions: Sequence[tuple[CommittedPositions, CommittedPositions]] = (),
     cuts_ns: Sequence[int] = (),
+    back_ns: Sequence[int] = (),
 ) -> Anomalies:
     """What became of the messages of a history.
 
@@ -42,12 +43,14 @@ def classify(
         reads: passes over all its partitions, made after what is judged; at least one.
         positions: committed positions told before and after.
         cuts_ns: when something was cut, in monotonic ns: what was acknowledged between two of them is judged as one.
+        back_ns: for each cut, when what was cut was about to be started again. Acknowledgements that arrive until then
+            were sent before the cut. The cuts themselves if left out.
 
     Raises `ValueError` without a read.
     """
     if not reads:
         raise ValueError("there is nothing to judge without a read")
-    look = _Look.at(history, reads, cuts_ns)
+    look = _Look.at(history, reads, _cuts(cuts_ns, back_ns))
     fates = _fates(look)
     _place_losses(look, fates)
     broken = np.isin(fates, BROKEN) & history.acknowledged
@@ -93,26 +96,29 @@ class _Look:
         found: for each read, which messages of the history it found undamaged.
         told: for each read, about which of them it can tell.
         streams: a number for each message's stream (see `Fate`).
+        cuts: in their order; one column of instants, one of those at which it was over.
+        cuts_before: how many cuts were over when a message's outcome was told.
     """
 
     history: History
     reads: Sequence[Read]
-    cuts_ns: Longs
+    cuts: Longs
     rows: Sequence[Longs]
     found: Booleans
     told: Booleans
+    cuts_before: Longs
     streams: Longs
 
     @classmethod
-    def at(cls, history: History, reads: Sequence[Read], cuts_ns: Sequence[int]) -> _Look:
+    def at(cls, history: History, reads: Sequence[Read], cuts: Longs) -> _Look:
         """Put them side by side."""
-        cuts = np.sort(np.array(cuts_ns, dtype=np.int64))
         rows = [_rows_of(history, read) for read in reads]
         found = np.stack([_seen(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)])
         told = np.stack([_can_tell(history, read) for read in reads]) | found
-        key = np.stack([history.producer, history.partition, np.searchsorted(cuts, history.resolved_ns)])
+        cuts_before = np.searchsorted(cuts[:, 1], history.resolved_ns)
+        key = np.stack([history.producer, history.partition, cuts_before])
         streams = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
-        return cls(history, reads, cuts, rows, found, told, streams)
+        return cls(history, reads, cuts, rows, found, told, cuts_before, streams)
 
     @property
     def anywhere(self) -> Booleans:
@@ -126,6 +132,11 @@ class _Look:
         for rows, read in zip(self.rows, self.reads, strict=True):
             damaged |= _seen(len(self.history), rows, (read.flags & Flag.CORRUPT) != 0)
         return damaged
+
+
+def _cuts(cuts_ns: Sequence[int], back_ns: Sequence[int]) -> Longs:
+    pairs = sorted(zip(cuts_ns, back_ns or cuts_ns, strict=True))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _keys(producer: Longs, sequence: Longs) -> Longs:
@@ -240,13 +251,12 @@ def _unreadable(reads: Sequence[Read]) -> tuple[str, ...]:
 
 def _witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) -> Witness:
     """The broken promise that is plainest: acknowledged longest before its cut; without cuts the first acknowledged."""
-    history, cuts = look.history, look.cuts_ns
+    history = look.history
     candidates = np.flatnonzero(broken)
-    resolved = history.resolved_ns[candidates]
-    cut_of = np.searchsorted(cuts, resolved)
-    followed = cut_of < len(cuts)
-    next_cut = np.append(cuts, 0)[cut_of]
-    ages = np.where(followed, next_cut - resolved, -1)
+    resolved, cut_of = history.resolved_ns[candidates], look.cuts_before[candidates]
+    followed = cut_of < len(look.cuts)
+    next_cut = np.append(look.cuts[:, 0], 0)[cut_of]
+    ages = np.where(followed, np.maximum(0, next_cut - resolved), -1)
     chosen = int(np.lexsort((resolved, -ages))[0])
     row = int(candidates[chosen])
     fate = Fate(int(fates[row]))
