@@ -116,7 +116,7 @@ class Agent:
                 raise RunFailedError("The agent is ending.")
             result = self._calls[message["call"]](request, message)
         except (TidegaugeError, OSError) as error:
-            told = error if isinstance(error, TidegaugeError) else RunFailedError(f"{message['call']} failed: {error}.")
+            told = error if isinstance(error, TidegaugeError) else _told(message["call"], error)
             self._send({"id": request, "error": wire.error_to_json(told)})
             return
         if result is not _LATER:
@@ -255,6 +255,11 @@ class Agent:
             self._send({"id": self._close_request, "result": notes})
 
 
+def _told(call: str, error: OSError) -> RunFailedError:
+    words = str(error) if error.errno else error.strerror or str(error)
+    return RunFailedError(f"{call} failed: {words.rstrip('.')}.")
+
+
 _LATER = object()
 """A call's result that comes when it is done."""
 
@@ -263,8 +268,6 @@ def main(arguments: list[str]) -> None:
     """Entry point: LEASE_S AGENT_ID."""
     prctl.become_subreaper()
     agent_id = arguments[1]
-    # The tools that it runs are known by it as its processes are: whoever cleans up after it can end them first.
-    os.environ[procfs.MARKER] = f"{agent_id}/tool"
     Agent(agent_id, float(arguments[0]), Ledger.open(agent_id)).run()
 
 

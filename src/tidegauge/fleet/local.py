@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from typing import IO, Any, cast
 import psutil
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import registry, wire
+from tidegauge.fleet import procfs, registry, wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.local_rig import LocalRig
 from tidegauge.fleet.reap import clean_leftovers
@@ -66,6 +67,8 @@ class LocalHost:
                 # -P: never import from the working directory.
                 [sys.executable, "-P", "-m", "tidegauge.fleet.agent", str(lease_s), agent_id],
                 cwd="/",
+                # The tools that it runs are known by it as its processes are: who cleans up after it ends them first.
+                env={**os.environ, procfs.MARKER: f"{agent_id}/agent"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -43,8 +43,11 @@ def rules(
         else:
             sent_by_host.append(to)
     for node, share in sorted(lost_shares.items()):
+        lost = round(share * _MILLION)
+        if not lost:
+            continue
         # Only IP: a lost ARP request would stop everything for a second.
-        chance = f"ether type ip numgen random mod {_MILLION} < {round(share * _MILLION)} drop"
+        chance = f"ether type ip {f'numgen random mod {_MILLION} < {lost} ' if lost < _MILLION else ''}drop"
         arriving.append(f'iifname "{plugs[node].interface}" {chance}')
         leaving.append(f'oifname "{plugs[node].interface}" {chance}')
     chains = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}

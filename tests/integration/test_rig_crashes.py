@@ -1,0 +1,150 @@
+"""Interrupted at any moment, in whatever way: no mount, loop device, namespace, limit, frozen disk or process stays."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rigs import MIB, SIZE_BYTES, leftovers, writer
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet import registry
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts import loop_disk, memory_limit, network, slow_disk
+
+MEMORY_BYTES = 256 * MIB
+REFUSAL = loop_disk.refusal() or network.refusal("nft", "tc") or slow_disk.refusal() or memory_limit.refusal()
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.integration,
+    pytest.mark.skipif(bool(REFUSAL), reason=REFUSAL),
+]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+
+
+def steps(host: LocalHost, tmp_path: Path) -> list[Callable[[], object]]:
+    """What an attestation or a faulted trial asks of the rig."""
+    rig, place = host.rig, tmp_path / "disk"
+    return [
+        lambda: rig.make_disk(place, SIZE_BYTES["ext4"]),
+        lambda: rig.make_network(["a", "b"]),
+        lambda: host.start(writer(tmp_path, place, network_node="a", memory_bytes_max=MEMORY_BYTES)),
+        lambda: rig.throttle_disk(place, 4 * MIB, 500),
+        lambda: rig.partition(["a"], ["b"]),
+        lambda: rig.lose_packets("b", 0.1),
+        lambda: rig.limit_rate("a", MIB),
+        lambda: rig.hang_disk(place),
+        lambda: rig.cut_power(["writer"], [place]),
+        lambda: host.start(writer(tmp_path, place)),
+        lambda: rig.pause(["writer"]),
+        lambda: rig.hang_disk(place),
+        rig.lift_all,
+        lambda: rig.kill(["writer"]),
+        rig.remove_network,
+        lambda: rig.remove_disk(place),
+    ]
+
+
+def interrupt(tmp_path: Path, chance: random.Random) -> str:
+    """Kill the agent in a random step, a moment after it began; the leftovers after what a next start does."""
+    tmp_path.mkdir()
+    host = LocalHost.open()
+    agent_id = host.agent_id
+    todo = steps(host, tmp_path)
+    last = chance.randrange(len(todo))
+    killer = threading.Timer(chance.choice((0.0, 0.002, 0.01, 0.05, 0.2)), os.kill, (host.agent_pid, signal.SIGKILL))
+    try:
+        for step in todo[:last]:
+            step()
+        killer.start()
+        todo[last]()
+    except RunFailedError:
+        pass
+    killer.join()
+    host.close()
+    clean_leftovers()
+    return "; ".join([*leftovers(tmp_path, agent_id), *map(str, registry.agents_directory().glob("*.json"))])
+
+
+def run_interruptions(tmp_path: Path, count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    found = {number: interrupt(tmp_path / str(number), chance) for number in range(count)}
+    assert {number: left for number, left in found.items() if left} == {}
+
+
+def test_twenty_kills_of_the_agent_at_random_moments(tmp_path: Path) -> None:
+    run_interruptions(tmp_path, 20, seed=int(time.time()))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_hundred_kills_of_the_agent_at_random_moments(tmp_path: Path) -> None:
+    run_interruptions(tmp_path, 100, seed=6)
+
+
+CONTROLLER = """
+import sys, time
+from pathlib import Path
+from test_rig_crashes import steps
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.signals import interruptible
+with interruptible(), LocalHost.open() as host:
+    for step in steps(host, Path(sys.argv[1]))[:8]:
+        step()
+    print(host.agent_id, host.agent_pid, flush=True)
+    time.sleep(1000)
+"""
+"""Leaves it with a slow disk that hangs under a writer, and a network with every fault."""
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "kill -9", "kill -9 of everything"])
+def test_nothing_is_left_of_a_faulted_run(tmp_path: Path, how: str) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-c", CONTROLLER, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert running.stdout is not None
+    agent_id, agent_pid = running.stdout.readline().split()
+    assert len(leftovers(tmp_path, agent_id)) > 8, "the search finds what is there"
+    if how == "kill -9 of everything":
+        running.send_signal(signal.SIGSTOP)
+        os.kill(int(agent_pid), signal.SIGKILL)
+    running.send_signal(signal.SIGINT if how == "Ctrl-C" else signal.SIGKILL)
+    running.wait()
+    running.stdout.close()
+    if how == "kill -9 of everything":
+        notes = clean_leftovers()
+        assert f"Removed the disk {tmp_path / 'disk'}, left by an earlier run." in notes
+        assert any("Removed the network" in note for note in notes)
+    # An agent that lives ends by itself once its controller is gone.
+    deadline_s = time.monotonic() + 120.0
+    while list(registry.agents_directory().glob("*.json")):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    assert leftovers(tmp_path, agent_id) == []
+
+
+def test_nothing_is_left_after_an_error_in_the_controller(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), LocalHost.open() as host:
+        for step in steps(host, tmp_path)[:8]:
+            step()
+        assert leftovers(tmp_path, host.agent_id) != [], "the search finds what is there"
+        raise ZeroDivisionError
+    assert leftovers(tmp_path, host.agent_id) == []
+    assert list(registry.agents_directory().glob("*.json")) == []

@@ -1,0 +1,49 @@
+"""What a switch drops, as rules."""
+
+from __future__ import annotations
+
+from tidegauge.hosts.packet_filter import Plug, rules
+
+PLUGS = {"a": Plug("tg0n1", "198.18.0.1"), "b": Plug("tg0n2", "198.18.0.2"), "clients": Plug("", "198.18.0.254")}
+
+
+def chain(text: str, hook: str) -> list[str]:
+    """What a chain drops."""
+    body = text.partition(f"chain {hook} {{\n")[2].partition("}")[0].splitlines()
+    assert body[0] == f"type filter hook {hook} priority 0; policy accept;"
+    return body[1:]
+
+
+def test_nothing_is_dropped_without_a_fault() -> None:
+    text = rules("x", PLUGS, [], {})
+    assert [chain(text, hook) for hook in ("prerouting", "output", "postrouting")] == [[], [], []]
+
+
+def test_a_link_is_cut_where_its_packets_enter_the_switch() -> None:
+    text = rules("x", PLUGS, [("a", "b"), ("b", "clients"), ("clients", "a")], {})
+    assert chain(text, "prerouting") == [
+        'iifname "tg0n1" ip daddr 198.18.0.2 drop',
+        'iifname "tg0n2" ip daddr 198.18.0.254 drop',
+    ]
+    assert chain(text, "output") == ["ip daddr 198.18.0.1 drop"]
+
+
+def test_packets_are_lost_both_ways() -> None:
+    text = rules("x", PLUGS, [], {"b": 0.25})
+    chance = "ether type ip numgen random mod 1000000 < 250000 drop"
+    assert chain(text, "prerouting") == [f'iifname "tg0n2" {chance}']
+    assert chain(text, "postrouting") == [f'oifname "tg0n2" {chance}']
+
+
+def test_all_packets_or_none() -> None:
+    text = rules("x", PLUGS, [], {"a": 1.0, "b": 1e-9})
+    assert chain(text, "prerouting") == ['iifname "tg0n1" ether type ip drop']
+
+
+def test_a_table_replaces_the_one_before_in_one_step() -> None:
+    lines = rules("0123", PLUGS, [], {}).splitlines()
+    assert lines[:3] == [
+        "add table bridge tidegauge_0123",
+        "delete table bridge tidegauge_0123",
+        "table bridge tidegauge_0123 {",
+    ]
