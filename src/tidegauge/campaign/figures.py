@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from tidegauge.campaign.disruptions import LoadSeconds
 from tidegauge.campaign.events import Observer, SecondSeen
 from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
 from tidegauge.campaign.timeline import WARM_UP, Timeline
@@ -27,8 +28,9 @@ _SILENCE_S_MAX = 15.0
 class Follower:
     """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
 
-    `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do.
-    Late readers' backlogs are no part of `points`: that they grow is wanted, and says nothing of the system.
+    `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
+    `load` what faults do. Late readers' backlogs are no part of `points`: that they grow is wanted, and says nothing of
+    the system.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Follower:
         self.timeline = Timeline(WARM_UP, 0)
         late = frozenset(late_names(spec.workload.subscriptions, spec.late))
         self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
+        self.load = LoadSeconds()
         self._spec = spec
         self._store = store
         self._observer = observer
@@ -124,6 +127,8 @@ class Follower:
         self._store.second(figures, phase)
         if self._spec.late is not None:
             self.tally.take(phase, figures)
+        if self._spec.faults:
+            self.load.take(figures)
 
     def _take(self, figures: SecondFigures) -> None:
         self._seen_s = time.monotonic()

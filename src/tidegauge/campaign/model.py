@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidegauge.config.fields import Fields
 from tidegauge.experiments.api import Servers
+from tidegauge.experiments.faults import Fault
 from tidegauge.published.examine import Choice
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
@@ -55,10 +56,15 @@ class WorkerChoice:
 
 @dataclass(frozen=True)
 class ExperimentChoice:
-    """One experiment with its options (an object of that experiment's own model)."""
+    """One experiment with its options (an object of that experiment's own model).
+
+    `faults` are made in each of its trials; `faults_at` is the file and line where they are listed.
+    """
 
     name: str
     options: Fields
+    faults: tuple[Fault, ...] = ()
+    faults_at: str = ""
 
 
 @dataclass(frozen=True)

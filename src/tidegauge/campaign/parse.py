@@ -11,6 +11,8 @@ from typing import Annotated, Any, NoReturn
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
+from tidegauge.campaign.faults import KEY as FAULTS
+from tidegauge.campaign.faults import parse_faults
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.published import apply_scale, parse_published
 from tidegauge.campaign.rates_at import read_rates_at
@@ -165,7 +167,8 @@ class _Reading:
         listed = enumerate(_list(source, "systems"))
         systems = [_system(item, source, ("systems", i), self.system_names) for i, item in listed]
         durability = _level(source.data.get("durability", 3), source, ("durability",))
-        chosen = _experiments(source)
+        nodes = top.nodes if top else 0
+        chosen = _experiments(source, nodes)
         workload = self._workload(source)
         worker = _worker(source)
         published = parse_published(source, str(self.overrides.get("scale", "")))
@@ -321,11 +324,11 @@ def _worker(source: Source) -> WorkerChoice | None:
     return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB) if fields else None
 
 
-def _experiments(source: Source) -> list[ExperimentChoice]:
+def _experiments(source: Source, nodes: int) -> list[ExperimentChoice]:
     chosen: list[ExperimentChoice] = []
     earlier: list[str] = []
     for index, item in enumerate(_list(source, "experiments")):
-        choice = _experiment(item, source, ("experiments", index), earlier)
+        choice = _experiment(item, source, ("experiments", index), earlier, nodes)
         if choice:
             chosen.append(choice)
         name = item.get("name") if isinstance(item, dict) else item
@@ -333,7 +336,7 @@ def _experiments(source: Source) -> list[ExperimentChoice]:
     return chosen
 
 
-def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
+def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str], nodes: int) -> ExperimentChoice | None:
     """`peak`, or a mapping of its name and options."""
     known = experiments()
     if isinstance(item, str):
@@ -348,14 +351,17 @@ def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) 
         )
         return None
     model = known[name].options
-    options = validate(model, {key: value for key, value in item.items() if key != "name"}, source, at)
+    own = {key: value for key, value in item.items() if key not in ("name", FAULTS)}
+    options = validate(model, own, source, at)
+    made = parse_faults(item[FAULTS], nodes, source, (*at, FAULTS)) if FAULTS in item else ()
     if options is None:
         return None
     objection = known[name].objection(options, earlier)
     if objection:
         source.complain(at, objection)
         return None
-    return ExperimentChoice(name, options)
+    where = f"{source.path}:{source.line_of((*at, FAULTS))}" if made else ""
+    return ExperimentChoice(name, options, made, where)
 
 
 def campaign_keys() -> list[str]:

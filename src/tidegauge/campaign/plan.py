@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.contenders import Contender, contenders
+from tidegauge.campaign.faults import check_trial
 from tidegauge.campaign.interleave import Entry, Seat, interleaved
 from tidegauge.campaign.limits import too_small
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
@@ -169,9 +170,15 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         attached=system.attach is not None,
         copies=system.copies,
         point=point.values,
+        faults=chosen.faults,
     )
+    # What a fault leaves of servers is nothing to measure another trial on.
+    base = replace(base, servers=Servers.FRESH) if base.faults else base
     experiment = experiments()[chosen.name]
-    return Step(experiment, chosen.options, system, experiment.plan(chosen.options, base), contender.deployment)
+    trials = experiment.plan(chosen.options, base)
+    for trial in trials:
+        check_trial(trial, chosen.faults_at)
+    return Step(experiment, chosen.options, system, trials, contender.deployment)
 
 
 def _of_point(point: Point) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import CatchUp, RecordResult, SubscriptionResult, TrialResult, TrialSpec
 from tidegauge.experiments.catch_up_words import reads_sentence
+from tidegauge.experiments.faults import FaultResult
 from tidegauge.hosts.fsync import Calm
 from tidegauge.statistics.classify import Evidence, classify
 from tidegauge.statistics.rounding import short
@@ -37,6 +38,7 @@ class Observed:
     control_cpu_s: float | None = None
     disk: Calm | None = None
     catch_up: CatchUp | None = None
+    faults: tuple[FaultResult, ...] = ()
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -77,6 +79,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
         catch_up=observed.catch_up,
         records=_records(spec, totals, measured_s),
+        faults=observed.faults,
     )
 
 
@@ -137,6 +140,7 @@ def _evidence(
         backlog_grew=backlog_grows(seconds),
         drift=drifts(seconds),
         too_short=too_short_to_judge(spec.warmup_s_max),
+        faults=len(spec.faults),
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
     )
 

@@ -13,8 +13,10 @@ from tidegauge.attestation.record import Attestation
 from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.events import Note, Observer, PhaseStarted
 from tidegauge.campaign.fairness import InForce
+from tidegauge.campaign.injection import Injector, Scene
 from tidegauge.campaign.limits import Means, limit_servers
 from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.rigging import NOTHING_RIGGED, Rigged, rig_nodes
 from tidegauge.campaign.stand import Running
 from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
@@ -93,6 +95,9 @@ class Session:
     cache_dropped: bool | None = None
     limits: tuple[str, ...] = ()
     """Which of the limits that the spec asks for could not be had, and why."""
+    rigged: Rigged = field(default_factory=Rigged)
+    faults: Injector | None = None
+    """Makes the spec's faults; None without any, and until topics are known."""
 
     @property
     def ready_s_max(self) -> float:
@@ -110,6 +115,8 @@ class Session:
     def check(self) -> None:
         """Raise what must end the trial."""
         self.deployment.check_alive()
+        if self.faults is not None:
+            self.faults.check()
         space.check_during(places(self.store))
 
     def server_cpu_s(self) -> float | None:
@@ -148,11 +155,13 @@ def open_session(
         return _with_nodes_told(session)
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
-    deployment = start_servers(spec, subject, limited.host, store)
+    rigged = rig_nodes(spec, bench.host, store, cleanup)
+    deployment = start_servers(spec, subject, limited.host, store, rigged)
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
     cleanup.callback(worker.close)
     session = Session(spec, bench, store, subject, deployment, worker, topics, disk, limits=limited.problems)
+    session = replace(session, rigged=rigged)
     if not spec.attached:
         session = replace(session, cache_dropped=dropped.done)
     _register(session, cleanup)
@@ -170,7 +179,27 @@ def _drop_page_cache(spec: TrialSpec, bench: Bench, running: Running | None) -> 
     return bench.drop_page_cache()
 
 
-def start_servers(spec: TrialSpec, subject: Subject, host: Host, store: TrialStore) -> Deployment:
+def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> Session:
+    """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
+    if not session.spec.faults:
+        return session
+    scene = Scene(
+        spec=session.spec,
+        deployment=session.deployment,
+        rig=session.bench.host.rig,
+        disks=session.rigged.disks,
+        links=session.rigged.links,
+        leaders=lambda: session.deployment.leaders(_settings(session, topics[:1])),
+        missing=lambda: _read_back(session, topics)[1],
+    )
+    injector = Injector(scene)
+    cleanup.callback(injector.close)
+    return replace(session, faults=injector)
+
+
+def start_servers(
+    spec: TrialSpec, subject: Subject, host: Host, store: TrialStore, rigged: Rigged = NOTHING_RIGGED
+) -> Deployment:
     """Servers of our own, just started, or the cluster of others."""
     if subject.attachment is not None:
         return subject.attachment.cluster(subject.system, spec.choice)
@@ -184,8 +213,8 @@ def start_servers(spec: TrialSpec, subject: Subject, host: Host, store: TrialSto
         direct_memory_mb=subject.choice.direct_memory_mb,
         settings=subject.choice.settings,
         shape=subject.choice.shape,
-        disks=store.disks,
-        journal_disks=store.journal_disks,
+        disks=tuple(rigged.disks.values()) or store.disks,
+        journal_disks=() if rigged.disks else store.journal_disks,
     )
     return subject.system.deploy(request, host)
 

@@ -18,6 +18,7 @@ from tidegauge.attestation.digest import settings_digest
 from tidegauge.attestation.record import carried
 from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.chase import Chased, chase_backlog
+from tidegauge.campaign.disruptions import fault_results
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
@@ -33,6 +34,7 @@ from tidegauge.campaign.session import (
     delete_topics,
     open_session,
     places,
+    with_faults,
 )
 from tidegauge.campaign.stand import Running, Stand
 from tidegauge.campaign.timeline import DRAIN, MEASURE
@@ -91,6 +93,7 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
         level = _witnessed(session, order, level)
+        session = with_faults(session, order.topic_names, cleanup)
         measure = read_only if spec.reads_only else _measure
         result, totals = measure(session, level, started_at)
         store.finish(result, totals)
@@ -170,6 +173,8 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
         session.phase("measure", doubt, spec.measure_s)
         follower.timeline.begin(MEASURE, from_ns)
+        if session.faults is not None:
+            session.faults.begin(from_ns)
         follower.until(until_ns)
     else:
         chased = chase_backlog(session, follower, spec.late, from_ns, begin_ns)
@@ -177,6 +182,7 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
+    _await_faults(session, follower)
     follower.timeline.begin(DRAIN, until_ns)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
@@ -196,8 +202,17 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         control_cpu_s=control_after_s - control_before_s,
         disk=session.disk,
         catch_up=chased.found if chased else None,
+        faults=fault_results(
+            session.faults.injected if session.faults else (), follower.load.seconds, (from_ns, until_ns), totals
+        ),
     )
     return make_result(spec, totals, observed), totals
+
+
+def _await_faults(session: Session, follower: Follower) -> None:
+    """Until the last fault is lifted: a node that is still starting can't be drained."""
+    while session.faults is not None and session.faults.busy:
+        follower.until(time.monotonic_ns() + _SECOND_NS // 4)
 
 
 def _offer(spec: TrialSpec) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
+from tidegauge.experiments.faults import Fault, FaultResult
 from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
 from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.workload.model import Workload
@@ -69,6 +70,8 @@ class TrialSpec:
     limits: ServerLimits | None = None
     schedule: RateSchedule | None = None
     attest: AttestPlan | None = None
+    faults: tuple[Fault, ...] = ()
+    """What is done to nodes while it measures, by time; never one before another is over."""
 
     @property
     def most_msgs_per_s(self) -> float:
@@ -232,6 +235,7 @@ class TrialResult:
             if it was not recorded.
         steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
         records: of a rate schedule, one for each step or kind of phase.
+        faults: one for each of the spec's, in their order.
     """
 
     spec: TrialSpec
@@ -268,6 +272,7 @@ class TrialResult:
     records: tuple[RecordResult, ...] = ()
     attest: AttestOutcome | None = None
     """What the cycles of an attestation found; None of other trials."""
+    faults: tuple[FaultResult, ...] = ()
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

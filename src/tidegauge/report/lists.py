@@ -17,6 +17,7 @@ from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
+from tidegauge.report.faults import planned_faults
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.numbers import count, duration, local_time, plural
 from tidegauge.report.published import published_plan
@@ -61,6 +62,8 @@ def plan_list(
         parts += [Text(""), Paragraph(words)]
     if len(workloads) > WORKLOADS_MAX:
         parts.append(Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's."))
+    for words in planned_faults(trials):
+        parts += [Text(""), Paragraph(words)]
     disk = disk_words(trials)
     parts += [Text(""), Paragraph(disk)] if disk else []
     if memory is not None:

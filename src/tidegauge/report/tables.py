@@ -58,7 +58,7 @@ def blocks(results: Sequence[TrialResult]) -> list[Block]:
         common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
         point = point_words(spec.point)
         key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
-        found.setdefault((*key, point), []).append(result)
+        found.setdefault((*key, point, spec.faults), []).append(result)
     return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
 
 

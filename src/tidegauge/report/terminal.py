@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
+from tidegauge.report.faults import fault_notes, faults_table
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.numbers import count, duration, local_time, plural, size
@@ -153,11 +154,11 @@ def _experiment(one: Swept) -> Iterable[RenderableType]:
     yield Text("")
     yield one.table() if first.point else figure_table(first)
     for block in one.blocks:
-        records = records_table(block)
-        if records is not None:
-            yield Text("")
-            yield records
-    notes = dict.fromkeys(note for block in one.blocks for note in footnotes(block))
+        for table in (records_table(block), faults_table(block)):
+            if table is not None:
+                yield Text("")
+                yield table
+    notes = dict.fromkeys(note for block in one.blocks for note in (*footnotes(block), *fault_notes(block)))
     told = [remark for block in one.blocks for remark in _remarks(block)]
     if notes or told:
         yield Text("")
@@ -180,7 +181,8 @@ def load_words(result: TrialResult) -> str:
         load = f"at {count(result.offered_msgs_per_s)} msg/s{rule}, open loop, {spec.workload.arrival.value} arrivals"
     if spec.late is not None:
         return f"{load}, a backlog of {spec.late.rule}"
-    return f"{load}, {duration(spec.measure_s)} measured"
+    faults = f", with {plural(len(spec.faults), 'fault')}" if spec.faults else ""
+    return f"{load}, {duration(spec.measure_s)} measured{faults}"
 
 
 def workload_words(workload: Workload) -> str:

@@ -52,6 +52,8 @@ class Evidence:
             A closed loop that is never held back has found the generator's limit.
         gc_share: share of the window in garbage-collection pauses of the worker.
         backlog_grew, drift: what the measured window itself showed.
+        faults: how many were made on purpose while it was measured. What they did to rate and latency is no doubt about
+            the figures but what was asked for, and is told fault by fault; loss and damage are told in any case.
         level_unknown: "" or what of the settings that decide the durability level could not be read.
     """
 
@@ -73,6 +75,7 @@ class Evidence:
     drift: str
     too_short: str = ""
     level_unknown: str = ""
+    faults: int = 0
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ def _doubtful(evidence: Evidence) -> list[str]:
             f"consumers were still {behind} messages behind when the time to drain ended, so loss can't be judged"
         )
     without = evidence.failed + evidence.unresolved
-    if without and without >= NO_OUTCOME_SHARE * max(1, evidence.window_intended):
+    if without and not evidence.faults and without >= NO_OUTCOME_SHARE * max(1, evidence.window_intended):
         found.append(
             f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome; "
             "latencies are those of the others"
@@ -182,7 +185,17 @@ def _doubtful(evidence: Evidence) -> list[str]:
 
 
 def _warnings(evidence: Evidence) -> list[str]:
-    return [*_load_warnings(evidence), *_message_warnings(evidence), *_machine_warnings(evidence)]
+    load = _fault_warnings(evidence) if evidence.faults else _load_warnings(evidence)
+    return [*load, *_message_warnings(evidence), *_machine_warnings(evidence)]
+
+
+def _fault_warnings(evidence: Evidence) -> list[str]:
+    """Instead of what would be said of a load that the system does not keep up with by itself."""
+    count = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
+    found = [f"{count} made while it was measured, and the figures of the whole window are those with it"]
+    if evidence.unsteady:
+        found.append(evidence.too_short or f"the warm-up never became steady: {evidence.unsteady}")
+    return found
 
 
 def _load_warnings(evidence: Evidence) -> list[str]:
@@ -213,7 +226,7 @@ def _load_warnings(evidence: Evidence) -> list[str]:
 def _message_warnings(evidence: Evidence) -> list[str]:
     found = []
     without = evidence.failed + evidence.unresolved
-    if 0 < without < NO_OUTCOME_SHARE * max(1, evidence.window_intended):
+    if without and (evidence.faults or without < NO_OUTCOME_SHARE * max(1, evidence.window_intended)):
         found.append(f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome")
     for sub in evidence.subscriptions:
         counts = (

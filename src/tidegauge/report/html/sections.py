@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
 from tidegauge.report import usage
+from tidegauge.report.faults import fault_notes, faults_table
 from tidegauge.report.findings import finding_table, named
 from tidegauge.report.layout import ColumnGroup, FigureTable
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
@@ -141,8 +142,11 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
             *([] if chased else timelines(block, details, prefix, MAIN)),
         ),
         more=tuple(timelines(block, details, prefix, RESOURCES)),
-        tables=(*_split(figure_table(block)), *([records] if (records := records_table(block)) is not None else [])),
-        notes=tuple(footnotes(block)),
+        tables=(
+            *_split(figure_table(block)),
+            *(table for table in (records_table(block), faults_table(block)) if table is not None),
+        ),
+        notes=(*footnotes(block), *fault_notes(block)),
         remarks=tuple(remarks(block)),
     )
 

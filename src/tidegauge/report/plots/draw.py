@@ -113,11 +113,12 @@ def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tupl
     _scales(axes, plot)
     for span in plot.spans:
         if span.end > span.begin:
-            axes.axvspan(span.begin, span.end, color=SPAN, lw=0, zorder=0)
-        else:
+            colour, alpha = (FAINT, 0.25) if span.inner else (SPAN, 1.0)
+            axes.axvspan(span.begin, span.end, color=colour, alpha=alpha, lw=0, zorder=0)
+        if span.end <= span.begin or span.inner:
             axes.axvline(span.begin, color=FAINT, lw=1, zorder=1)
         axes.annotate(
-            span.label, (span.begin, 1), (3, -2), textcoords="offset points", color=FAINT,
+            span.label, (span.begin, 1), (3, -2 - span.inner * FONT_PT), textcoords="offset points", color=FAINT,
             fontsize=FONT_PT - 1.5, va="top", xycoords=axes.get_xaxis_transform(), annotation_clip=False,
         )  # fmt: skip
     for series in plot.series:

@@ -99,11 +99,15 @@ class Series:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of the x axis, such as the measured window; a single instant where it ends as it begins."""
+    """A stretch of the x axis, such as the measured window; a single instant where it ends as it begins.
+
+    `inner`: it lies within another, such as a fault within the window, and is drawn darker, with its label lower.
+    """
 
     begin: float
     end: float
     label: str
+    inner: bool = False
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,8 @@ def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, 
     for chart in charts:
         series = [one for system, trials in ids.items() for one in _lines(system, trials, details, chart)]
         if any(value for one in series for value in one.y):
-            found.append(_plot(chart, f"{prefix}-{chart.name}", series, _window(ids, details)))
+            spans = (*_window(ids, details), *_faults(block))
+            found.append(_plot(chart, f"{prefix}-{chart.name}", series, spans))
     return found
 
 
@@ -160,8 +161,17 @@ def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, .
         if known:
             form = {Form.MS: ms, Form.SHORT: short}.get(chart.axis.form, count)
             parts.append(f"{one.name}: median {form(median(known))}, largest {form(max(known))}")
-    told = f"{chart.meaning}. {'; '.join(parts)}."
+    faults = [f"{span.label} from {span.begin:.1f} to {span.end:.1f} s" for span in spans if span.inner]
+    told = f"{chart.meaning}. {'; '.join(parts)}." + (f" Faults: {'; '.join(faults)}." if faults else "")
     return Plot(plot_id, chart.title, told, x, chart.axis, tuple(series), spans)
+
+
+def _faults(block: Block) -> tuple[Span, ...]:
+    """Where faults were in force. All trials of a block have the same ones, so those of one stand for all."""
+    shown = next((result for result in block.results if result.faults), None)
+    if shown is None:
+        return ()
+    return tuple(Span(one.from_s, one.until_s, one.fault.kind.value.replace("-", " "), True) for one in shown.faults)
 
 
 def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> list[Series]:

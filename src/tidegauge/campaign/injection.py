@@ -1,0 +1,267 @@
+"""Makes a trial's faults at their times and lifts them, whatever happens: in a thread of its own, one after the other.
+
+What needs root is done by the host's agent, which undoes it when its lease ends; so a Tidegauge that is killed leaves
+no fault in force either.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.faults import (
+    ALL,
+    BOTH,
+    CLIENTS,
+    EVERYBODY,
+    INTO,
+    LEADER,
+    RANDOM,
+    SERVERS,
+    Fault,
+    FaultKind,
+)
+from tidegauge.fleet.rig_api import CLIENTS as CLIENTS_LINK
+from tidegauge.fleet.rig_api import Rig
+from tidegauge.systems.api import Deployment
+
+LOOK_AHEAD_S = 1.5
+"""A leader is asked for so long before it is hit: the answer takes its time, and the fault is to begin in time."""
+LEADER_S_MAX = 20.0
+BACK_S_MAX = 180.0
+"""How long a node may take to take part again before a rolling restart gives up."""
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What faults are made with.
+
+    Attributes:
+        disks: by number of a node, the disk of its own; empty where no fault needs one.
+        links: by number of a node, its name in the network; empty where no fault needs one.
+        leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
+        missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
+    """
+
+    spec: TrialSpec
+    deployment: Deployment
+    rig: Rig
+    disks: Mapping[int, Path]
+    links: Mapping[int, str]
+    leaders: Callable[[], Mapping[str, int]]
+    missing: Callable[[], str]
+
+
+@dataclass
+class Injected:
+    """A fault as it went, monotonic ns. `lifted_ns` 0: it is in force."""
+
+    fault: Fault
+    nodes: tuple[int, ...]
+    begin_ns: int = 0
+    lifted_ns: int = 0
+
+
+@dataclass
+class Injector:
+    """Makes the faults of one trial. `injected`: those that began."""
+
+    scene: Scene
+    injected: list[Injected] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    _error: TidegaugeError | None = None
+
+    def begin(self, window_from_ns: int) -> None:
+        """Faults come at their times after this instant (monotonic ns)."""
+        self._thread = threading.Thread(target=self._run, args=(window_from_ns,), name="faults", daemon=True)
+        self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a fault is in force or to come."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def check(self) -> None:
+        """Raise what kept a fault from being made or lifted."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Make no more, and lift what is in force. Never raises."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self.scene.spec.faults:
+            try:
+                self.scene.rig.lift_all()
+            except (TidegaugeError, OSError):
+                return  # An agent that is gone has lifted everything itself.
+
+    def _run(self, from_ns: int) -> None:
+        try:
+            for number, fault in enumerate(self.scene.spec.faults):
+                at_ns = from_ns + round(fault.at_s * 1e9)
+                if not self._wait(at_ns - round(LOOK_AHEAD_S * 1e9)):
+                    return
+                nodes = self._targets(fault, number)
+                if not self._wait(at_ns):
+                    return
+                self._make(Injected(fault, nodes))
+        except TidegaugeError as error:
+            self._error = error
+        except BaseException as error:
+            self._error = RunFailedError(f"A fault could not be made: {type(error).__name__}: {error}")
+
+    def _wait(self, until_ns: int) -> bool:
+        """False if there is nothing to wait for any more."""
+        return not self._stop.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
+
+    def _targets(self, fault: Fault, number: int) -> tuple[int, ...]:
+        """The numbers of the nodes to hit. Raises `RunFailedError`."""
+        known = [node.number for node in self.scene.deployment.nodes]
+        if not known:
+            raise RunFailedError(f"{self.scene.spec.system} has no nodes that faults could be made on.")
+        if fault.target == ALL:
+            return tuple(known)
+        if fault.target == RANDOM:
+            return (random.Random(f"{self.scene.spec.seed} fault {number}").choice(known),)
+        return (self._leader() if fault.target == LEADER else int(fault.target),)
+
+    def _leader(self) -> int:
+        deadline_s = time.monotonic() + LEADER_S_MAX
+        problem = "the servers name no leader"
+        while True:
+            try:
+                leaders = self.scene.leaders()
+                if leaders:
+                    return next(iter(leaders.values()))
+            except RunFailedError as error:
+                problem = error.message
+            if time.monotonic() > deadline_s or self._stop.wait(_POLL_S):
+                raise RunFailedError(f"No fault could be made on the leader: {problem}.")
+
+    def _make(self, one: Injected) -> None:
+        one.begin_ns = time.monotonic_ns()
+        self.injected.append(one)
+        try:
+            if one.fault.kind.lasts:
+                began_ns = self._impose(one)
+                # A node's power is gone a little after that was asked for.
+                one.begin_ns = began_ns or one.begin_ns
+                self._wait(one.begin_ns + round(one.fault.duration_s * 1e9))
+            else:
+                self._restart(one)
+        finally:
+            self._lift(one)
+            one.lifted_ns = time.monotonic_ns()
+
+    def _impose(self, one: Injected) -> int:
+        """Put it in force. The instant (monotonic ns) where that is known better than when it was asked for, else 0."""
+        fault, rig, kind = one.fault, self.scene.rig, one.fault.kind
+        if kind is FaultKind.KILL:
+            self._down(one.nodes)
+            rig.kill(self._processes(one.nodes))
+        elif kind is FaultKind.PAUSE:
+            rig.pause(self._processes(one.nodes))
+        elif kind is FaultKind.POWER_CUT:
+            self._down(one.nodes)
+            return rig.cut_power(self._processes(one.nodes), self._disks(one.nodes)).frozen_ns
+        elif kind is FaultKind.SLOW_DISK:
+            for place in self._disks(one.nodes):
+                rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
+        elif kind is FaultKind.HUNG_DISK:
+            for place in self._disks(one.nodes):
+                rig.hang_disk(place)
+        else:
+            self._disturb_network(fault, one.nodes)
+        return 0
+
+    def _disturb_network(self, fault: Fault, nodes: Sequence[int]) -> None:
+        rig, links = self.scene.rig, self.scene.links
+        for number in nodes:
+            if fault.kind is FaultKind.PACKET_LOSS:
+                rig.lose_packets(links[number], fault.share or 0.0)
+            elif fault.kind is FaultKind.RATE_LIMIT:
+                rig.limit_rate(links[number], fault.bytes_per_s)
+            else:
+                others = [name for other, name in links.items() if other != number]
+                peers = [*(others if fault.peers in (SERVERS, EVERYBODY) else ())]
+                peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
+                own = [links[number]]
+                sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
+                rig.partition(sources, targets, both_ways=fault.ways == BOTH)
+
+    def _lift(self, one: Injected) -> None:
+        """Undo it. Raises `TidegaugeError`."""
+        rig, kind = self.scene.rig, one.fault.kind
+        if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
+            for number in one.nodes:
+                self.scene.deployment.start_node(number)
+        elif kind is FaultKind.PAUSE:
+            rig.resume(self._processes(one.nodes))
+        elif kind is FaultKind.SLOW_DISK:
+            for place in self._disks(one.nodes):
+                rig.throttle_disk(place)
+        elif kind is FaultKind.HUNG_DISK:
+            for place in self._disks(one.nodes):
+                rig.unhang_disk(place)
+        elif kind is FaultKind.PARTITION:
+            rig.heal()
+        elif kind is FaultKind.PACKET_LOSS:
+            for number in one.nodes:
+                rig.lose_packets(self.scene.links[number], 0.0)
+        elif kind is FaultKind.RATE_LIMIT:
+            for number in one.nodes:
+                rig.limit_rate(self.scene.links[number], None)
+
+    def _restart(self, one: Injected) -> None:
+        """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
+        deployment = self.scene.deployment
+        if one.fault.kind is FaultKind.RESTART:
+            for number in one.nodes:
+                deployment.stop_node(number)
+            for number in one.nodes:
+                deployment.start_node(number)
+            return
+        for number in one.nodes:
+            deployment.stop_node(number)
+            deployment.start_node(number)
+            if not self._back(number):
+                return
+
+    def _back(self, number: int) -> bool:
+        """Wait until a node takes part again; False if nobody waits any more. Raises `RunFailedError`."""
+        deadline_s = time.monotonic() + BACK_S_MAX
+        while True:
+            try:
+                missing = self.scene.missing()
+            except RunFailedError as error:
+                missing = error.message
+            if not missing:
+                return True
+            if self._stop.wait(_POLL_S):
+                return False
+            self.scene.deployment.check_alive()
+            if time.monotonic() > deadline_s:
+                raise RunFailedError(
+                    f"Node {number} did not take part again within {BACK_S_MAX:.0f} s of its restart: {missing}."
+                )
+
+    def _down(self, nodes: Sequence[int]) -> None:
+        for number in nodes:
+            self.scene.deployment.set_down(number)
+
+    def _processes(self, nodes: Sequence[int]) -> list[str]:
+        return [name for node in self.scene.deployment.nodes if node.number in nodes for name in node.processes]
+
+    def _disks(self, nodes: Sequence[int]) -> list[Path]:
+        """Of nodes that keep data; a broker that keeps none has no disk."""
+        return [self.scene.disks[number] for number in nodes if number in self.scene.disks]

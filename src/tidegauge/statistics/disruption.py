@@ -1,0 +1,138 @@
+"""What a fault did to the load, from the seconds of a trial. Pure.
+
+A second counts as one without publishes if no acknowledgement arrived in it, and as one without deliveries if some
+subscription received nothing in it. Normal is what the seconds just before the first fault showed: a fault is over for
+the load with the first of the seconds that acknowledge and deliver at least 90 % of that rate, at a p99 response of no
+more than twice the median before (or than the worst second before, if that was more), and go on doing so for three
+seconds after the fault was lifted. Acknowledgements that were delayed count in
+the second in which they arrive, so that the wait through an outage shows as the p99 of its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+BEFORE_S = 10
+"""Seconds before the first fault that say what is normal."""
+HOLD_S = 3
+"""So many seconds in a row must be normal: a single one may be by chance."""
+RATE_SHARE_MIN = 0.9
+P99_FACTOR_MAX = 2.0
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class LoadSecond:
+    """One second of a trial. `received`: of the subscription that received least. `p99_ms`: None without any."""
+
+    from_ns: int
+    until_ns: int
+    acked: int
+    received: int
+    p99_ms: float | None
+    failed: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    corrupt: int = 0
+
+    @property
+    def length_s(self) -> float:
+        """Its length; the first and the last of a trial may be shorter than the others."""
+        return (self.until_ns - self.from_ns) / _NS_PER_S
+
+
+@dataclass(frozen=True)
+class Normal:
+    """What the load was like before the first fault. No second was seen: nothing is known, and nothing normal."""
+
+    acked_per_s: float
+    received_per_s: float
+    p99_ms: float | None
+    p99_ms_max: float | None
+
+    def holds(self, second: LoadSecond) -> bool:
+        """Whether a second is as before."""
+        if self.p99_ms is None or second.p99_ms is None or second.length_s <= 0:
+            return False
+        bound_ms = max(P99_FACTOR_MAX * self.p99_ms, self.p99_ms_max or 0.0)
+        return (
+            second.acked / second.length_s >= RATE_SHARE_MIN * self.acked_per_s
+            and second.received / second.length_s >= RATE_SHARE_MIN * self.received_per_s
+            and second.p99_ms <= bound_ms
+        )
+
+
+@dataclass(frozen=True)
+class FaultSpan:
+    """When a fault was in force, when the next one began (None: it was the last), and when the window ended."""
+
+    begin_ns: int
+    lifted_ns: int
+    next_ns: int | None
+    window_end_ns: int
+
+
+@dataclass(frozen=True)
+class Disruption:
+    """Figures of one fault; see `experiments.faults.FaultResult`."""
+
+    publish_gap_s: float
+    delivery_gap_s: float
+    p99_worst_ms: float | None
+    normal_after_s: float | None
+    failed: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+
+
+def normal_before(seconds: Sequence[LoadSecond], first_fault_ns: int) -> Normal:
+    """The seconds that ended before the first fault, at most `BEFORE_S` of them."""
+    before = [one for one in seconds if one.until_ns <= first_fault_ns and one.length_s > 0][-BEFORE_S:]
+    known = [one.p99_ms for one in before if one.p99_ms is not None]
+    if not before or not known:
+        return Normal(0.0, 0.0, None, None)
+    return Normal(
+        median(one.acked / one.length_s for one in before),
+        median(one.received / one.length_s for one in before),
+        median(known),
+        max(known),
+    )
+
+
+def disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> Disruption:
+    """What happened from a fault's beginning until the next one's, or until the window's end if it was the last."""
+    # The second in which the next fault begins is that one's.
+    after = [one for one in seconds if one.until_ns > span.begin_ns and one.until_ns <= (span.next_ns or one.until_ns)]
+    under = [one for one in after if one.until_ns <= span.window_end_ns]
+    return Disruption(
+        publish_gap_s=sum(one.length_s for one in under if not one.acked),
+        delivery_gap_s=sum(one.length_s for one in under if not one.received),
+        p99_worst_ms=max((one.p99_ms for one in under if one.p99_ms is not None), default=None),
+        normal_after_s=_normal_after_s(under, normal, span),
+        failed=sum(one.failed for one in after),
+        duplicated=sum(one.duplicated for one in after),
+        reordered=sum(one.reordered for one in after),
+        corrupt=sum(one.corrupt for one in after),
+    )
+
+
+def _normal_after_s(under: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> float | None:
+    """Until the first stretch of normal seconds of which `HOLD_S` lie after the fault was lifted; None without one.
+
+    A stretch that begins earlier, because others took over while a node was down and nothing was felt when it came
+    back, counts from its beginning: 0 if the fault changed nothing.
+    """
+    settled_ns: int | None = None
+    held = 0
+    for one in under:
+        if not normal.holds(one):
+            settled_ns, held = None, 0
+            continue
+        settled_ns = one.from_ns if settled_ns is None else settled_ns
+        held += one.from_ns >= span.lifted_ns
+        if held >= HOLD_S:
+            return max(0.0, (settled_ns - span.begin_ns) / _NS_PER_S)
+    return None
