@@ -1,0 +1,195 @@
+"""Faults on a simulated deployment and rig: each at its time, on its nodes, and lifted whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tidegauge.campaign.injection import Injector, Scene
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.experiments.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
+from tidegauge.fleet.rig_api import Rig
+from tidegauge.systems.api import Deployment
+from tidegauge.systems.nodes import Node
+
+NODES = tuple(Node(number, (f"a-{number}", f"b-{number}"), ()) for number in (1, 2, 3))
+DISKS = {number: Path(f"/disk/{number}") for number in (1, 2, 3)}
+LINKS = {number: f"node-{number}" for number in (1, 2, 3)}
+CUT_NS = 12_345
+
+
+class Recorder:
+    """Writes down each call, in order, with the time; calls named in `fail` raise."""
+
+    def __init__(self, fail: Mapping[str, Exception] | None = None) -> None:
+        self.calls: list[tuple[str, ...]] = []
+        self.nodes = NODES
+        self.fail = dict(fail or {})
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            self.calls.append((name, *map(str, arguments), *(f"{key}={value}" for key, value in named.items())))
+            if name in self.fail:
+                raise self.fail[name]
+            return SimpleNamespace(frozen_ns=CUT_NS)
+
+        return call
+
+    @property
+    def names(self) -> list[str]:
+        return [call[0] for call in self.calls]
+
+
+@contextmanager
+def injecting(
+    recorder: Recorder,
+    *faults: Fault,
+    leaders: Callable[[], Mapping[str, int]] = lambda: {"t-0": 2, "t-1": 3},
+    missing: Callable[[], str] = lambda: "",
+    seed: int = 1,
+) -> Iterator[Injector]:
+    spec = cast(TrialSpec, SimpleNamespace(seed=seed, faults=faults, system="kafka@1"))
+    scene = Scene(spec, cast(Deployment, recorder), cast(Rig, recorder), DISKS, LINKS, leaders, missing)
+    injector = Injector(scene)
+    try:
+        yield injector
+    finally:
+        injector.close()
+
+
+def done(recorder: Recorder, *faults: Fault, **more: Any) -> Injector:
+    """Carry the faults out to their end."""
+    with injecting(recorder, *faults, **more) as injector:
+        injector.begin(time.monotonic_ns())
+        deadline_s = time.monotonic() + 30
+        while injector.busy:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+        injector.check()
+        return injector
+
+
+def fault(kind: FaultKind, target: str = "leader", **more: Any) -> Fault:
+    return Fault(kind, 0.05, target, 0.05 if kind.lasts else 0.0, **more)
+
+
+def test_a_fault_comes_in_time_lasts_and_is_lifted() -> None:
+    recorder, before_ns = Recorder(), time.monotonic_ns()
+    (one,) = done(recorder, fault(FaultKind.PAUSE)).injected
+    assert recorder.calls == [("pause", "['a-2', 'b-2']"), ("resume", "['a-2', 'b-2']"), ("lift_all",)]
+    assert one.nodes == (2,)
+    assert one.begin_ns >= before_ns + 50_000_000
+    assert one.lifted_ns >= one.begin_ns + 50_000_000
+
+
+@pytest.mark.parametrize(
+    ("one", "calls"),
+    [
+        (fault(FaultKind.KILL, "3"), ["set_down 3", "kill ['a-3', 'b-3']", "start_node 3"]),
+        (fault(FaultKind.SLOW_DISK, "1", ops_per_s=5), ["throttle_disk /disk/1 None 5", "throttle_disk /disk/1"]),
+        (fault(FaultKind.HUNG_DISK, "1"), ["hang_disk /disk/1", "unhang_disk /disk/1"]),
+        (fault(FaultKind.PACKET_LOSS, "1", share=0.5), ["lose_packets node-1 0.5", "lose_packets node-1 0.0"]),
+        (fault(FaultKind.RATE_LIMIT, "1", bytes_per_s=9), ["limit_rate node-1 9", "limit_rate node-1 None"]),
+        (fault(FaultKind.RESTART, "all"), [f"{what}_node {n}" for what in ("stop", "start") for n in (1, 2, 3)]),
+        (
+            fault(FaultKind.ROLLING_RESTART, "all"),
+            [f"{what}_node {n}" for n in (1, 2, 3) for what in ("stop", "start")],
+        ),
+        (
+            fault(FaultKind.PARTITION, "1", peers="servers", ways=INTO),
+            ["partition ['node-2', 'node-3'] ['node-1'] both_ways=False", "heal"],
+        ),
+        (
+            fault(FaultKind.PARTITION, "1", peers="clients", ways=OUT_OF),
+            ["partition ['node-1'] ['clients'] both_ways=False", "heal"],
+        ),
+        (
+            fault(FaultKind.PARTITION, "1", ways=BOTH),
+            ["partition ['node-1'] ['node-2', 'node-3', 'clients'] both_ways=True", "heal"],
+        ),
+    ],
+)
+def test_each_kind_is_made_and_undone(one: Fault, calls: list[str]) -> None:
+    recorder = Recorder()
+    done(recorder, one)
+    assert [" ".join(call) for call in recorder.calls if call[0] != "check_alive"] == [*calls, "lift_all"]
+
+
+def test_a_power_cut_begins_when_the_last_thread_stood_still() -> None:
+    recorder = Recorder()
+    (one,) = done(recorder, fault(FaultKind.POWER_CUT, "all")).injected
+    assert one.begin_ns == CUT_NS
+    assert recorder.names[:4] == ["set_down"] * 3 + ["cut_power"]
+    assert recorder.names[4:] == ["start_node"] * 3 + ["lift_all"]
+
+
+def test_chance_is_drawn_from_the_seed_and_differs_from_fault_to_fault() -> None:
+    faults = [fault(FaultKind.PAUSE, "random") for _ in range(8)]
+    first, again, other = ([one.nodes for one in done(Recorder(), *faults, seed=seed).injected] for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert len(set(first)) > 1
+
+
+def test_closing_ends_a_fault_early_and_makes_no_more() -> None:
+    recorder = Recorder()
+    long = Fault(FaultKind.PAUSE, 0.01, "1", 600.0)
+    with injecting(recorder, long, Fault(FaultKind.KILL, 700.0, "1", 1.0)) as injector:
+        injector.begin(time.monotonic_ns())
+        while not injector.injected:
+            time.sleep(0.005)
+    assert recorder.names == ["pause", "resume", "lift_all"]
+
+
+def test_what_can_not_be_made_is_told_and_lifted_all_the_same() -> None:
+    recorder = Recorder({"hang_disk": RunFailedError("no such disk")})
+    with injecting(recorder, fault(FaultKind.HUNG_DISK, "1")) as injector:
+        injector.begin(time.monotonic_ns())
+        while injector.busy:
+            time.sleep(0.005)
+        with pytest.raises(RunFailedError, match="no such disk"):
+            injector.check()
+    assert recorder.names == ["hang_disk", "unhang_disk", "lift_all"]
+
+
+def test_a_node_that_does_not_start_again_ends_the_trial() -> None:
+    recorder = Recorder({"start_node": StartFailedError("kafka-2 ended")})
+    with injecting(recorder, fault(FaultKind.KILL)) as injector:
+        injector.begin(time.monotonic_ns())
+        while injector.busy:
+            time.sleep(0.005)
+        with pytest.raises(StartFailedError, match="kafka-2 ended"):
+            injector.check()
+
+
+def test_a_rolling_restart_waits_until_a_node_is_back() -> None:
+    recorder, told = Recorder(), iter(["2 of 3 brokers have joined", "", "", ""])
+    done(recorder, fault(FaultKind.ROLLING_RESTART, "all"), missing=lambda: next(told))
+    assert recorder.names[:5] == ["stop_node", "start_node", "check_alive", "stop_node", "start_node"]
+
+
+def test_a_leader_is_asked_for_again_until_there_is_one() -> None:
+    answers: list[Any] = [RunFailedError("connection refused"), {}, {"t-0": 3}]
+
+    def leaders() -> Mapping[str, int]:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return cast(Mapping[str, int], answer)
+
+    (one,) = done(Recorder(), fault(FaultKind.PAUSE), leaders=leaders).injected
+    assert one.nodes == (3,)
+
+
+def test_without_nodes_nothing_can_be_made() -> None:
+    recorder = Recorder()
+    recorder.nodes = ()
+    with pytest.raises(RunFailedError, match="no nodes"):
+        done(recorder, fault(FaultKind.PAUSE, "random"))

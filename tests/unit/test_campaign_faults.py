@@ -1,0 +1,149 @@
+"""Faults in campaigns: what is right becomes objects, what is wrong is told with its line before anything starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_campaign_parse import complaint, parse
+
+from tidegauge.campaign.faults import check_trial, fault_keys
+from tidegauge.campaign.plan import make_plan
+from tidegauge.campaign.rigging import check_faults, refused
+from tidegauge.errors import UserError
+from tidegauge.experiments.api import Servers, TrialSpec
+from tidegauge.experiments.faults import Fault, FaultKind
+from tidegauge.systems import registry
+
+ROOT = Path(__file__).parents[2]
+CAMPAIGN = """\
+name: faulted
+systems: [kafka]
+durability: 1
+nodes: 3
+deployment: shared
+experiments:
+  - name: latency
+    rate: 1k
+    measure: 60s
+    faults:
+{faults}
+"""
+
+
+def with_faults(*faults: str) -> str:
+    return CAMPAIGN.format(faults="\n".join(f"      - {{{fault}}}" for fault in faults))
+
+
+def planned(directory: Path, *faults: str) -> TrialSpec:
+    (trial,) = make_plan(parse(directory, with_faults(*faults)), registry.get).trials
+    return trial
+
+
+def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
+    trial = planned(
+        tmp_path,
+        "at: 1s, kind: kill, target: leader, duration: 2s",
+        "at: 5s, kind: pause, target: 2, duration: 500ms",
+        "at: 8s, kind: power-cut, target: all, duration: 1s",
+        "at: 10s, kind: slow-disk, duration: 1s, bandwidth: 1MiB, operations: 100",
+        "at: 15s, kind: hung-disk, duration: 1s",
+        "at: 20s, kind: partition, target: 1, duration: 1s, peers: servers, ways: in",
+        "at: 25s, kind: packet-loss, duration: 1s, share: 5%",
+        "at: 30s, kind: rate-limit, duration: 1s, bandwidth: 1MiB",
+        "at: 35s, kind: restart, target: 3",
+        "at: 45s, kind: rolling-restart",
+    )
+    assert [fault.kind for fault in trial.faults] == list(FaultKind)
+    kill, pause, _, slow, _, partition, loss, *_ = trial.faults
+    assert (kill.target, kill.at_s, kill.duration_s, kill.words()) == (
+        "leader",
+        1.0,
+        2.0,
+        "kill of the leader for 2 s, at 1 s",
+    )
+    assert (pause.target, pause.duration_s) == ("2", 0.5)
+    assert (slow.bytes_per_s, slow.ops_per_s, slow.target) == (1 << 20, 100, "random")
+    assert partition.what == "partition (of what servers send) around node 1"
+    assert loss.what == "packet loss (5% of packets) of a random node"
+    # What a fault leaves of servers is nothing to measure another trial on.
+    assert trial.servers is Servers.FRESH
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("at: 1s, kind: kil, duration: 1s", "faults[0].kind: 'kil': must be one of kill, pause"),
+        ("at: 1s, kind: kil, duration: 1s", "did you mean 'kill'?"),
+        ("at: 1s, kind: kill, durration: 1s", "unknown key 'durration' (did you mean 'duration'?)"),
+        ("at: 1s, kind: kill, target: leadr, duration: 1s", "did you mean 'leader'?"),
+        ("at: 1s, kind: kill, target: 0, duration: 1s", "or a node's number from 1 on"),
+        ("at: 1s, kind: kill, target: 4, duration: 1s", "there is no node 4: the campaign has 3"),
+        ("at: 1s, kind: kill", "kill needs 'duration'"),
+        ("at: 1s, kind: restart, duration: 1s", "duration: has no meaning for restart; allowed: at, kind, target"),
+        ("at: 1s, kind: rolling-restart, target: 1", "target: has no meaning for rolling-restart"),
+        ("at: 1s, kind: slow-disk, duration: 1s", "slow-disk needs 'bandwidth' or 'operations'"),
+        ("at: 1s, kind: packet-loss, duration: 1s", "packet-loss needs 'share'"),
+        ("at: 1s, kind: packet-loss, duration: 1s, share: 0%", "share: must be above 0 %"),
+        ("at: 1s, kind: pause, duration: 1s, share: 5%", "share: has no meaning for pause"),
+        ("at: 1s, kind: partition, duration: 1s, peers: server", "did you mean 'servers'?"),
+        ("kind: kill, duration: 1s", "faults[0].at"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(fault: str, told: str, tmp_path: Path) -> None:
+    message = complaint(tmp_path, with_faults(fault))
+    assert told in message
+    assert "campaign.yaml:11" in message
+
+
+def test_faults_come_one_after_the_other(tmp_path: Path) -> None:
+    message = complaint(
+        tmp_path, with_faults("at: 5s, kind: kill, duration: 10s", "at: 10s, kind: pause, duration: 1s")
+    )
+    assert "campaign.yaml:12" in message
+    assert "10 s is before the fault above it is over (15 s)" in message
+
+
+@pytest.mark.parametrize("faults", ["kill", "[]", "[kill]"])
+def test_faults_are_a_list_of_mappings(faults: str, tmp_path: Path) -> None:
+    text = CAMPAIGN.format(faults="").replace("    faults:\n", f"    faults: {faults}\n")
+    assert "faults" in complaint(tmp_path, text)
+
+
+def test_a_fault_must_be_over_before_the_window_is(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"campaign.yaml:10: faults: fault 1 \(kill of a random node.*only 60 s"):
+        planned(tmp_path, "at: 50s, kind: kill, duration: 11s")
+
+
+def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> None:
+    trial = planned(tmp_path, "at: 5s, kind: kill, duration: 1s")
+    check_trial(trial, "here")
+    with pytest.raises(UserError, match="a cluster that others run"):
+        check_trial(replace(trial, attached=True), "here")
+    with pytest.raises(UserError, match="no window of known length"):
+        check_trial(replace(trial, workload=replace(trial.workload, producers=0)), "here")
+
+
+def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path) -> None:
+    trial = planned(
+        tmp_path,
+        "at: 5s, kind: hung-disk, duration: 1s",
+        "at: 9s, kind: partition, duration: 1s",
+        "at: 20s, kind: restart",
+    )
+    assert refused([trial], {}) == []
+    check_faults([trial], {"slow_disk": "not asked for"})
+    with pytest.raises(UserError, match=r"hung-disk can't be made here: needs root; partition can't .*: no nft\."):
+        check_faults([trial], {"hung_disk": "needs root", "ext4": "needs root", "partition": "no nft"})
+
+
+def test_the_reference_tells_every_key_and_kind() -> None:
+    reference = (ROOT / "docs/reference.md").read_text()
+    words = [*fault_keys(), *FaultKind]
+    assert [word for word in words if f"`{word}`" not in reference] == []
+
+
+def test_words_of_limits() -> None:
+    slow = Fault(FaultKind.SLOW_DISK, 1.0, "all", 2.0, bytes_per_s=1 << 20, ops_per_s=1000)
+    assert slow.what == "slow disk (1 MiB/s, 1,000 operations/s) of all nodes"
