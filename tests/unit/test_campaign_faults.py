@@ -133,9 +133,9 @@ def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path)
         "at: 20s, kind: restart",
     )
     assert refused([trial], {}) == []
-    check_faults([trial], {"slow_disk": "not asked for"})
+    check_faults([trial], lambda: {"slow_disk": "not asked for"})
     with pytest.raises(UserError, match=r"hung-disk can't be made here: needs root; partition can't .*: no nft\."):
-        check_faults([trial], {"hung_disk": "needs root", "ext4": "needs root", "partition": "no nft"})
+        check_faults([trial], lambda: {"hung_disk": "needs root", "ext4": "needs root", "partition": "no nft"})
 
 
 def test_the_reference_tells_every_key_and_kind() -> None:

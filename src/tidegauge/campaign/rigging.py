@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,9 +49,10 @@ def refused(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> lis
     return found
 
 
-def check_faults(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> None:
-    """Raise `UserError` if a fault can't be made on this host."""
-    problems = refused(trials, refusals)
+def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Ability, str]]) -> None:
+    """Raise `UserError` if a fault can't be made on this host, which is asked only if there are any."""
+    faulted = [trial for trial in trials if trial.faults]
+    problems = refused(faulted, refusals()) if faulted else []
     if problems:
         raise UserError(
             f"faults: {'; '.join(problems)}.",

@@ -23,6 +23,7 @@ from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan, plan_warnings
 from tidegauge.campaign.published import examined
 from tidegauge.campaign.recorded import NOTHING, Recorded
+from tidegauge.campaign.rigging import check_faults
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.cli.attesting import check_means
 from tidegauge.cli.crash import crashed
@@ -45,6 +46,7 @@ from tidegauge.cli.serving import live_page
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.fairness.tilt import Terms
+from tidegauge.fleet.agent_rig import refusals
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.handles import handles_available
@@ -153,7 +155,8 @@ class Ready:
 
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
-    plan_campaign(campaign)  # Mistakes in the campaign come before what this machine lacks.
+    # Mistakes in the campaign come before what this machine lacks.
+    check_faults(plan_campaign(campaign).trials, refusals)
     check_handles(campaign, registry.get, handles_available())
     if not dry_run:
         check_means(campaign)
