@@ -130,6 +130,10 @@ def check_trial(trial: TrialSpec, where: str) -> None:
             f"{where}: faults: {trial.system} is a cluster that others run, and nothing is done to it.",
             "Leave 'faults' out, or let Tidegauge start the servers.",
         )
+    if trial.attest is not None:
+        raise UserError(
+            f"{where}: faults: {trial.experiment} makes faults of its own.", "Choose among them with 'scenarios'."
+        )
     if trial.late is not None or trial.reads_only:
         raise UserError(
             f"{where}: faults: {trial.experiment} measures readers that catch up, and has no window of known length.",
