@@ -54,11 +54,11 @@ def test_two_consumers_of_each_type_account_for_every_message(system: Ready, kin
     )
     order = order_for(system, f"type-{kind}", workload)
     if system.system.name not in HAVE[kind]:
-        assert system.system.subscription_problem(kind, system.system.default_version, system.choice)
+        assert system.system.subscription_problem(kind, system.system.default_version, system.choice, False)
         with pytest.raises(RunFailedError, match="has no subscription-type"):
             system.worker.prepare(order)
         return
-    assert system.system.subscription_problem(kind, system.system.default_version, system.choice) == ""
+    assert system.system.subscription_problem(kind, system.system.default_version, system.choice, False) == ""
     totals = run_load(system, order)
     exact(totals)
     assert [sub.reordered for sub in totals.subscriptions] == [0]

@@ -295,7 +295,7 @@ class FakeSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         return "double has no options of layout" if shape else ""
 
-    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         return 0
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:

@@ -88,6 +88,16 @@ def test_topics_of_others_are_on_clusters_of_others() -> None:
     assert (trial.measure_s, trial.drain_s_max, trial.workload.arrival) == (172_800, 30, Arrival.CLOSED_LOOP)
 
 
+def test_failover_is_not_asked_of_a_queue_that_others_made() -> None:
+    attached = replace(RABBITMQ, attach=AttachChoice({"uris": "amqp://h:1"}))
+    failover = replace(READING, subscription_type=SubscriptionType.FAILOVER)
+    told = refusal(campaign((attached,), failover, choice("read")))
+    assert "RabbitMQ has no 'failover'" in told
+    assert "a queue not made with a single active consumer shares its messages out" in told
+    for system, workload in ((attached, READING), (ATTACHED, failover)):
+        assert make_plan(campaign((system,), workload, choice("read")), registry.get).trials
+
+
 def test_an_experiment_needs_the_side_that_it_measures() -> None:
     assert "nothing is sent" in refusal(campaign((ATTACHED,), READING, choice("peak")))
     assert "this workload sends" in refusal(campaign((KAFKA,), Workload(), choice("read")))

@@ -24,6 +24,7 @@ from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.registry import experiments
 
 Change = Callable[[TrialResult], TrialResult]
 
@@ -262,6 +263,14 @@ def test_a_runs_directory_that_cannot_be_written(capsys: pytest.CaptureFixture[s
 def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([verb, "--help"]) == 0
     assert f"Example: tidegauge {verb}" in capsys.readouterr().out
+
+
+def test_the_help_of_run_tells_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["run", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert experiments()
+    for name, experiment in experiments().items():
+        assert f"{name}: {experiment.summary}" in told
 
 
 def test_help_loads_no_heavy_library() -> None:

@@ -14,6 +14,7 @@ from tidegauge.campaign.model import SystemChoice, WorkerChoice
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import MemoryAvailable, memory_available
 from tidegauge.systems import registry
+from tidegauge.systems.kafka import zookeeper
 
 MEMINFO = "MemTotal:       8192000 kB\nMemFree:         100000 kB\nMemAvailable:    4096000 kB\n"
 GIB = 1 << 30
@@ -29,11 +30,20 @@ KAFKA_MB, RABBITMQ_MB = (need.total_mb for need in NEEDS)
 
 def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
     kafka, rabbitmq = NEEDS
-    assert kafka.servers_mb == registry.get("kafka").memory_mb(3, 1000, 1024, {})
+    assert kafka.servers_mb == registry.get("kafka").memory_mb("4.3.1", 3, 1000, 1024, {})
     assert kafka.servers_mb > 3 * 1000
     assert rabbitmq.servers_mb > 3 * 600
     assert kafka.worker_mb == rabbitmq.worker_mb == 400 + WORKER_OUTSIDE_HEAP_MB
     assert kafka.servers_mb + kafka.worker_mb + RESERVE_MB == KAFKA_MB
+
+
+def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
+    kafka = registry.get("kafka")
+    for nodes in (1, 3):
+        more_mb = kafka.memory_mb("2.8.2", nodes, 500, 0, {}) - kafka.memory_mb("3.9.2", nodes, 500, 0, {})
+        assert more_mb == zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB
+    old = replace(THREE, systems=(SystemChoice("kafka", version="2.8.2", heap_mb=1000),))
+    assert memory_needs(old, registry.get)[0].servers_mb > NEEDS[0].servers_mb
 
 
 def test_what_fits_is_kept_as_it_is() -> None:

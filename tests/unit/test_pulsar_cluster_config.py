@@ -42,7 +42,7 @@ class TestShape:
     def test_memory_grows_with_what_is_started(self) -> None:
         system = registry.get("pulsar")
         sizes = [
-            system.memory_mb(nodes, 1024, 1024, shape)
+            system.memory_mb("4.2.4", nodes, 1024, 1024, shape)
             for nodes, shape in ((1, {}), (3, {"brokers": "1"}), (3, {}), (3, {"layout": "tiered"}))
         ]
         assert sizes == sorted(set(sizes))

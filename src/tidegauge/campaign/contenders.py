@@ -128,7 +128,7 @@ def _check_subscriptions(campaign: Campaign, system: SystemChoice, known: System
     if workload.subscription_type is SubscriptionType.BY_PARTITION or not workload.subscriptions:
         return
     version = system.version or known.default_version
-    problem = known.subscription_problem(workload.subscription_type, version, choice)
+    problem = known.subscription_problem(workload.subscription_type, version, choice, bool(workload.existing_topics))
     if problem:
         raise ImpossibleError(
             f"{campaign.source_path}: workload.subscription-type: {known.title} has no "

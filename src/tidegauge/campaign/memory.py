@@ -61,7 +61,13 @@ def _need(campaign: Campaign, choice: SystemChoice, system: System) -> MemoryNee
     worker_mb = campaign.worker.heap_mb + campaign.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
     if choice.attach is not None:
         return MemoryNeed(label(choice, system), 0, 0, worker_mb)
-    servers_mb = system.memory_mb(campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape)
+    servers_mb = system.memory_mb(
+        choice.version or system.default_version,
+        campaign.nodes,
+        choice.heap_mb,
+        choice.direct_memory_mb,
+        choice.shape,
+    )
     return MemoryNeed(label(choice, system), campaign.nodes, servers_mb, worker_mb)
 
 

@@ -19,6 +19,7 @@ from tidegauge import __version__
 from tidegauge.cli.attest import ATTEST_EXAMPLE, attest
 from tidegauge.cli.campaigns import campaign_path, ready_campaign
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
+from tidegauge.cli.experiments_help import WithExperiments
 from tidegauge.cli.files import WantedFiles
 from tidegauge.cli.options import (
     DEFAULT_RUNS,
@@ -105,7 +106,7 @@ def quick(
     )
 
 
-@app.command(epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
+@app.command(cls=WithExperiments, epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
 def run(
     campaign: Annotated[
         str | None, typer.Argument(help="A campaign file, or the name of a ready campaign.", show_default=False)

@@ -258,11 +258,14 @@ class System(Protocol):
         """Why these options of layout can't be, with what is allowed; "" if they can. Pure."""
         ...
 
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
-        """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure."""
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
+        """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure.
+
+        `existing`: of topics that others made, which are read as they are.
+        """
         ...
 
-    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """Resident memory that all server processes of such a deployment may need together, MiB. Pure."""
         ...
 

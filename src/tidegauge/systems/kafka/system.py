@@ -13,7 +13,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
-from tidegauge.systems.kafka import attach, fairness, level
+from tidegauge.systems.kafka import attach, fairness, level, zookeeper
 from tidegauge.systems.kafka.deployment import deploy
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
@@ -47,13 +47,14 @@ class KafkaSystem:
         """See `System.shape_problem`."""
         return "Kafka has no options of layout" if shape else ""
 
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""
         return subscription_problem(kind, version)
 
-    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""
-        return nodes * (heap_mb + OUTSIDE_HEAP_MB)
+        beside = zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB if zookeeper.needs_zookeeper(version) else 0
+        return nodes * (heap_mb + OUTSIDE_HEAP_MB) + beside
 
     def handles(self, partitions: int) -> Handles:
         """See `System.handles`. A log is one open file and two mapped indexes (4.3.1: 10,106 files, 20,422 maps)."""

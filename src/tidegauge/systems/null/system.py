@@ -92,11 +92,11 @@ class NullSystem:
         """It has none."""
         return "null has no options of layout" if shape else ""
 
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """It gives each consumer partitions of its own, whatever is asked for: enough where nothing is shared."""
         return ""
 
-    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """No process, no memory."""
         return 0
 

@@ -48,11 +48,11 @@ class PulsarSystem:
         """See `System.shape_problem`."""
         return shape_problem(shape, nodes)
 
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`: it has all of them."""
         return ""
 
-    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""
         return shape_of(shape, nodes).memory_mb(Memory(heap_mb, direct_memory_mb))
 

@@ -11,10 +11,15 @@ STREAM_FAILOVER_SINCE = (3, 11)
 """Streams have a single active consumer from here on."""
 
 
-def subscription_problem(kind: SubscriptionType, version: str, stream: bool) -> str:
+def subscription_problem(kind: SubscriptionType, version: str, stream: bool, existing: bool) -> str:
     """See `System.subscription_problem`. A version that is a directory's path is left to the servers to say."""
     if kind is SubscriptionType.KEY_SHARED:
         return "a queue knows no keys; with several partitions 'failover' keeps the order of each key"
+    if existing and kind is SubscriptionType.FAILOVER:
+        return (
+            "'existing-topics' are used as they are: a queue not made with a single active consumer shares its "
+            "messages out, and readers of a stream would store their positions in it; leave out 'subscription-type'"
+        )
     if not stream:
         return ""
     if kind in (SubscriptionType.SHARED, SubscriptionType.EXCLUSIVE):

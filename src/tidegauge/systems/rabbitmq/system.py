@@ -43,11 +43,12 @@ class RabbitmqSystem:
         """See `System.shape_problem`."""
         return "RabbitMQ has no options of layout" if shape else ""
 
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice) -> str:
+    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""
-        return subscription_problem(kind, version, level.topic_settings(choice).get("queue.type", "") == "stream")
+        stream = level.topic_settings(choice).get("queue.type", "") == "stream"
+        return subscription_problem(kind, version, stream, existing)
 
-    def memory_mb(self, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
+    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""
         return nodes * (heap_mb + direct_memory_mb + OUTSIDE_WATERMARK_MB)
 
