@@ -56,6 +56,27 @@ def run_load(ready: Ready, order: LoadOrder, seconds: float = 1.0, keep: bool = 
         worker.finish(delete_topics=not keep)
 
 
+def fill(ready: Ready, name: str, partitions: int = 2, messages: int = 500) -> tuple[tuple[str, ...], int]:
+    """Leave at least so many messages in a topic that nobody reads; its names, and how many."""
+    kept = 1 if ready.system.name == "pulsar" else 0
+    order = order_for(ready, name, replace(SMALL, partitions=partitions, subscriptions=kept))
+    if kept:
+        # Pulsar deletes what no subscription wants: one that stays paused keeps it.
+        order = replace(order, consumers_start_paused=True)
+    worker = ready.worker
+    worker.prepare(order)
+    try:
+        worker.start()
+        while worker.totals().acked < messages:
+            time.sleep(0.02)
+        worker.stop_producers(10.0)
+        totals = worker.totals()
+        assert [sub.received for sub in totals.subscriptions] == [0] * kept
+        return order.topic_names, totals.acked
+    finally:
+        worker.finish(delete_topics=False)
+
+
 def read_all(ready: Ready, workload: Workload, expected: int, patience_s: float = 20.0) -> TotalFigures:
     """Read existing topics until so many messages have come, or patience ends."""
     worker = ready.worker

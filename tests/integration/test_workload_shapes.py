@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from deployments import Ready, ready
-from loads import SMALL, order_for, read_all, run_load
+from loads import SMALL, fill, order_for, read_all, run_load
 
 from tidegauge.errors import RunFailedError
 from tidegauge.systems.api import LevelChoice
@@ -80,33 +80,18 @@ def test_several_topics_fan_out_to_several_subscriptions(system: Ready) -> None:
 
 def test_producers_alone_then_readers_alone_of_the_same_topic(system: Ready) -> None:
     """Without subscriptions nobody reads; then a reader finds what is there, verifies it, and leaves nothing behind."""
-    name = system.system.name
-    kept = {"kafka": 0, "pulsar": 1, "rabbitmq": 0}[name]
-    alone = replace(SMALL, partitions=2, subscriptions=kept)
-    order = order_for(system, "filled", alone)
-    if kept:
-        # Pulsar deletes what no subscription wants: one that stays paused keeps it.
-        order = replace(order, consumers_start_paused=True)
-    worker = system.worker
-    worker.prepare(order)
-    worker.start()
-    while worker.totals().acked < 500:
-        pass
-    worker.stop_producers(10.0)
-    sent = worker.totals().acked
-    assert [sub.received for sub in worker.totals().subscriptions] == [0] * kept
-    worker.finish(delete_topics=False)
-    existing = replace(SMALL, producers=0, existing_topics=order.topic_names)
+    topics, sent = fill(system, "filled")
+    existing = replace(SMALL, producers=0, existing_topics=topics)
     totals = read_all(system, existing, sent)
     (sub,) = totals.subscriptions
     assert totals.sent == 0
     assert (sub.received, sub.verified, sub.foreign, sub.corrupt) == (sent, sent, 0, 0)
     assert sub.last_received_mono_ns > sub.first_received_mono_ns > 0
     # The topic is still there: producers may use it too, and what was there before is not taken for theirs.
-    if name != "rabbitmq":
-        totals = run_load(system, order_for(system, "", replace(SMALL, existing_topics=order.topic_names)), 0.5)
+    if system.system.name != "rabbitmq":
+        totals = run_load(system, order_for(system, "", replace(SMALL, existing_topics=topics)), 0.5)
         assert exact(totals) > 0
-    worker.delete_topics(system.system.driver, system.deployment.connection, list(order.topic_names))
+    system.worker.delete_topics(system.system.driver, system.deployment.connection, list(topics))
 
 
 def test_a_topic_that_does_not_exist_is_no_existing_one(system: Ready) -> None:

@@ -121,6 +121,14 @@ class TestTheCampaign:
         assert (options.drained, options.drain_max) == (0.75, 60)
         assert any("2 times --time-scale" in note for note in one.notes)
 
+    def test_best_effort_gives_draining_up_in_time(self, tmp_path: Path) -> None:
+        text = WORKLOAD.replace("SizeGB: 0", "SizeGB: 2") + "backlogDrainRatio: 0.0\n"
+        (tmp_path / "w.yaml").write_text(text)
+        (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], False, 0.5)
+        options = cast(CatchUpOptions, one.campaign.experiments[0].options)
+        assert (options.drained, options.drain_max) == (1.0, 120)
+        assert any("backlogDrainRatio: 0 asks for no more" in note for note in one.notes)
+
     def test_rate_0_becomes_a_search(self, tmp_path: Path) -> None:
         one = translated(tmp_path, producerRate=0)
         (experiment,) = one.campaign.experiments

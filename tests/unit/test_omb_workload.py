@@ -74,7 +74,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_nearest(tmp_path: Path)
         ({"subscriptionsPerTopic": 0, "consumerBacklogSizeGB": 1}, ["consumerBacklogSizeGB: '1'", "nobody reads"]),
         ({"consumerBacklogSizeGB": 100, "producerRate": 0}, ["producerRate: '0'", "consumerBacklogSizeGB"]),
         ({"consumerBacklogSizeGB": 100, "producerRate": 10_000_000}, ["producerRate: '10000000'"]),
-        ({"consumerBacklogSizeGB": 1, "backlogDrainRatio": 0.0}, ["backlogDrainRatio: '0'", "at least 0.01"]),
+        ({"consumerBacklogSizeGB": 1, "backlogDrainRatio": 0.001}, ["backlogDrainRatio: '0.001'", "at least 0.01"]),
         ({"testDurationMinutes": 0}, ["testDurationMinutes: '0'", "never ends"]),
         ({"messageSize": 10}, ["messageSize: '10'", "48"]),
         ({"keyDistributor": "KEY_ROUNDROBIN"}, ["keyDistributor", "did you mean 'KEY_ROUND_ROBIN'?"]),

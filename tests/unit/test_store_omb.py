@@ -19,12 +19,27 @@ MS, US, SECOND = 1_000_000, 1_000, 1_000_000_000
 NAMES = OmbNames("a workload", "a driver", 1024, 2, 3, 4, 5)
 LATENCY = ("publishLatency", "publishDelayLatency", "endToEndLatency")
 ENDS = ("Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max")
+FIELDS = {
+    *("workload", "driver", "messageSize", "topics", "partitions", "producersPerTopic", "consumersPerTopic"),
+    *("publishRate", "publishErrorRate", "consumeRate", "backlog"),
+    *(f"{name}{end}" for name in LATENCY for end in ENDS),
+    *(f"aggregated{name[0].upper()}{name[1:]}{end}" for name in LATENCY for end in (*ENDS, "Quantiles")),
+}
+"""Every field of OMB's class TestResult."""
+
+
+BEGIN = 5 * SECOND
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> dict[str, Any]:
     """A trial of 27 seconds of which the first two are warm-up: periods of 10, 10 and 5 seconds."""
-    begin = 5 * SECOND
+    return of_window(tmp_path, BEGIN + 2 * SECOND, BEGIN + 27 * SECOND)
+
+
+def of_window(tmp_path: Path, from_ns: int, until_ns: int) -> dict[str, Any]:
+    """The result of 27 seconds of which so much was measured."""
+    begin = BEGIN
     trial = store.create_run(tmp_path, "q", "").trial(spec())
     for number in range(27):
         sample = second(number)
@@ -46,8 +61,8 @@ def written(tmp_path: Path) -> dict[str, Any]:
     whole = totals()
     window = replace(
         whole.window,
-        from_mono_ns=begin + 2 * SECOND,
-        until_mono_ns=begin + 27 * SECOND,
+        from_mono_ns=from_ns,
+        until_mono_ns=until_ns,
         service=encoded(*[MS] * 90, *[5 * MS] * 10),
         delay=encoded(*[10 * US] * 99, 700 * US),
     )
@@ -58,11 +73,7 @@ def written(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_it_has_all_fields_of_ombs_result_and_no_others(written: dict[str, Any]) -> None:
-    head = {"workload", "driver", "messageSize", "topics", "partitions", "producersPerTopic", "consumersPerTopic"}
-    rates = {"publishRate", "publishErrorRate", "consumeRate", "backlog"}
-    lists = {f"{name}{end}" for name in LATENCY for end in ENDS}
-    aggregated = {f"aggregated{name[0].upper()}{name[1:]}{end}" for name in LATENCY for end in (*ENDS, "Quantiles")}
-    assert set(written) == head | rates | lists | aggregated
+    assert set(written) == FIELDS
     assert [written[name] for name in ("workload", "driver", "messageSize", "topics")] == [
         "a workload",
         "a driver",
@@ -78,6 +89,26 @@ def test_periods_are_ten_seconds(written: dict[str, Any]) -> None:
     assert written["consumeRate"] == [1000, 1000, 1000]
     assert written["backlog"] == [22, 42, 52]
     assert all(len(written[f"{name}{end}"]) == 3 for name in LATENCY for end in ENDS)
+
+
+def test_a_window_without_a_whole_second_has_one_period(tmp_path: Path) -> None:
+    """Of the two seconds that it touches, the one that has more of it: OMB's chart script takes a list's maximum."""
+    found = of_window(tmp_path, BEGIN + 11 * SECOND + 600_000_000, BEGIN + 12 * SECOND + 450_000_000)
+    assert found["publishRate"] == [200]
+    assert found["publishLatency50pct"] == pytest.approx([8], rel=0.001)
+    assert all(len(found[f"{name}{end}"]) == 1 for name in LATENCY for end in ENDS)
+
+
+def test_ombs_charts_can_be_drawn(written: dict[str, Any]) -> None:
+    """What its script bin/create_charts.py does with a result must not fail: maxima, and logarithms of shares."""
+    for name in ("publishLatency99pct", "publishDelayLatency99pct", "publishRate", "publishErrorRate", "consumeRate"):
+        assert max(written[name]) * 1.2 >= 0
+    for name in ("endToEndLatency95pct", "endToEndLatencyAvg"):
+        assert max(written[name]) > 0
+    for name in LATENCY:
+        shares = sorted(float(at) for at in written[f"aggregated{name[0].upper()}{name[1:]}Quantiles"])
+        assert shares[-1] == 100
+        assert all(math.log10(100 / (100 - share)) >= 0 for share in shares if share <= 99.999)
 
 
 def test_a_short_rest_joins_the_period_before() -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tidegauge.campaign.attach import parse_attach
 from tidegauge.campaign.secrets import keep_in_memory
 from tidegauge.config.source import Source, read_source
-from tidegauge.errors import nearest
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
 from tidegauge.systems.omb import DriverTerms, OmbDriver
 
+_CLOSE = 0.7
 _USER_INFO = re.compile(r"(://)[^/\s@]+@")
 
 
@@ -61,9 +62,18 @@ def _driver(source: Source) -> OmbDriver | None:
         )
         return None
     if wanted not in known:
-        source.complain(("driverClass",), f"'{wanted}'{nearest(wanted, list(known))}; known: {', '.join(known)}")
+        source.complain(("driverClass",), f"'{wanted}'{_nearest_class(wanted, list(known))}; known: {', '.join(known)}")
         return None
     return known[wanted]
+
+
+def _nearest_class(wanted: str, known: list[str]) -> str:
+    """A suggestion by the last package alone: what all drivers' names share makes each look like the others."""
+    packages = {name.split(".")[-2]: name for name in known}
+    close = get_close_matches(f".{wanted}".split(".")[-2], list(packages), n=1, cutoff=_CLOSE)
+    return (
+        f" (did you mean '{packages[close[0]]}'?)" if close else " is OMB's driver for a system that is not known here"
+    )
 
 
 def _attach(terms: DriverTerms, source: Source, system: System) -> AttachChoice | None:

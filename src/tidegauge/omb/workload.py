@@ -171,11 +171,11 @@ def _check_backlog(fields: WorkloadFile, source: Source) -> None:
             f"'{rate}': a backlog (consumerBacklogSizeGB) is built and read away at one rate here; give it in messages "
             "a second",
         )
-    if fields.backlog_drain_ratio < BACKLOG_DRAIN_RATIO_MIN:
+    if 0 < fields.backlog_drain_ratio < BACKLOG_DRAIN_RATIO_MIN:
         source.complain(
             ("backlogDrainRatio",),
-            f"'{fields.backlog_drain_ratio:g}': must be at least {BACKLOG_DRAIN_RATIO_MIN:g}: below it nothing is read "
-            "before the backlog counts as gone",
+            f"'{fields.backlog_drain_ratio:g}': must be 0 (what is drained in time is drained) or at least "
+            f"{BACKLOG_DRAIN_RATIO_MIN:g}: between them the backlog counts as gone before anything is read",
         )
 
 

@@ -73,7 +73,7 @@ def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
     totals = json.loads((directory / "result.json").read_bytes())["totals"]["window"]
     from_ns, until_ns = int(totals["from_mono_ns"]), int(totals["until_mono_ns"])
     rows = read_seconds(directory)
-    measured = [row for row in rows if from_ns <= _middle_ns(row) < until_ns]
+    measured = _measured(rows, from_ns, until_ns)
     periods = periods_of(measured, from_ns)
     content |= _rates(periods)
     window = read_intervals(directory / "window.hlog")
@@ -86,6 +86,17 @@ def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
         overall = _merged(one.histogram for one in window if one.tag.partition("/")[0] == series)
         content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns, whole)
     return content
+
+
+def _measured(rows: Sequence[Mapping[str, Any]], from_ns: int, until_ns: int) -> list[Mapping[str, Any]]:
+    """Seconds of the measured window: those with their middle in it, else the one that has most of it.
+
+    A window hardly longer than a second may hold no middle, and scripts for OMB's results need one period at least.
+    """
+    inside = [row for row in rows if from_ns <= _middle_ns(row) < until_ns]
+    if inside or not rows:
+        return inside
+    return [max(rows, key=lambda row: min(row["until_mono_ns"], until_ns) - max(row["from_mono_ns"], from_ns))]
 
 
 def periods_of(rows: Sequence[Mapping[str, Any]], from_ns: int) -> list[list[Mapping[str, Any]]]:

@@ -1,0 +1,102 @@
+"""`read` and a sweep on each system, in short, on servers that the test runs and a campaign attaches to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Place
+from deployments import Ready, ready
+from loads import fill
+
+from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.rabbitmq.config import PASSWORD, USER
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+HEAD = """
+name: lent
+systems: [{{name: {system}, attach: {attach}}}]
+durability: 4
+"""
+READ = (
+    HEAD
+    + """
+workload: {{producers: 0, existing-topics: [{topic}]}}
+experiments: [{{name: read, measure: 60s, idle: 3s}}]
+"""
+)
+SWEEP = (
+    HEAD
+    + """
+workload: {{message-size: 200B}}
+sweep: {{partitions: [1, 3], message-size: [100B, 1KiB]}}
+experiments: [{{name: latency, rate: 500, warm-up-min: 1s, warm-up-max: 1s, measure: 1s, drain-max: 30s}}]
+"""
+)
+
+
+def _kafka(known: Any) -> str:
+    return f"{{bootstrap-servers: '{known['bootstrap.servers']}'}}"
+
+
+def _pulsar(known: Any) -> str:
+    return f"{{service-url: '{known['serviceUrl']}', admin-url: '{known['adminUrl']}'}}"
+
+
+def _rabbitmq(known: Any) -> str:
+    uris = known["uri"].replace(f"{USER}:{PASSWORD}@", "")
+    auth = f"{{method: password, user: {USER}, password: {{env: RABBITMQ_PASSWORD}}}}"
+    return f"{{uris: '{uris}', management-url: '{known['managementUrl']}', auth: {auth}}}"
+
+
+ATTACH: dict[str, Callable[[Any], str]] = {"kafka": _kafka, "pulsar": _pulsar, "rabbitmq": _rabbitmq}
+
+
+@pytest.fixture(scope="module", params=list(ATTACH))
+def lent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
+    """Servers of the test."""
+    with ready(request.param, LevelChoice(4), tmp_path_factory.mktemp(request.param)) as started:
+        yield started
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("RABBITMQ_PASSWORD", PASSWORD)
+    return Place(tmp_path)
+
+
+def results(lent: Ready, place: Place, text: str, **more: str) -> list[dict[str, Any]]:
+    """Every trial's result of a campaign on these servers."""
+    attach = ATTACH[lent.system.name](lent.deployment.connection)
+    done = place.run("run", str(place.write(text.format(system=lent.system.name, attach=attach, **more))))
+    # 3: on a machine that is short of CPU a trial may rightly be INVALID; everything else must hold all the same.
+    assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
+    assert place.left_behind() == []
+    assert list((place.state / "attached").glob("*.json")) == []
+    return [json.loads(path.read_text())["result"] for path in sorted(place.only_run().glob("trials/*/result.json"))]
+
+
+def test_read_finds_everything_that_is_there(lent: Ready, place: Place) -> None:
+    (topic,), sent = fill(lent, "orders")
+    (result,) = results(lent, place, READ, topic=topic)
+    (sub,) = result["subscriptions"]
+    assert (sub["received"], sub["verified"], sub["foreign"], sub["corrupt"]) == (sent, sent, 0, 0)
+    assert result["msgs_per_s"] > 0
+    lent.worker.delete_topics(lent.system.driver, lent.deployment.connection, [topic])
+
+
+def test_a_sweep_measures_every_point_with_its_own_values(lent: Ready, place: Place) -> None:
+    found = results(lent, place, SWEEP)
+    points = [
+        (one["spec"]["workload"]["partitions"], one["spec"]["workload"]["payload"]["message_bytes"]) for one in found
+    ]
+    assert sorted(points) == [(1, 100), (1, 1024), (3, 100), (3, 1024)]
+    for result in found:
+        (sub,) = result["subscriptions"]
+        assert result["acked"] > 0
+        assert sub["received"] >= result["acked"]
+        assert (sub["lost"], sub["duplicated"], sub["reordered"], sub["corrupt"]) == (0, 0, 0, 0)

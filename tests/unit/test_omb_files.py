@@ -1,0 +1,156 @@
+"""Whole files of the OpenMessaging Benchmark (OMB): this project's own, which use every key, and OMB's, where they are.
+
+OMB's own files are no part of this project, and no package registry has them: name a checkout of its repository in
+TIDEGAUGE_OMB to have all of them read, and the keys below compared with its Java classes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_store_omb import FIELDS
+
+from tidegauge.config.source import Source, read_source
+from tidegauge.omb.driver import read_driver
+from tidegauge.omb.translate import translate_all
+from tidegauge.omb.workload import COUNT_MAX, read_workload, translate
+from tidegauge.systems import registry
+from tidegauge.workload.model import ClientSettings
+
+OWN = Path(__file__).parents[1] / "omb_files"
+OMB = os.environ.get("TIDEGAUGE_OMB", "")
+needs_omb = pytest.mark.skipif(
+    not OMB, reason="OMB's files are no part of this project: TIDEGAUGE_OMB names a checkout of openmessaging/benchmark"
+)
+
+WORKLOAD = """name topics partitionsPerTopic keyDistributor messageSize useRandomizedPayloads randomBytesRatio
+    randomizedPayloadPoolSize payloadFile subscriptionsPerTopic producersPerTopic consumerPerSubscription producerRate
+    consumerBacklogSizeGB backlogDrainRatio testDurationMinutes warmupDurationMinutes"""
+EVERY_DRIVER = "name driverClass"
+DRIVERS = {
+    "kafka": "replicationFactor topicConfig commonConfig producerConfig consumerConfig",
+    "rabbitmq": """amqpUris messagePersistence queueType producerCreationDelay producerCreationBatchSize
+        consumerCreationDelay consumerCreationBatchSize""",
+    "pulsar": """client producer consumer serviceUrl httpUrl clientMemoryLimitMB ioThreads connectionsPerBroker
+        maxConcurrentLookupRequests namespacePrefix clusterName topicType persistence ensembleSize writeQuorum ackQuorum
+        deduplicationEnabled tlsAllowInsecureConnection tlsEnableHostnameVerification tlsTrustCertsFilePath
+        authentication plugin data receiverQueueSize subscriptionType batchingEnabled batchingMaxPublishDelayMs
+        batchingMaxBytes blockIfQueueFull pendingQueueSize""",
+}
+"""Every field of OMB's classes Workload, DriverConfiguration, and of each driver's configuration, inner ones too."""
+
+
+def keys_of(data: object) -> Iterator[str]:
+    """Every key, those of inner mappings too."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield str(key)
+            yield from keys_of(value)
+
+
+def told(source: Source) -> list[str]:
+    return [str(problem).removeprefix(f"{source.path}:") for problem in source.problems]
+
+
+def problems_of(path: Path) -> list[str]:
+    """Why a workload can't be run; empty if it can."""
+    read, source = read_workload(path)
+    if read is not None:
+        translate(read, ClientSettings())
+    return told(source)
+
+
+def test_own_workloads_use_every_key_and_run() -> None:
+    files = sorted((OWN / "workloads").glob("*.yaml"))
+    assert len(files) >= 12
+    assert {path.name: problems_of(path) for path in files} == {path.name: [] for path in files}
+    assert {key for path in files for key in keys_of(read_source(path, "workload").data)} == set(WORKLOAD.split())
+
+
+@pytest.mark.parametrize("system", DRIVERS)
+def test_own_drivers_use_every_key(system: str) -> None:
+    path = OWN / "drivers" / f"{system}-every-key.yaml"
+    for managed in (False, True):
+        driver, source = read_driver(path, managed)
+        assert driver is not None, told(source)
+        assert driver.system.name == system
+    assert set(keys_of(source.data)) == set(f"{EVERY_DRIVER} {DRIVERS[system]}".split())
+
+
+def test_every_own_workload_becomes_a_campaign_on_every_driver() -> None:
+    workloads, drivers = list((OWN / "workloads").glob("*.yaml")), list((OWN / "drivers").glob("*.yaml"))
+    found = translate_all(workloads, drivers, managed=False, time_scale=1.0)
+    assert len(found) == len(workloads) * len(drivers)
+    assert {one.campaign.experiments[0].name for one in found} == {"latency", "peak", "catch-up", "max-throughput"}
+
+
+@pytest.fixture
+def omb(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """OMB's checkout, from where its payload files are found."""
+    monkeypatch.chdir(OMB)
+    return Path(OMB)
+
+
+@needs_omb
+def test_every_shipped_workload_runs_or_is_refused_for_what_is_true_of_it(omb: Path) -> None:
+    files = sorted((omb / "workloads").rglob("*.yaml"))
+    assert len(files) >= 130
+    refused = {path: found for path in files if (found := problems_of(path))}
+    assert len(refused) <= len(files) / 4
+    for path, (problem, *others) in refused.items():
+        assert others == []
+        data: dict[str, Any] = read_source(path, "workload").data
+        topics = data["topics"]
+        clients = topics * max(
+            data["producersPerTopic"], data["subscriptionsPerTopic"] * data["consumerPerSubscription"]
+        )
+        assert re.match(r"\d+: topics: ", problem)
+        if topics > COUNT_MAX:
+            assert f"'{topics}'" in problem
+        else:
+            assert clients > COUNT_MAX
+            assert f"{clients:,} clients of a kind" in problem
+
+
+@needs_omb
+def test_every_shipped_driver_is_read_or_refused_by_name(omb: Path) -> None:
+    """Files for these three systems; those of others by their class, and what is no driver file as such."""
+    known = {name.split(".")[-2] for name in registry.omb_drivers()}
+    for path in sorted(omb.glob("driver-*/*.yaml")):
+        for managed in (False, True):
+            driver, source = read_driver(path, managed)
+            system = path.parent.name.removeprefix("driver-")
+            if system not in known:
+                assert re.search(r"driverClass: '.*' is OMB's driver for a system that is not known", *told(source))
+            elif path.stem == "pulsar-effectively-once" and not managed:
+                assert re.search(r"client.persistence.deduplicationEnabled: .* --managed", *told(source))
+            else:
+                assert driver is not None, told(source)
+                assert driver.system.name == system
+
+
+@needs_omb
+def test_no_key_of_omb_is_missed(omb: Path) -> None:
+    drivers = {
+        "kafka": ("kafka/Config",),
+        "rabbitmq": ("rabbitmq/RabbitMqConfig",),
+        "pulsar": tuple(f"pulsar/config/Pulsar{part}Config" for part in ("", "Client", "Producer", "Consumer")),
+    }
+    framework = omb / "benchmark-framework/src/main/java/io/openmessaging/benchmark"
+    assert fields_of(framework / "Workload.java") == set(WORKLOAD.split())
+    assert fields_of(framework / "DriverConfiguration.java") == set(EVERY_DRIVER.split())
+    for system, classes in drivers.items():
+        root = omb / f"driver-{system}/src/main/java/io/openmessaging/benchmark/driver"
+        found = {field for name in classes for field in fields_of(root / f"{name}.java")}
+        assert found == set(DRIVERS[system].split())
+    assert fields_of(framework / "TestResult.java") == FIELDS
+
+
+def fields_of(path: Path) -> set[str]:
+    """The public fields of a Java class and of those inside."""
+    return set(re.findall(r"^\s+public [\w<>, ]+ (\w+)(?: = .*)?;", path.read_text(), re.MULTILINE))
