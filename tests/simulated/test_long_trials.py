@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import pickle
 import random
 import re
-import resource
 from pathlib import Path
 
+import psutil
 import pytest
 from hdrh.histogram import HdrHistogram
 
@@ -116,6 +117,7 @@ def test_an_hour_on_disk_is_as_documented(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 def test_a_day_through_store_and_statistics(tmp_path: Path) -> None:
     """What a whole day costs in memory, with real histograms decoded and appended each second."""
 
@@ -130,10 +132,12 @@ def test_a_day_through_store_and_statistics(tmp_path: Path) -> None:
             log.append(encoded, second * SECOND_NS, (second + 1) * SECOND_NS)
             lines.append(json.dumps(row(figures(second, encoded))))
             seen.append(point(second))
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # Decoded histograms refer to themselves, up to 30 MiB between two collections: that is not what stays.
+        gc.collect()
+        return psutil.Process().memory_info().rss
 
-    after_an_hour_kib = seconds(0, 3600)
-    after_a_day_kib = seconds(3600, DAY_S)
+    after_an_hour = seconds(0, 3600)
+    after_a_day = seconds(3600, DAY_S)
     log.close()
     lines.close()
-    assert (after_a_day_kib - after_an_hour_kib) / 1024 < 16
+    assert after_a_day - after_an_hour < 16 << 20
