@@ -8,6 +8,7 @@ import json
 import pickle
 import random
 import re
+import resource
 from pathlib import Path
 
 import psutil
