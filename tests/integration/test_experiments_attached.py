@@ -33,7 +33,7 @@ SWEEP = (
     HEAD
     + """
 workload: {{message-size: 200B}}
-sweep: {{partitions: [1, 3], message-size: [100B, 1KiB]}}
+sweep: {{partitions: [1, 3]}}
 experiments: [{{name: latency, rate: 500, warm-up-min: 1s, warm-up-max: 1s, measure: 1s, drain-max: 30s}}]
 """
 )
@@ -91,10 +91,7 @@ def test_read_finds_everything_that_is_there(lent: Ready, place: Place) -> None:
 
 def test_a_sweep_measures_every_point_with_its_own_values(lent: Ready, place: Place) -> None:
     found = results(lent, place, SWEEP)
-    points = [
-        (one["spec"]["workload"]["partitions"], one["spec"]["workload"]["payload"]["message_bytes"]) for one in found
-    ]
-    assert sorted(points) == [(1, 100), (1, 1024), (3, 100), (3, 1024)]
+    assert [one["spec"]["workload"]["partitions"] for one in found] == [1, 3]
     for result in found:
         (sub,) = result["subscriptions"]
         assert result["acked"] > 0
