@@ -13,7 +13,7 @@ from simulated_systems import SYSTEM, System
 from test_campaign_execute import Scene
 
 from tidegauge.campaign import trial
-from tidegauge.campaign.events import Event, Found, TrialEnded, TrialKept
+from tidegauge.campaign.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Point, SystemChoice
@@ -186,6 +186,24 @@ def test_trials_that_failed_are_made_again(scene: Resumed, tmp_path: Path) -> No
     assert len(scene.run()) == 4
     assert sorted(store.directory.name[5:] for store in scene.store.trials.values()) == ["latency-kafka", "peak-kafka"]
     assert scene.store.ended == ("finished", "")
+
+
+def test_what_is_a_share_of_a_rate_that_is_made_again_is_measured_again(scene: Resumed, tmp_path: Path) -> None:
+    """The first session's latency was at a share of a peak that the second has otherwise."""
+    scene.run()
+    scene.go_on(tmp_path / "second")
+    trials = {name: one for name, one in scene.recorded.trials.items() if one.spec.experiment == "latency"}
+    peaks = {name: one for name, one in scene.recorded.trials.items() if name not in trials}
+    old = {name: replace(one, spec=replace(one.spec, msgs_per_s=900.0)) for name, one in trials.items()}
+    scene.recorded = replace(scene.recorded, trials={**peaks, **old})
+    results = scene.run()
+    assert {one.spec.msgs_per_s for one in results if one.spec.experiment == "latency"} == {500.0}
+    assert sorted(store.directory.name[5:] for store in scene.store.trials.values()) == [
+        "latency-kafka",
+        "latency-pulsar",
+    ]
+    told = [event.text for event in scene.events if isinstance(event, Note)]
+    assert sum("is measured again" in text and "was 900 msg/s and is 500 now" in text for text in told) == 2
 
 
 def test_a_run_with_nothing_left_measures_nothing(scene: Resumed, tmp_path: Path) -> None:

@@ -151,10 +151,16 @@ def test_what_was_unequal_stays_marked_however_early_a_session_ends(made: Made, 
     assert [one["rule"] for one in run_json(stored.path)["unequal"]] == ["heap"]
 
 
-def test_a_share_of_a_rate_that_came_out_otherwise_keeps_what_was_measured() -> None:
+def test_a_share_of_a_rate_that_came_out_otherwise_is_measured_again_and_told() -> None:
     done = replace(result().spec, trial_id="0003-latency-kafka", rate_rule="50% of lowest peak", msgs_per_s=50_000.0)
     recorded = Recorded({done.trial_id: Trial(done, result(done))})
-    assert recorded.result_of(replace(done, msgs_per_s=10_000.0)) is recorded.trials[done.trial_id].result
+    other = replace(done, msgs_per_s=10_000.0)
+    assert recorded.result_of(other) is None
+    assert "its rate, 50% of lowest peak, was 50,000 msg/s and is 10,000 now" in recorded.stale(other)
+    assert recorded.result_of(done) is recorded.trials[done.trial_id].result
+    assert recorded.stale(done) == ""
+    with pytest.raises(OtherwiseError, match="measure_s was"):
+        recorded.result_of(replace(other, measure_s=1.0))
     absolute = replace(done, rate_rule="50k")
     fixed = Recorded({done.trial_id: Trial(absolute, result(absolute))})
     with pytest.raises(OtherwiseError, match="msgs_per_s was 50000"):

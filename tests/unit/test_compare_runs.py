@@ -150,6 +150,40 @@ def test_another_rate_is_told_beside_the_ratio(runs: Path, capsys: pytest.Captur
     assert "offered rate differs: 20,000 in A, 30,000 in B" in said(capsys, first, made(runs, faster))
 
 
+def at_point(system: str = "kafka@4.3.1", **point: str) -> list[TrialResult]:
+    name = "-".join(point.values())
+    found = blocks_of(system, *BEFORE)
+    return [replace(one, spec=replace(one.spec, point=point, trial_id=f"{one.spec.trial_id}-{name}")) for one in found]
+
+
+def test_points_of_a_sweep_are_paired_with_their_equals_only(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = made(runs, [*at_point(partitions="1"), *at_point(partitions="100")])
+    second = made(runs, [*at_point(partitions="100"), *at_point(partitions="2000")])
+    text = said(capsys, first, second)
+    assert text.count("response p99: ") == 1
+    assert "latency (20,000 msg/s, partitions=100): kafka@4.3.1" in text
+    assert "only in A: latency at 20,000 msg/s, partitions=1" in text
+    assert "only in B: latency at 20,000 msg/s, partitions=2000" in text
+    alone = made(runs, at_point(partitions="5"))
+    assert "Nothing in these runs belongs together" in said(capsys, first, alone, code=2)
+
+
+def test_what_was_found_at_other_points_is_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def searched(*points: str) -> list[Finding]:
+        figures = {"sustainable_msgs_per_s": 40_000.0}
+        return [
+            Finding(at, "max-throughput", "kafka@4.3.1", 0, True, (), figures=figures, point={"partitions": at})
+            for at in points
+        ]
+
+    first = made(runs, blocks_of("kafka@4.3.1", *BEFORE), findings=searched("1", "100"))
+    second = made(runs, blocks_of("kafka@4.3.1", *BEFORE), findings=searched("100", "2000"))
+    text = said(capsys, first, second, "--allow-unequal")
+    assert text.count("sustainable rate: ") == 1
+    assert "only in A: max-throughput at partitions=1" in text
+    assert "only in B: max-throughput at partitions=2000" in text
+
+
 def test_invalid_trials_are_left_out_and_loss_is_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = blocks_of("kafka@4.3.1", *BEFORE)
     late = [replace(good[0], validity=Validity.INVALID, response=replace(good[0].response, p99_ms=900.0)), *good[1:]]

@@ -17,7 +17,6 @@ from tidegauge.attestation.digest import settings_digest
 from tidegauge.attestation.kinds import Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan, CycleOutcome
 from tidegauge.attestation.scenario import MEANINGS, Cycle, Scenario
-from tidegauge.campaign import space
 from tidegauge.campaign.attest_cycle import Ground, Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.events import PhaseProgress, PhaseStarted
 from tidegauge.campaign.level import checked_level
@@ -26,7 +25,7 @@ from tidegauge.campaign.topics import OwnTopics
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.statistics.summary import NO_LATENCY
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import LevelFinding
+from tidegauge.systems.api import LevelFinding, by_turns
 from tidegauge.worker.api import TotalFigures
 
 
@@ -65,7 +64,7 @@ def _make_disks(
         return ()
     bench.observer(PhaseStarted(spec.trial_id, "prepare", f"{spec.nodes} disks ({plan.file_system.value})", None))
     roots = store.disks or (store.data_directory,)
-    by_node = space.by_turns(roots, spec.nodes)
+    by_node = by_turns(roots, spec.nodes)
     made = []
     for number, root in enumerate(by_node, 1):
         place = root / f"disk-{number}"

@@ -33,7 +33,7 @@ from tidegauge.workload.model import Workload
 from tidegauge.workload.parse import parse_workload, parse_workload_file
 
 _MIB = 1 << 20
-_OPTIONS = {"durability": "--level", "data-directory": "--data-dir"}
+_OPTIONS = {"durability": "--level", "data-directory": "--data-dir", "thresholds": "--threshold"}
 """Command-line options that are called otherwise than the keys that they replace."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
@@ -41,19 +42,37 @@ class Recorded:
     tilts: Sequence[Tilt] = ()
 
     def result_of(self, spec: TrialSpec) -> TrialResult | None:
-        """What a trial found, if it was made. Raises `OtherwiseError` if one of that name was, with other values."""
+        """What a trial found, if it was made, and at the rate that it has now (see `stale`).
+
+        Raises `OtherwiseError` if one of that name was made with other values.
+        """
         known = self.trials.get(spec.trial_id)
-        if known is None:
+        if known is None or self.stale(spec):
             return None
         before, now = plain(known.spec), plain(spec)
-        changed = [name for name in now if name in before and now[name] != before[name]]
-        if "%" in spec.rate_rule and set(changed) <= {"msgs_per_s", "schedule"}:
-            # A share of a rate that was made again and came out otherwise: what was measured stays as it was.
-            return known.result
+        changed = _changed(before, now)
         if changed:
             told = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
             raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {told}.", START_ANEW)
         return known.result
+
+    def stale(self, spec: TrialSpec) -> str:
+        """Why a finished trial must be made again, in a sentence; "" if it needn't.
+
+        Its rate is a share of one that was made again in this session and came out otherwise. Kept as it was, it would
+        be a share of nothing, and the other systems' trials would face another load.
+        """
+        known = self.trials.get(spec.trial_id)
+        if known is None or "%" not in spec.rate_rule:
+            return ""
+        changed = _changed(plain(known.spec), plain(spec))
+        if not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
+            return ""
+        was, now = (f"{one.msgs_per_s or 0:,.0f}" for one in (known.spec, spec))
+        return (
+            f"{spec.trial_id} is measured again, and its earlier result is set aside: its rate, {spec.rate_rule}, was "
+            f"{was} msg/s and is {now} now, since what it is a share of was made again."
+        )
 
     def has(self, finding: Finding) -> bool:
         """Whether this was found before, word for word."""
@@ -90,6 +109,10 @@ class Recorded:
 
 
 NOTHING = Recorded()
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [name for name in now if name in before and now[name] != before[name]]
 
 
 def _number(spec: TrialSpec) -> str:

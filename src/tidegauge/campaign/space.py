@@ -32,11 +32,6 @@ def bytes_needed(spec: TrialSpec, nodes: int) -> int:
     return FREE_BYTES_BEFORE + int(written)
 
 
-def by_turns(disks: tuple[Path, ...], nodes: int) -> list[Path]:
-    """The disk of each node; none if none was chosen."""
-    return [disks[number % len(disks)] for number in range(nodes)] if disks else []
-
-
 def check_before(directories: Iterable[Path], spec: TrialSpec) -> None:
     """Raise `DiskFullError` if a disk has not the room that the trial may need.
 

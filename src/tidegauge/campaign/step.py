@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from tidegauge.campaign.events import Decided, Found, Observer, TrialKept
+from tidegauge.campaign.events import Decided, Found, Note, Observer, TrialKept
 from tidegauge.campaign.plan import Step, seconds_expected
 from tidegauge.campaign.rates_at import FINDERS
 from tidegauge.campaign.recorded import NOTHING, Recorded
@@ -68,6 +68,9 @@ class StepLab:
     def measure(self, spec: TrialSpec) -> TrialResult:
         """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
         self.begun.append(spec)
+        stale = self._recorded.stale(spec)
+        if stale:
+            self._observer(Note(stale))
         kept = self._recorded.result_of(spec)
         self._replaying = kept is not None
         if kept is not None:

@@ -42,7 +42,7 @@ from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import LevelFinding, Setting
+from tidegauge.systems.api import LevelFinding, Setting, by_turns
 from tidegauge.worker.api import LoadOrder, TotalFigures
 from tidegauge.workload.model import Arrival
 
@@ -82,10 +82,8 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         if not spec.attached:
-            disks = store.disks or (store.data_directory,)
-            space.check_before(
-                [*space.by_turns(disks, spec.nodes), *(space.by_turns(store.journal_disks, spec.nodes))], spec
-            )
+            disks = (store.disks or (store.data_directory,), store.journal_disks)
+            space.check_before([disk for own in disks for disk in by_turns(own, spec.nodes)], spec)
         for place in places(store):
             bench.host.track_directory(place)
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)

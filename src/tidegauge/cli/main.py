@@ -37,6 +37,7 @@ from tidegauge.cli.options import (
     RunsDir,
     ScaleOption,
     Systems,
+    Thresholds,
     overrides_of,
 )
 from tidegauge.cli.output import Output
@@ -87,6 +88,7 @@ def quick(
     repeat: Repeat = None,
     data_dir: DataDir = None,
     price: PricePerHostHour = None,
+    threshold: Thresholds = None,
     dry_run: DryRun = False,
     live: Live = False,
     allow_unequal: AllowUnequal = False,
@@ -96,7 +98,7 @@ def quick(
     as_json: Json = False,
 ) -> int:
     """Measure Kafka, Pulsar and, where it can be had, RabbitMQ: one node each, equal durability, a few minutes."""
-    overrides = overrides_of(level, systems, repeat, data_dir, price)
+    overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
     return _run(
         ready_campaign("quick"),
         overrides,
@@ -118,6 +120,7 @@ def run(
     repeat: Repeat = None,
     data_dir: DataDir = None,
     price: PricePerHostHour = None,
+    threshold: Thresholds = None,
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
     live: Live = False,
@@ -128,7 +131,7 @@ def run(
     as_json: Json = False,
 ) -> int:
     """Run everything that a campaign file says."""
-    overrides = overrides_of(level, systems, repeat, data_dir, price)
+    overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
     if scale is not Scale.SHARES:
         overrides["scale"] = scale.value
     manner, files = _Manner(dry_run, allow_unequal, live, as_json), WantedFiles(junit, markdown)

@@ -26,6 +26,15 @@ DataDir = Annotated[
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
 ]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="TEXT",
+        help="What is asked of the figures, instead of the campaign's: 'response_ms_p99 < 10'; may be repeated.",
+        show_default=False,
+    ),
+]
 Resume = Annotated[
     str | None,
     typer.Option(
@@ -71,7 +80,13 @@ DEFAULT_RUNS = Path("runs")
 
 
 def overrides_of(
-    level: int | None, systems: list[str] | None, repeat: int | None, data_dir: Path | None, price: str | None
+    level: int | None,
+    systems: list[str] | None,
+    repeat: int | None,
+    data_dir: Path | None,
+    *,
+    price: str | None,
+    thresholds: list[str] | None,
 ) -> dict[str, Any]:
     """Options as values of the campaign file, by its keys."""
     wanted: dict[str, Any] = {}
@@ -86,4 +101,6 @@ def overrides_of(
         wanted["data-directory"] = str(data_dir)
     if price is not None:
         wanted["price-per-host-hour"] = price
+    if thresholds is not None:
+        wanted["thresholds"] = thresholds
     return wanted

@@ -31,9 +31,8 @@ from tidegauge.cli.serving import live_page
 from tidegauge.errors import UserError
 from tidegauge.fairness.tilt import Stage
 from tidegauge.fleet.reap import await_agents
-from tidegauge.report.lists import plan_list
 from tidegauge.report.numbers import plural
-from tidegauge.report.summary import plan_summary, run_summary
+from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
 from tidegauge.systems import registry
 
@@ -68,8 +67,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
         out.show(run_report(stored), run_summary(stored))
         return exit_code(stored)
     if request.dry_run:
-        told, examines = _left(ready, recorded).told(), campaign.published
-        out.show(plan_list(*told, examines=examines), plan_summary(*told, examines=examines))
+        _left(ready, recorded).show(out)
         return EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -142,5 +140,8 @@ def _left(ready: Ready, recorded: Recorded) -> Ready:
     """What is still to do, as far as a plan can say."""
     done = recorded.trials
     steps = [step for step in ready.plan.steps if not all(spec.trial_id in done for spec in step.trials)]
-    note = Note(f"This run goes on: {_kept(recorded)} A step that was begun is gone on with.")
+    note = Note(
+        f"This run goes on: {_kept(recorded)} A step that was begun is gone on with, and what is a "
+        "share of a rate that is made again is measured again."
+    )
     return replace(ready, plan=Plan(tuple(steps), ready.plan.left_out), left_out=(note, *ready.left_out))

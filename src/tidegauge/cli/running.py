@@ -84,8 +84,7 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
     ready = prepare(campaign, request.dry_run, request.allow_unequal)
     if request.dry_run:
-        told, examines = ready.told(), campaign.published
-        out.show(plan_list(*told, examines=examines), plan_summary(*told, examines=examines))
+        ready.show(out)
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -151,6 +150,14 @@ class Ready:
         """What a plan shows."""
         warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
         return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
+
+    def show(self, out: Output) -> None:
+        """Print the plan."""
+        told, examines, thresholds = self.told(), self.campaign.published, self.campaign.thresholds
+        out.show(
+            plan_list(*told, examines=examines, thresholds=thresholds),
+            plan_summary(*told, examines=examines, thresholds=thresholds),
+        )
 
 
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:

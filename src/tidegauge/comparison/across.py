@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.differences import Around, Difference, differences, settings_digest
-from tidegauge.comparison.match import Matched, family, match
+from tidegauge.comparison.match import Matched, Unmatched, family, match
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialResult, Validity, point_words
+from tidegauge.experiments.api import TrialResult, TrialSpec, Validity, point_words
 from tidegauge.experiments.finding import Finding
 from tidegauge.report.compare import Ratio, rest_on_doubt
 from tidegauge.report.numbers import count
@@ -89,6 +89,7 @@ def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = N
         for one in matched:
             pairs += [_pair(one, names, (base_letter, letter), noise) for names in one.systems]
         pairs += _found(base, run, (base_letter, letter), noise)
+        left += _found_alone(base, run)
         unmatched += [f"only in {base_letter if one.base else letter}: {one.what}" for one in left]
     if not pairs:
         raise UserError(
@@ -193,9 +194,6 @@ def _remarks(
     ):
         if one != two and one is not None and two is not None:
             found.append(f"{what} differs: {one:,.6g} in {letters[0]}, {two:,.6g} in {letters[1]}")
-    points = [point_words(one.spec.point) or "none" for one in (first, second)]
-    if points[0] != points[1]:
-        found.append(f"the point of the sweep differs: {points[0]} in {letters[0]}, {points[1]} in {letters[1]}")
     alone = [replace(one.spec.workload, producer_overrides={}, consumer_overrides={}) for one in (first, second)]
     if alone[0] != alone[1]:
         found.append("the workload differs (see the campaigns above)")
@@ -259,6 +257,26 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
                     )
                 )
     return pairs
+
+
+def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
+    """What was found at a point, or of a system, that the other run has nothing of; of tables `match` tells it."""
+    listed = {_place(block.results[0].spec) for run in (base, other) for block in blocks(run.results)}
+    alone = []
+    for is_base, own, there in ((True, base, other), (False, other, base)):
+        for place in dict.fromkeys(_place(one) for one in own.findings if _place(one) not in listed):
+            systems = sorted({one.system for one in own.findings if _place(one) == place})
+            partners = {family(one.system) for one in there.findings if _place(one) == place}
+            words = " at ".join(part for part in place if part)
+            if not partners:
+                alone.append(Unmatched(is_base, words))
+            else:
+                alone += [Unmatched(is_base, f"{one} in {words}") for one in systems if family(one) not in partners]
+    return alone
+
+
+def _place(one: Finding | TrialSpec) -> tuple[str, str]:
+    return one.experiment, point_words(one.point)
 
 
 def _by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:

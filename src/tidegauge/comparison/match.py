@@ -2,8 +2,9 @@
 
 Two tables (one experiment at one load) belong together if they are the same in every respect; else, where a setting was
 changed on purpose, if they are the only ones of their experiment, point and kind of rate that are left; else by their
-order, if both runs have equally many. Two systems do if they have the same name and version; else, where the version
-was changed on purpose, if they are the only ones of their name that are left.
+order, if both runs have equally many at that point. Tables of different points of a sweep never do. Two systems do if
+they have the same name and version; else, where the version was changed on purpose, if they are the only ones of their
+name that are left.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _kind_of(table: Block) -> tuple[str, str, str]:
 
 
 def _experiment(table: Block) -> Hashable:
-    return table.experiment
+    return table.experiment, point_words(table.results[0].spec.point)
 
 
 def _shown(table: Block) -> str:

@@ -48,6 +48,7 @@ def plan_list(
     terms: Terms = EQUAL_TERMS,
     *,
     examines: Choice | None = None,
+    thresholds: Sequence[str] = (),
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     parts: list[RenderableType] = [*published_plan(examines), Text("")] if examines else []
@@ -57,6 +58,9 @@ def plan_list(
     parts += [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
     if len(rows) > ROWS_MAX:
         parts.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
+    if thresholds:
+        parts += [Text(""), heading("Asked of what is found (a threshold that is missed ends with exit code 4):")]
+        parts += [Paragraph(one, "", "  - ", "    ") for one in thresholds]
     workloads = _workloads(trials)
     for words in workloads[:WORKLOADS_MAX]:
         parts += [Text(""), Paragraph(words)]

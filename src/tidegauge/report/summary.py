@@ -132,6 +132,7 @@ def plan_summary(
     terms: Terms = EQUAL_TERMS,
     *,
     examines: Choice | None = None,
+    thresholds: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     return {
@@ -139,6 +140,7 @@ def plan_summary(
         "seconds_expected": plain(seconds_expected),
         "warnings": list(warnings),
         "examines": examines and plain(examines),
+        "thresholds": list(thresholds),
         **fairness.content(terms),
         "memory": memory
         and {

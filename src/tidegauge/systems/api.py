@@ -79,15 +79,17 @@ class DeployRequest:
 
     def node_directory(self, number: int, name: str) -> Path:
         """Where node `number` (from 1) keeps its data, in a directory `name` of its own."""
-        return _by_turns(self.disks, number, self.data_directory) / name
+        return (by_turns(self.disks, number) or [self.data_directory])[-1] / name
 
     def journal_directory(self, number: int, name: str) -> Path:
         """Where node `number` keeps its journal, in a directory `name` of its own."""
-        return _by_turns(self.journal_disks, number, _by_turns(self.disks, number, self.data_directory)) / name
+        own = by_turns(self.journal_disks, number) or by_turns(self.disks, number)
+        return (own or [self.data_directory])[-1] / name
 
 
-def _by_turns(disks: tuple[Path, ...], number: int, otherwise: Path) -> Path:
-    return disks[(number - 1) % len(disks)] if disks else otherwise
+def by_turns(disks: tuple[Path, ...], nodes: int) -> list[Path]:
+    """The disk of each of so many nodes, in their order; none if none was chosen."""
+    return [disks[number % len(disks)] for number in range(nodes)] if disks else []
 
 
 @dataclass(frozen=True)

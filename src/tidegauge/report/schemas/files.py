@@ -74,6 +74,7 @@ class PlanFile(TypedDict):
     memory: NotRequired[PlannedMemory | None]
     points: NotRequired[list[Object]]
     examines: NotRequired[Choice | None]
+    thresholds: NotRequired[list[str]]
     blocks: NotRequired[list[PlannedBlock]]
 
 
