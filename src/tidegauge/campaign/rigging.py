@@ -14,6 +14,7 @@ from tidegauge.experiments.faults import FaultKind
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.rig_api import Ability
 from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import by_turns
 
 _NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {
     FaultKind.POWER_CUT: ("ext4", "power_cut"),
@@ -65,7 +66,7 @@ def rig_nodes(spec: TrialSpec, host: Host, store: TrialStore, cleanup: ExitStack
     disks: dict[int, Path] = {}
     if any(fault.kind.needs_disk for fault in spec.faults):
         size_bytes = space.bytes_needed(spec, 1) - space.FREE_BYTES_BEFORE + _SPARE_BYTES
-        places = space.by_turns(store.disks or (store.data_directory,), spec.nodes)
+        places = by_turns(store.disks or (store.data_directory,), spec.nodes)
         for number, place in enumerate(places, 1):
             disks[number] = place / f"node-{number}"
             host.rig.make_disk(disks[number], size_bytes)
