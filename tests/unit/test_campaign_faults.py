@@ -9,6 +9,7 @@ import pytest
 from test_campaign_parse import complaint, parse
 
 from tidegauge.campaign.faults import check_trial, fault_keys
+from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.rigging import check_faults, refused
 from tidegauge.errors import UserError
@@ -123,6 +124,16 @@ def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> N
         check_trial(replace(trial, attached=True), "here")
     with pytest.raises(UserError, match="no window of known length"):
         check_trial(replace(trial, workload=replace(trial.workload, producers=0)), "here")
+
+
+@pytest.mark.parametrize("system", ["pulsar", "rabbitmq", "kafka@2.8.2"])
+def test_a_system_that_needs_loopback_has_no_faults_of_networks(system: str, tmp_path: Path) -> None:
+    text = with_faults("at: 5s, kind: packet-loss, share: 1%, duration: 1s").replace("[kafka]", f"[{system}]")
+    path = tmp_path / "campaign.yaml"
+    path.write_text(text)
+    campaign = parse_campaign(path, {}, sorted(registry.all_systems()))
+    with pytest.raises(UserError, match=rf"packet-loss can't be made with {system}.* on loopback only"):
+        make_plan(campaign, registry.get)
 
 
 def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class Contender:
         choice: the level in the form that this system gives it.
         identity: the same at every point, whatever the sweep changes about it.
         deployment: the same for those that could use the same servers.
+        network_problem: "" or why its nodes can't have networks of their own.
     """
 
     system: SystemChoice
@@ -33,6 +34,7 @@ class Contender:
     choice: LevelChoice
     identity: str
     deployment: str
+    network_problem: str = ""
 
 
 def label(system: SystemChoice, known: System) -> str:
@@ -81,11 +83,22 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
             continue
         number = sum(one.name == system.name for one in campaign.systems[:place])
         found.append(
-            Contender(system, name, choice, f"{system.name} {number}", _deployment(system, choice, campaign.nodes))
+            Contender(
+                system,
+                name,
+                choice,
+                f"{system.name} {number}",
+                _deployment(system, choice, campaign.nodes),
+                known.network_problem(system.version or known.default_version) if _needs_network(campaign) else "",
+            )
         )
     _check_twice(campaign, [one.label for one in found])
     _check_form(campaign, found)
     return tuple(found), left_out
+
+
+def _needs_network(campaign: Campaign) -> bool:
+    return any(fault.kind.needs_network for experiment in campaign.experiments for fault in experiment.faults)
 
 
 def _at_point(error: ImpossibleError, point: Point) -> UserError:

@@ -121,10 +121,11 @@ def _problem(fields: FaultFields, item: Mapping[str, Any], nodes: int) -> tuple[
     return None
 
 
-def check_trial(trial: TrialSpec, where: str) -> None:
-    """Raise `UserError` if a planned trial can't have its faults. `where`: file and line of them."""
-    if not trial.faults:
-        return
+def check_trial(trial: TrialSpec, where: str, network_problem: str = "") -> None:
+    """Raise `UserError` if a planned trial can't have its faults.
+
+    `where`: file and line of them; `network_problem`: "" or why the system's nodes can't have networks of their own.
+    """
     if trial.attached:
         raise UserError(
             f"{where}: faults: {trial.system} is a cluster that others run, and nothing is done to it.",
@@ -142,6 +143,12 @@ def check_trial(trial: TrialSpec, where: str) -> None:
     for number, fault in enumerate(trial.faults, 1):
         if fault.target.isdigit() and int(fault.target) > trial.nodes:
             raise UserError(f"{where}: faults: fault {number}: there is no node {fault.target} of {trial.nodes}.")
+        if fault.kind.needs_network and network_problem:
+            raise UserError(
+                f"{where}: faults: fault {number}: {fault.kind.value} can't be made with {trial.system}: "
+                f"{network_problem}.",
+                "Faults of processes and disks can be made with every system.",
+            )
         if max(fault.ends_s, fault.at_s + 1) > trial.measure_s:
             raise UserError(
                 f"{where}: faults: fault {number} ({fault.words()}) is over at {fault.ends_s:g} s, and only "

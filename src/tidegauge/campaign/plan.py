@@ -176,8 +176,8 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
     base = replace(base, servers=Servers.FRESH) if base.faults else base
     experiment = experiments()[chosen.name]
     trials = experiment.plan(chosen.options, base)
-    for trial in trials:
-        check_trial(trial, chosen.faults_at)
+    for trial in trials if base.faults else ():
+        check_trial(trial, chosen.faults_at, contender.network_problem)
     return Step(experiment, chosen.options, system, trials, contender.deployment)
 
 

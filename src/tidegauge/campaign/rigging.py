@@ -15,6 +15,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.fleet.rig_api import Ability
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import by_turns
+from tidegauge.systems.nodes import Seat
 
 _NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {
     FaultKind.POWER_CUT: ("ext4", "power_cut"),
@@ -29,11 +30,10 @@ _SPARE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Rigged:
-    """By number of a node: its disk, and its name in the network. Empty where no fault needs any."""
+    """By number of a node: its disk, and its place in the network. Empty where no fault needs any."""
 
     disks: Mapping[int, Path] = field(default_factory=dict)
-    links: Mapping[int, str] = field(default_factory=dict)
-    addresses: Mapping[int, str] = field(default_factory=dict)
+    seats: Mapping[int, Seat] = field(default_factory=dict)
 
 
 NOTHING_RIGGED = Rigged()
@@ -71,11 +71,10 @@ def rig_nodes(spec: TrialSpec, host: Host, store: TrialStore, cleanup: ExitStack
             disks[number] = place / f"node-{number}"
             host.rig.make_disk(disks[number], size_bytes)
             cleanup.callback(host.rig.remove_disk, disks[number])
-    links = {}
-    addresses = {}
+    seats: dict[int, Seat] = {}
     if any(fault.kind.needs_network for fault in spec.faults):
         links = {number: f"node-{number}" for number in range(1, spec.nodes + 1)}
         network = host.rig.make_network(list(links.values()))
         cleanup.callback(host.rig.remove_network)
-        addresses = {number: network.addresses[name] for number, name in links.items()}
-    return Rigged(disks, links, addresses)
+        seats = {number: Seat(network.addresses[link], link) for number, link in links.items()}
+    return Rigged(disks, seats)

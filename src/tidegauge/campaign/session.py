@@ -188,7 +188,7 @@ def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> 
         deployment=session.deployment,
         rig=session.bench.host.rig,
         disks=session.rigged.disks,
-        links=session.rigged.links,
+        links={number: seat.link for number, seat in session.rigged.seats.items()},
         leaders=lambda: session.deployment.leaders(_settings(session, topics[:1])),
         missing=lambda: _read_back(session, topics)[1],
     )
@@ -215,6 +215,7 @@ def start_servers(
         shape=subject.choice.shape,
         disks=tuple(rigged.disks.values()) or store.disks,
         journal_disks=() if rigged.disks else store.journal_disks,
+        seats=rigged.seats,
     )
     return subject.system.deploy(request, host)
 

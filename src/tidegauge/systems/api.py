@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
 from tidegauge.systems.attach import AttachRules
-from tidegauge.systems.nodes import Node
+from tidegauge.systems.nodes import Node, Seat
 from tidegauge.workload.model import SubscriptionType
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class DeployRequest:
         disks: directories of the trial on the disks chosen for data, by turns one for each node; () = `data_directory`.
         journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
+        seats: by number, where nodes are in a network of their own; empty = all on loopback.
     """
 
     distribution: Distribution
@@ -76,6 +77,7 @@ class DeployRequest:
     disks: tuple[Path, ...] = ()
     journal_disks: tuple[Path, ...] = ()
     shape: Mapping[str, str] = field(default_factory=dict)
+    seats: Mapping[int, Seat] = field(default_factory=dict)
 
     def node_directory(self, number: int, name: str) -> Path:
         """Where node `number` (from 1) keeps its data, in a directory `name` of its own."""
@@ -258,6 +260,10 @@ class System(Protocol):
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """Why these options of layout can't be, with what is allowed; "" if they can. Pure."""
+        ...
+
+    def network_problem(self, version: str) -> str:
+        """Why its nodes can't be put into networks of their own, or "" if they can. Pure."""
         ...
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:

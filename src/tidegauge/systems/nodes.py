@@ -23,6 +23,18 @@ class Node:
     directories: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class Seat:
+    """A node's place in a network of the nodes' own: its address, and its name there (`ProcessSpec.network_node`)."""
+
+    address: str
+    link: str
+
+
+LOOPBACK = Seat("127.0.0.1", "")
+"""Where a node is without such a network: among everything else on the host."""
+
+
 def node_of(nodes: tuple[Node, ...], number: int) -> Node:
     """The node of a number. Raises `RunFailedError` if there is none."""
     for node in nodes:

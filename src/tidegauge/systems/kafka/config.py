@@ -15,12 +15,13 @@ INTERNAL_TOPIC_PARTITIONS = "4"
 
 @dataclass(frozen=True)
 class Node:
-    """One node: broker and controller in one process. Ports on loopback."""
+    """One node: broker and controller in one process. Its ports are on `address`."""
 
     number: int
     client_port: int
     controller_port: int
     data_directory: Path
+    address: str = LOOPBACK
 
     @property
     def name(self) -> str:
@@ -35,12 +36,12 @@ def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str,
     """
     replicas = REPLICAS_OF_CLUSTER if len(nodes) >= REPLICAS_OF_CLUSTER else 1
     in_sync_min = 2 if replicas == REPLICAS_OF_CLUSTER else 1
-    client = f"PLAINTEXT://{LOOPBACK}:{node.client_port}"
+    client = f"PLAINTEXT://{node.address}:{node.client_port}"
     settings = {
         "process.roles": "broker,controller",
         "node.id": str(node.number),
-        "controller.quorum.voters": ",".join(f"{n.number}@{LOOPBACK}:{n.controller_port}" for n in nodes),
-        "listeners": f"{client},CONTROLLER://{LOOPBACK}:{node.controller_port}",
+        "controller.quorum.voters": ",".join(f"{n.number}@{n.address}:{n.controller_port}" for n in nodes),
+        "listeners": f"{client},CONTROLLER://{node.address}:{node.controller_port}",
         "advertised.listeners": client,
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",

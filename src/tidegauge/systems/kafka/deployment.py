@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,7 +17,6 @@ from tidegauge.systems.jvm import java_process, jvm_flags
 from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.config import (
     LOG4J1_TEXT,
-    LOOPBACK,
     Node,
     cluster_id,
     logging_flags,
@@ -27,6 +26,7 @@ from tidegauge.systems.kafka.replicas import leaders
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
+from tidegauge.systems.nodes import LOOPBACK
 from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.servers import Servers, ended_error, tail_of
 
@@ -75,7 +75,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
-        connection={"bootstrap.servers": ",".join(f"{LOOPBACK}:{node.client_port}" for node in nodes)},
+        connection={"bootstrap.servers": ",".join(f"{node.address}:{node.client_port}" for node in nodes)},
         processes=names,
         log_paths={name: request.log_directory / f"{name}.log" for name in names},
         jvm_flags=(*flags, *logging),
@@ -92,7 +92,9 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
             )
         for name, node in zip(brokers, nodes, strict=True):
             arguments = (*deployment.jvm_flags, "-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
-            deployment.start_process(_process(request, name, arguments, deployment.log_paths[name]))
+            spec = _process(request, name, arguments, deployment.log_paths[name])
+            link = request.seats.get(node.number, LOOPBACK).link
+            deployment.start_process(replace(spec, network_node=link))
     except BaseException:
         deployment.stop()
         raise
@@ -103,7 +105,13 @@ def _nodes(request: DeployRequest, host: Host) -> list[Node]:
     ports = host.free_ports(2 * request.nodes)
     numbers = range(1, request.nodes + 1)
     return [
-        Node(number, ports[2 * number - 2], ports[2 * number - 1], request.node_directory(number, f"kafka-{number}"))
+        Node(
+            number,
+            ports[2 * number - 2],
+            ports[2 * number - 1],
+            request.node_directory(number, f"kafka-{number}"),
+            request.seats.get(number, LOOPBACK).address,
+        )
         for number in numbers
     ]
 

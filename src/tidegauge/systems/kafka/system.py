@@ -18,6 +18,7 @@ from tidegauge.systems.kafka.deployment import deploy
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
 from tidegauge.systems.kafka.subscriptions import subscription_problem
+from tidegauge.systems.kafka.zookeeper import needs_zookeeper
 from tidegauge.workload.model import SubscriptionType
 
 OUTSIDE_HEAP_MB = 380
@@ -46,6 +47,10 @@ class KafkaSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """See `System.shape_problem`."""
         return "Kafka has no options of layout" if shape else ""
+
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return "its ZooKeeper is started on loopback only" if needs_zookeeper(version) else ""
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""

@@ -92,6 +92,10 @@ class NullSystem:
         """It has none."""
         return "null has no options of layout" if shape else ""
 
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return "it has no nodes"
+
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """It gives each consumer partitions of its own, whatever is asked for: enough where nothing is shared."""
         return ""

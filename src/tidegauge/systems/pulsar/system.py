@@ -48,6 +48,10 @@ class PulsarSystem:
         """See `System.shape_problem`."""
         return shape_problem(shape, nodes)
 
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return "its bookies, brokers and ZooKeeper are started on loopback only"
+
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`: it has all of them."""
         return ""

@@ -43,6 +43,10 @@ class RabbitmqSystem:
         """See `System.shape_problem`."""
         return "RabbitMQ has no options of layout" if shape else ""
 
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return "its nodes are started on loopback only, where Erlang finds them by name"
+
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""
         stream = level.topic_settings(choice).get("queue.type", "") == "stream"
