@@ -12,7 +12,16 @@ from tidegauge import store
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Severity, Stage, Tilt
+from tidegauge.hosts.ceilings import (
+    Ceilings,
+    DiskCeiling,
+    LoopbackCeiling,
+    MemoryCeiling,
+    RunCeilings,
+    SyncCeiling,
+)
 from tidegauge.systems.api import Agreement, Distribution, LevelFinding, Setting, SyncFinding
+from tidegauge.usage.price import Price
 from tidegauge.worker.api import SecondFigures, TotalFigures
 from tidegauge.workload.model import Arrival
 
@@ -20,6 +29,19 @@ KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</textarea>"
 _NS = 1_000_000_000
 _WARMUP_S, _MEASURE_S = 4, 12
+
+
+def ceilings(disk: str = "ext4 on vda", **changes: object) -> RunCeilings:
+    """Those of a middling machine with one disk."""
+    syncs = (SyncCeiling("fdatasync", 4096, 1, 1500, 750.0, 1.2, 2.5, 4.0, 12.0),)
+    measured = Ceilings(
+        measured_at="2026-11-21T03:20:00+00:00",
+        machine="boot/2",
+        disks=(DiskCeiling("/data", "254:0", disk, True, 500e6, 900e6, 1 << 20, 4, syncs),),
+        loopback=LoopbackCeiling(2e9, 20.0, 60.0),
+        memory=MemoryCeiling(9e9, 2),
+    )
+    return replace(RunCeilings(measured, 276.0, True, ("254:0",)), **changes)  # type: ignore[arg-type]
 
 
 def sample_run(runs: Path, name: str = "sample", hostile: str = "", trials: int = 2) -> Path:
@@ -54,6 +76,8 @@ def sample_run(runs: Path, name: str = "sample", hostile: str = "", trials: int 
             "packages": {"numpy": "2.4.6"},
         }
     )
+    run.ceilings(ceilings(f"ext4 on vda{hostile}"))
+    run.price = Price(0.34, f"USD{hostile}")
     run.fairness([_advice(hostile)])
     run.note(f"The page cache is not dropped between trials {hostile}".strip())
     run.finish("finished")

@@ -62,7 +62,18 @@ def test_every_json_file_of_runs_is_valid(runs: list[Path]) -> None:
             content = json.loads(path.read_text())
             check(content)
             seen.add(content["schema"])
-    files = ("run", "plan", "environment", "trial", "settings", "distribution", "witness", "result", "finding")
+    files = (
+        "run",
+        "plan",
+        "environment",
+        "trial",
+        "settings",
+        "distribution",
+        "witness",
+        "result",
+        "finding",
+        "ceilings",
+    )
     assert seen == {f"tidegauge.{name}/1" for name in files}
 
 

@@ -188,9 +188,8 @@ def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
     why = "fsync means different work on each; vendors test on xfs and ext4"
     found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
     if kind in ("tmpfs", "ramfs"):
-        return Advice(
-            f"file system of {at}", found, False, "memory has no fsync: nothing is durable", "Use --data-dir."
-        )
+        why = "memory has no fsync: nothing on it is durable"
+        return Advice(f"file system of {at}", found, False, why, "Use a disk: --data-dir.")
     if kind in _OVER_A_NETWORK:
         why = "the network and the other side would be measured along"
         return Advice(f"file system of {at}", found, False, why, "Use a local disk: --data-dir.")

@@ -38,6 +38,11 @@ class Used:
         at = point_words(self.result.spec.point)
         return f"{self.result.spec.experiment} {self.result.spec.system}" + (f" at {at}" if at else "")
 
+    @property
+    def is_throughput(self) -> bool:
+        """Whether its rate is an answer and not what was asked for: a closed loop's, or a confirmed one."""
+        return self.result.spec.exploratory or self.result.offered_msgs_per_s is None
+
     def share(self, of: Ceiling, where: str) -> Share | None:
         """That of one ceiling."""
         return next((one for one in self.shares if one.of is of and one.where == where), None)

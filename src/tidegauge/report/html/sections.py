@@ -95,7 +95,7 @@ def _machine(run: StoredRun) -> list[Section]:
     part = Part(
         title=usage.TITLE if shares else "What it costs",
         words="",
-        plots=tuple(share_bars(rows[: usage.ROWS_MAX], "machine")),
+        plots=tuple(share_bars([one for one in rows if one.is_throughput][: usage.ROWS_MAX], "machine")),
         tables=(table,),
         notes=tuple(usage.notes(run, rows)),
     )

@@ -41,7 +41,7 @@ def _plot(name: str, found: Sequence[Used], plot_id: str) -> Plot:
     )
     return Plot(
         plot_id=plot_id,
-        title=f"Share of the machine's ceilings: {name}",
+        title=f"Share of ceilings: {name}",
         told=f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(told)}.",
         x=Axis("ceiling", form=Form.WORDS, names=tuple(names)),
         y=Axis("% of the ceiling", form=Form.PERCENT, from_zero=True),

@@ -1,0 +1,102 @@
+"""Ceilings agree with fio. The two take turns, so that what else the machine does meets both alike."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.alone,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"),
+]
+
+SECONDS = 1.0
+ROUNDS_MIN, ROUNDS_MAX = 5, 25
+AGREES = 0.15
+"""As the logarithm of the ratio."""
+FILE_BYTES = 512 << 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory whose files are as large as those that fio is told to use."""
+    monkeypatch.setattr("tidegauge.hosts.ceilings_disk.FILE_BYTES_MAX", FILE_BYTES)
+    if shutil.disk_usage(tmp_path).free < 20 * FILE_BYTES:
+        pytest.skip("needs 10 GiB of free space")
+    yield tmp_path
+    shutil.rmtree(tmp_path)
+
+
+def fio(directory: Path, kind: str, *options: str) -> float:
+    """What fio reports: bytes a second of a stream, operations a second with syncs."""
+    command = [
+        *("fio", "--name=job", f"--directory={directory}", "--filename=fio", f"--rw={kind}", "--output-format=json"),
+        *(f"--size={FILE_BYTES}", "--time_based", f"--runtime={SECONDS}", *options),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0][kind]
+    return float(found["iops"] if any("sync=1" in option for option in options) else found["bw_bytes"])
+
+
+STREAM = ("--direct=1", "--ioengine=libaio", f"--iodepth={DEPTH}", f"--bs={BLOCK_BYTES}")
+
+
+def agree(ours: Callable[[], float], theirs: Callable[[], float]) -> None:
+    """Take turns until the interval of the ratio lies within reach, or beyond it; at last the ratio itself decides."""
+    logs: list[float] = []
+    while len(logs) < ROUNDS_MAX:
+        # Whoever goes first may meet what the round before has left to be written: so each does by turns.
+        first, second = (ours, theirs) if len(logs) % 2 else (theirs, ours)
+        one, other = math.log(first()), math.log(second())
+        logs.append(one - other if first is ours else other - one)
+        if len(logs) >= ROUNDS_MIN:
+            reach = float(stats.t.ppf(0.95, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
+            off = abs(statistics.mean(logs))
+            if off + reach < AGREES:
+                return
+            if off - reach > AGREES:
+                break
+    ratio = math.exp(statistics.median(logs))
+    assert abs(math.log(ratio)) < AGREES, f"ours is {ratio:.2f} times fio's in {len(logs)} rounds: {logs}"
+
+
+def test_sequential_writes(disk: Path) -> None:
+    measure = DiskMeasure(disk)
+    agree(lambda: measure.write(SECONDS).bytes_per_s, lambda: fio(disk, "write", *STREAM))
+
+
+def test_sequential_reads(disk: Path) -> None:
+    measure = DiskMeasure(disk)
+    measure.write(SECONDS)
+    fio(disk, "write", *STREAM)
+    agree(lambda: measure.read(SECONDS).bytes_per_s, lambda: fio(disk, "read", *STREAM))
+
+
+@pytest.mark.parametrize("size", [4096, 131_072])
+@pytest.mark.parametrize("call", ["fdatasync", "fsync"])
+def test_syncs(disk: Path, call: str, size: int) -> None:
+    measure = DiskMeasure(disk)
+
+    def theirs() -> float:
+        (disk / "fio").unlink(missing_ok=True)  # Else it would write over what is there instead of appending.
+        return fio(disk, "write", "--ioengine=psync", "--fallocate=none", f"--{call}=1", f"--bs={size}")
+
+    agree(lambda: measure.sync(call, size, 1, SECONDS).per_s, theirs)
+
+
+def test_that_they_agree_can_fail() -> None:
+    with pytest.raises(AssertionError, match=r"ours is 1\.20 times"):
+        agree(lambda: 120.0, lambda: 100.0)
+    agree(lambda: 110.0, lambda: 100.0)

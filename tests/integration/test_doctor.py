@@ -1,0 +1,104 @@
+"""`doctor` as a user runs it: JSON by its schema, nothing left behind however it ends, figures that runs use."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command import NULL_CAMPAIGN, Place, wait_for
+
+from tidegauge.hosts.ceilings_measure import PREFIX
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs/schemas"
+
+
+def written(disk: Path) -> list[str]:
+    return [path.name for path in disk.glob(f"{PREFIX}*")]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Path, dict[str, Any]]:
+    """A disk that doctor has measured, and what it said."""
+    root = tmp_path_factory.mktemp("doctor")
+    place, disk = Place(root, ceilings=True), root / "disk"
+    disk.mkdir()
+    done = place.run("doctor", "--disk", str(disk), "--json", timeout_s=300)
+    assert done.returncode == 0, done.stderr
+    assert "left)" in done.stderr  # Progress, apart from the result.
+    content: dict[str, Any] = json.loads(done.stdout)
+    return place, disk, content
+
+
+def test_it_measures_and_leaves_nothing(measured: tuple[Place, Path, dict[str, Any]]) -> None:
+    place, disk, content = measured
+    jsonschema.validate(content, json.loads((SCHEMAS / "doctor-1.json").read_text()))
+    (found,) = content["ceilings"]["disks"]
+    assert found["path"] == str(disk)
+    assert len(found["syncs"]) == 5
+    assert content["ceilings"]["loopback"]["bytes_per_s"] > 1e6
+    assert content["ceilings"]["memory"]["copy_bytes_per_s"] > 1e7
+    assert {one["name"] for one in content["abilities"]} >= {"root", "sync witness", "loop disk", "memory limit"}
+    assert list(disk.iterdir()) == []
+    assert place.left_behind() == []
+
+
+def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Place, Path, dict[str, Any]]) -> None:
+    place, disk, content = measured
+    campaign = str(place.write(NULL_CAMPAIGN.replace("measure: 3s", "measure: 2s")))
+    done = place.run("run", campaign, "--data-dir", str(disk), "--price-per-host-hour", "0.34 USD", "--json")
+    assert done.returncode in (0, 3), done.stderr
+    report = json.loads(done.stdout)
+    jsonschema.validate(report, json.loads((SCHEMAS / "report-1.json").read_text()))
+    known = report["ceilings"]
+    assert known["reused"] is True
+    assert known["age_s"] > 0
+    assert known["ceilings"]["disks"] == content["ceilings"]["disks"]
+    assert known["data_devices"] == [content["ceilings"]["disks"][0]["device"]]
+    (one,) = report["usage"]
+    by_kind = {share["of"]: share for share in one["shares"]}
+    assert by_kind["loopback"]["share"] > 0
+    if content["ceilings"]["disks"][0]["direct"]:
+        assert by_kind["disk writes"]["ceiling"] == content["ceilings"]["disks"][0]["write_bytes_per_s"]
+    assert one["cost"]["per_billion_messages"] == pytest.approx(0.34 / (one["msgs_per_s"] * 3600) * 1e9)
+    assert (one["cost"]["currency"], one["cost"]["hosts"]) == ("USD", 1)
+    stored = json.loads((place.only_run() / "ceilings.json").read_text())
+    jsonschema.validate(stored, json.loads((SCHEMAS / "ceilings-1.json").read_text()))
+    shown = place.run("show", "last").stdout
+    assert "Of what this machine can do" in shown and "cost, USD" in shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+def test_however_it_ends_nothing_stays(tmp_path: Path, number: int) -> None:
+    place, disk = Place(tmp_path), tmp_path / "disk"
+    disk.mkdir()
+    process = place.start("doctor", "--disk", str(disk))
+    try:
+        wait_for(lambda: any(any(path.iterdir()) for path in disk.glob(f"{PREFIX}*")), 120, "measuring")
+        os.kill(process.pid, number)
+        process.communicate(timeout=120)
+        assert process.returncode == (130 if number == signal.SIGINT else -number)
+        # After a kill the host's agent removes it, as soon as it sees that nobody is there any more.
+        wait_for(lambda: not written(disk), 60, "the clean-up")
+        wait_for(lambda: not place.left_behind(), 60, "the agent's end")
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def test_a_wrong_price_is_named_with_what_is_allowed(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    done = place.run("run", str(place.write(NULL_CAMPAIGN)), "--price-per-host-hour", "cheap")
+    assert done.returncode == 2
+    assert "--price-per-host-hour" in done.stderr
+    assert "must be a number, with a currency if you like: 0.34" in done.stderr
+    place.write(NULL_CAMPAIGN + "price-per-host-hour: -1\n")
+    done = place.run("run", str(place.root / "campaign.yaml"))
+    assert done.returncode == 2
+    assert "campaign.yaml:8: price-per-host-hour: must be above 0" in done.stderr.replace("'-1': ", "")

@@ -1,0 +1,184 @@
+"""Advice on set-ups made by hand: a good machine gets none, and each fault is found with the way to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tidegauge.fleet.api import HostFacts
+from tidegauge.hosts.abilities import Ability, abilities
+from tidegauge.hosts.advice import Advice, Bounds, advise
+from tidegauge.hosts.clock import ClockQuality
+
+DISK = {
+    "mount_point": "/data",
+    "file_system": "xfs",
+    "mount_options": "rw,noatime",
+    "devices": "nvme0n1",
+    "write_cache": "write back",
+    "scheduler": "none",
+    "rotational": "0",
+}
+HOST = HostFacts(
+    hostname="good",
+    kernel="Linux 6.1",
+    distribution="Debian",
+    cpu_model="EPYC",
+    cpus=16,
+    cpu_governor="performance",
+    memory_bytes=64 << 30,
+    swap_bytes=0,
+    clock_source="tsc",
+    transparent_huge_pages="madvise",
+    cgroup_limits={"version": "v2", "pids": "9000"},
+    disks={"/data/runs": DISK},
+)
+CLOCK = ClockQuality("tsc", ("tsc", "hpet"), True, 4.0, 1, 20, 25.0, ("constant_tsc",))
+BOUNDS = Bounds(files=1_048_576, maps=1_048_576, swappiness=60)
+
+
+def wanting(host: HostFacts = HOST, clock: ClockQuality = CLOCK, bounds: Bounds = BOUNDS) -> dict[str, Advice]:
+    return {one.subject: one for one in advise(host, clock, bounds) if not one.good}
+
+
+def test_a_good_machine_gets_none() -> None:
+    assert wanting() == {}
+
+
+def test_everything_is_listed_with_a_reason() -> None:
+    found = advise(HOST, CLOCK, BOUNDS)
+    assert {one.subject for one in found} == {
+        "CPU governor",
+        "swap",
+        "transparent huge pages",
+        "clock source",
+        "clock error",
+        "cgroup limits",
+        "open files",
+        "memory maps",
+        "CPUs and memory",
+        "file system of /data",
+        "mount options of /data",
+        "write cache of /data",
+        "I/O scheduler of /data",
+    }
+    assert all(one.found and one.why and not one.change for one in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "subject", "change"),
+    [
+        ({"cpu_governor": "powersave"}, "CPU governor", "cpupower frequency-set -g performance"),
+        ({"swap_bytes": 8 << 30}, "swap", "swapoff -a, or sysctl vm.swappiness=1"),
+        ({"transparent_huge_pages": "always"}, "transparent huge pages", "echo madvise"),
+        ({"cpus": 2}, "CPUs and memory", "limiting resource"),
+        ({"cgroup_limits": {"version": "v2", "cpus": "1.5"}}, "cgroup limits", "whole CPUs"),
+        ({"cgroup_limits": {"version": "v1", "io": "write_bps 8:0 1048576"}}, "cgroup limits", "no throttles"),
+    ],
+)
+def test_faults_of_the_host(changes: dict[str, object], subject: str, change: str) -> None:
+    found = wanting(replace(HOST, **changes))  # type: ignore[arg-type]
+    assert list(found) == [subject]
+    assert change in found[subject].change
+
+
+@pytest.mark.parametrize(
+    ("changes", "subject", "change"),
+    [
+        ({"source": "hpet"}, "clock source", "echo tsc"),
+        ({"source": "hpet", "available": ("hpet",)}, "clock source", "another machine|Take a machine"),
+        ({"read_ns": 900.0}, "clock source", "echo tsc"),
+        ({"synchronised": False, "error_ms_max": 16000.0}, "clock error", "chrony"),
+        ({"error_ms_max": 250.0}, "clock error", "nearer NTP server"),
+    ],
+)
+def test_faults_of_the_clock(changes: dict[str, object], subject: str, change: str) -> None:
+    found = wanting(clock=replace(CLOCK, **changes))  # type: ignore[arg-type]
+    assert list(found) == [subject]
+    assert any(part in found[subject].change for part in change.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "subject", "change"),
+    [
+        ({"files": 1024}, "open files", "ulimit -Hn 100000"),
+        ({"maps": 65_530}, "memory maps", "sysctl vm.max_map_count=262144"),
+    ],
+)
+def test_faults_of_bounds(changes: dict[str, int], subject: str, change: str) -> None:
+    found = wanting(bounds=replace(BOUNDS, **changes))
+    assert list(found) == [subject]
+    assert change in found[subject].change
+
+
+def test_no_bounds_are_fine() -> None:
+    assert wanting(bounds=Bounds(None, None)) == {}
+
+
+def test_little_swappiness_is_fine() -> None:
+    assert wanting(replace(HOST, swap_bytes=8 << 30), bounds=replace(BOUNDS, swappiness=1)) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "subject", "change"),
+    [
+        ({"file_system": "tmpfs"}, "file system of /data", "Use a disk"),
+        ({"file_system": "nfs4"}, "file system of /data", "local disk"),
+        ({"file_system": "btrfs"}, "file system of /data", "ext4 or xfs"),
+        ({"mount_options": "rw,nobarrier"}, "mount options of /data", "Remount without nobarrier"),
+        ({"file_system_options": "rw,data=writeback"}, "mount options of /data", "Remount without data=writeback"),
+        ({"mount_options": "rw,sync"}, "mount options of /data", "Remount without sync"),
+        ({"mount_options": "rw,discard"}, "mount options of /data", "fstrim"),
+        ({"rotational": "1", "devices": "sda"}, "kind of /data", "SSD"),
+        ({"rotational": "md0: 0; sda: 1", "devices": "md0 on sda"}, "kind of /data", "SSD"),
+        ({"scheduler": "bfq"}, "I/O scheduler of /data", "echo none > /sys/block/nvme0n1/queue/scheduler"),
+    ],
+)
+def test_faults_of_a_disk(changes: dict[str, str], subject: str, change: str) -> None:
+    found = wanting(replace(HOST, disks={"/data": DISK | changes}))
+    assert list(found) == [subject]
+    assert change in found[subject].change
+
+
+def test_a_virtual_disk_that_says_it_turns_is_not_believed() -> None:
+    assert wanting(replace(HOST, disks={"/data": DISK | {"rotational": "1", "devices": "vda"}})) == {}
+
+
+def test_two_directories_of_one_disk_are_told_once() -> None:
+    host = replace(HOST, disks={"/data/a": DISK, "/data/b": DISK})
+    assert len(advise(host, CLOCK, BOUNDS)) == len(advise(HOST, CLOCK, BOUNDS))
+
+
+def test_what_is_not_known_is_no_fault() -> None:
+    nothing = replace(HOST, cpu_governor="", transparent_huge_pages="", cgroup_limits={}, disks={"/": {}})
+    assert wanting(nothing, replace(CLOCK, synchronised=None, error_ms_max=None)) == {}
+
+
+def test_abilities_of_this_machine() -> None:
+    found = {one.name: one for one in abilities()}
+    assert len(found) == 14
+    assert all(one.possible == (not one.reason) and one.used_for and one.without for one in found.values())
+
+
+def test_what_can_not_be_tried_is_told_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> str:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(
+        "tidegauge.hosts.abilities._PROBES", (("thing", broken, "tests", "nothing is tested", "mend it"),)
+    )
+    assert abilities() == (
+        Ability(
+            "thing", False, "could not be tried: [Errno 5] Input/output error", "tests", "nothing is tested", "mend it"
+        ),
+    )
+
+
+def test_without_root_what_needs_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    found = {one.name: one.reason for one in abilities()}
+    assert found["root"] == "this is user 1000"
+    for name in ("sync witness", "loop disk", "power cut on ext4", "power cut on xfs", "frozen disk", "slow disk"):
+        assert found[name] == "needs root"
+    assert found["network namespaces"]

@@ -1,0 +1,225 @@
+"""Measuring ceilings on this machine, in short: that it works, refuses, doubts and cleans up. Not how fast it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from report_samples import ceilings
+
+from tidegauge.errors import UserError
+from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_measure
+from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings
+from tidegauge.hosts.ceilings_disk import DiskMeasure, Stream, doubts_of, fades
+from tidegauge.hosts.ceilings_loopback import measure_loopback
+from tidegauge.hosts.ceilings_measure import BRIEF, PREFIX, THOROUGH, THOROUGH_S_MAX, Effort, measure, place_for
+from tidegauge.hosts.ceilings_memory import measure_memory
+from tidegauge.hosts.clock import clock_quality
+
+SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of 64 MiB: a test must not write gigabytes."""
+    monkeypatch.setattr(ceilings_disk, "FILE_BYTES_MAX", ceilings_disk.FILE_BYTES_MIN)
+
+
+def left_in(directory: Path) -> list[str]:
+    return [path.name for path in directory.iterdir()]
+
+
+class TestMeasuring:
+    def test_everything_is_measured_and_nothing_left(self, tmp_path: Path, small: None) -> None:
+        tracked: list[tuple[Path, bool]] = []
+        told: list[tuple[str, float]] = []
+        found = measure(
+            [tmp_path], SHORT, lambda path: tracked.append((path, path.exists())), lambda *one: told.append(one)
+        )
+        (disk,) = found.disks
+        assert disk.device == f"{os.major(tmp_path.stat().st_dev)}:{os.minor(tmp_path.stat().st_dev)}"
+        if disk.direct:
+            assert disk.write_bytes_per_s is not None and disk.write_bytes_per_s > 1e5
+            assert disk.read_bytes_per_s is not None and disk.read_bytes_per_s > 1e5
+        else:
+            assert disk.write_bytes_per_s is None and disk.doubts
+        assert [(one.call, one.write_bytes, one.files) for one in disk.syncs] == [
+            ("fdatasync", SYNC_SMALL_BYTES, 1),
+            ("fdatasync", SYNC_BATCH_BYTES, 1),
+            ("fsync", SYNC_SMALL_BYTES, 1),
+            ("fsync", SYNC_BATCH_BYTES, 1),
+            ("fdatasync", SYNC_SMALL_BYTES, 8),
+        ]
+        assert all(one.calls >= one.files and one.per_s > 0 and one.max_ms >= one.p50_ms > 0 for one in disk.syncs)
+        assert disk.syncs_per_s == max(one.per_s for one in disk.syncs if one.write_bytes == SYNC_SMALL_BYTES)
+        assert found.loopback is not None and found.loopback.bytes_per_s > 1e6
+        assert left_in(tmp_path) == []
+        # Whoever cleans up after a kill must know of a directory before it is there.
+        assert [(path.parent, path.name.startswith(PREFIX), there) for path, there in tracked] == [
+            (tmp_path, True, False)
+        ]
+        assert [left for _, left in told] == sorted((left for _, left in told), reverse=True)
+        assert told[0][1] == pytest.approx(SHORT.seconds(1))
+
+    def test_directories_of_one_disk_are_measured_once(self, tmp_path: Path, small: None) -> None:
+        places = [tmp_path / name for name in ("a", "b")]
+        for place in places:
+            place.mkdir()
+        found = measure(places, SHORT, lambda _: None, lambda *_: None, loopback=False)
+        assert [disk.path for disk in found.disks] == [str(places[0])]
+        assert found.loopback is None
+
+    def test_what_fails_leaves_nothing_either(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(*_: object) -> Stream:
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(DiskMeasure, "read", broken)
+        monkeypatch.setattr(DiskMeasure, "sync", broken)
+        with pytest.raises(OSError, match="Input/output error"):
+            measure([tmp_path], SHORT, lambda _: None, lambda *_: None)
+        assert left_in(tmp_path) == []
+
+    def test_a_disk_that_is_nearly_full_is_not_measured(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        full = shutil.disk_usage(tmp_path)._replace(free=100 << 20)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+        with pytest.raises(OSError, match="only 100 MiB are free, 640 needed"):
+            DiskMeasure(tmp_path).write(0.1)
+
+    def test_without_direct_io_there_is_no_bandwidth(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: None
+    ) -> None:
+        real_open = os.open
+
+        def refusing(path: object, flags: int, *more: int, **kinds: int) -> int:
+            if flags & os.O_DIRECT:
+                raise OSError(22, "Invalid argument")
+            return real_open(path, flags, *more, **kinds)  # type: ignore[call-overload, no-any-return]
+
+        monkeypatch.setattr(os, "open", refusing)
+        (disk,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
+        assert (disk.direct, disk.write_bytes_per_s, disk.read_bytes_per_s) == (False, None, None)
+        assert "no direct I/O" in disk.doubts[0]
+        assert disk.syncs
+
+    def test_a_disk_that_hangs_is_not_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ceilings_disk, "_PATIENCE_S", 0.1)
+        stop = threading.Event()
+        with pytest.raises(OSError, match="did not answer"):
+            ceilings_disk._together(lambda _place, _end_ns: stop.wait(30) and None, 1, 0.01)
+        stop.set()
+
+    def test_a_place_that_does_not_exist_yet_is_on_its_parents_disk(self, tmp_path: Path) -> None:
+        assert place_for(tmp_path / "runs" / "later")[0] == tmp_path
+
+    def test_a_file_is_no_disk(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(UserError, match="is no directory"):
+            place_for(tmp_path / "file")
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_place_that_can_not_be_written(self) -> None:
+        with pytest.raises(UserError, match="can't be written"):
+            place_for(Path("/proc"))
+
+    def test_loopback_and_memory(self) -> None:
+        found = measure_loopback(0.2)
+        assert found.bytes_per_s > 1e6 and found.round_trip_p50_us > 0
+        assert measure_memory(0.05).copy_bytes_per_s > 1e7
+
+
+class TestEffort:
+    def test_many_disks_share_the_time(self) -> None:
+        assert THOROUGH.within(THOROUGH_S_MAX, 1) == THOROUGH
+        assert THOROUGH.within(THOROUGH_S_MAX, 6).seconds(6) == pytest.approx(THOROUGH_S_MAX)
+
+    def test_before_a_run_it_is_short(self) -> None:
+        assert BRIEF.seconds(1) < 6
+
+
+class TestDoubts:
+    def test_a_bandwidth_that_falls(self) -> None:
+        assert fades((400.0, 390.0, 200.0, 100.0))
+        assert not fades((400.0, 200.0, 390.0, 380.0))
+        assert not fades(())
+        (doubt,) = doubts_of(True, Stream(200e6, 100, (400e6, 300e6, 150e6, 100e6)), Stream(9e8, 100, (9e8,) * 4))
+        assert "write bandwidth fell from 400 to 100 MB/s" in doubt
+
+    def test_a_steady_one_has_none(self) -> None:
+        assert doubts_of(True, Stream(4e8, 100, (4e8,) * 4), Stream(9e8, 100, (9e8,) * 4)) == ()
+
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def kept(hours_ago: float, device: str = "254:0", machine: str = "boot/2", *, loopback: bool = True) -> Ceilings:
+    found = ceilings().ceilings
+    return replace(
+        found,
+        measured_at=(NOW - timedelta(hours=hours_ago)).isoformat(),
+        machine=machine,
+        disks=(replace(found.disks[0], device=device),),
+        loopback=found.loopback if loopback else None,
+    )
+
+
+class TestKept:
+    @pytest.fixture(autouse=True)
+    def own_state(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+
+    def fresh(self, *found: Ceilings, devices: tuple[str, ...] = ("254:0",)) -> Ceilings | None:
+        return ceilings_kept.fresh(found, "boot/2", devices, NOW)
+
+    def test_what_is_fresh_serves(self) -> None:
+        assert self.fresh(kept(11)) == kept(11)
+
+    @pytest.mark.parametrize(
+        "stale",
+        [kept(13), kept(-1), kept(1, machine="other/2"), kept(1, device="8:0"), kept(1, loopback=False)],
+        ids=["old", "of the future", "of another machine", "of another disk", "without loopback"],
+    )
+    def test_what_is_not(self, stale: Ceilings) -> None:
+        assert self.fresh(stale) is None
+
+    def test_two_disks_from_two_measurements_are_as_old_as_the_older(self) -> None:
+        found = self.fresh(kept(1, device="8:0"), kept(5), devices=("254:0", "8:0"))
+        assert found is not None
+        assert [disk.device for disk in found.disks] == ["254:0", "8:0"]
+        assert found.measured_at == kept(5).measured_at
+
+    def test_the_newest_is_taken(self) -> None:
+        assert self.fresh(kept(1), kept(2)) == kept(1)
+
+    def test_written_and_read_back_without_those_of_other_machines(self) -> None:
+        for one in (kept(3, machine="other/2"), kept(2), kept(1)):
+            ceilings_kept.keep(one)
+        assert ceilings_kept.read_kept() == [kept(1), kept(2)]
+
+    @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "kept": []}', '{"schema": 1, "kept": [{}]}'])
+    def test_a_damaged_file_is_none(self, text: str) -> None:
+        ceilings_kept.keep(kept(1))
+        ceilings_kept.kept_path().write_text(text)
+        assert ceilings_kept.read_kept() == []
+
+    def test_the_file_says_its_schema(self) -> None:
+        ceilings_kept.keep(kept(1))
+        assert json.loads(ceilings_kept.kept_path().read_text())["schema"] == ceilings_kept.SCHEMA
+
+
+def test_the_machine_is_another_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ceilings_measure.machine_id()
+    assert before == ceilings_measure.machine_id()
+    monkeypatch.setattr(ceilings_measure.procfs, "boot_id", lambda: "another")
+    assert ceilings_measure.machine_id() != before
+
+
+def test_the_clock_of_this_host() -> None:
+    found = clock_quality()
+    assert found.read_ns > 0 and found.step_ns > 0 and found.resolution_ns > 0
+    assert found.error_ms_max is None or found.error_ms_max >= 0

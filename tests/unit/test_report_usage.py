@@ -1,0 +1,147 @@
+"""Shares and costs as readers meet them: terminal, JSON, Markdown, page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_samples import ceilings, sample_run
+from rich.console import Console
+
+from tidegauge import store
+from tidegauge.report import usage
+from tidegauge.report.html.page import plots_of
+from tidegauge.report.markdown import run_markdown
+from tidegauge.report.plots.model import data_table
+from tidegauge.report.plots.shares import share_bars
+from tidegauge.report.summary import run_summary
+from tidegauge.store.read import StoredRun
+from tidegauge.usage.price import Price
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    return store.load_run(sample_run(tmp_path_factory.mktemp("usage")))
+
+
+def shown(run: StoredRun) -> str:
+    console = Console(width=100, record=True, file=None)
+    with console.capture() as capture:
+        for part in usage.parts(run):
+            console.print(part)
+    return capture.get()
+
+
+def test_it_is_stored_and_read_back(run: StoredRun) -> None:
+    assert run.ceilings == ceilings()
+    assert run.price == Price(0.34, "USD")
+
+
+def test_each_system_has_a_line_for_each_table_and_search(run: StoredRun) -> None:
+    found = [one for one in run.findings if one.experiment == "max-throughput"]
+    goals = [{"confirmation_trial_id": f"{one.finding_id}-s04-confirm"} for one in found]
+    confirmed = tuple(replace(one, details={"goals": [goal]}) for one, goal in zip(found, goals, strict=True))
+    names = [one.label for one in usage.rows(replace(run, findings=confirmed))]
+    assert names[:4] == [f"{what} {who}" for what in ("peak", "latency") for who in ("kafka@4.3.1", "pulsar@4.2.4")]
+    assert names[4:] == [f"max-throughput {who}" for who in ("kafka@4.3.1", "pulsar@4.2.4")]
+
+
+def test_the_terminal_shows_shares_costs_and_what_they_are(run: StoredRun) -> None:
+    text = shown(run)
+    assert usage.TITLE in text
+    assert "share of ext4 on vda" in text and "disk writes" in text and "loopback" in text
+    assert "cost, USD" in text and "10^9 messages" in text
+    assert "measured 4 min 36 s before the run" in " ".join(text.split())
+    assert re.search(r"^peak kafka@4.3.1 +>= \d", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.isascii()
+
+
+def test_a_run_without_either_shows_nothing(run: StoredRun) -> None:
+    bare = replace(run, ceilings=None, price=None)
+    assert shown(bare) == ""
+    assert "### Of what" not in run_markdown(bare)
+    content = run_summary(bare)
+    assert content["ceilings"] is None and content["price"] is None
+    assert all(one["shares"] == [] and one["cost"] is None for one in content["usage"])
+
+
+def test_a_price_alone_is_told_as_cost(run: StoredRun) -> None:
+    text = shown(replace(run, ceilings=None))
+    assert text.startswith("What it costs")
+    assert "share" not in text
+
+
+def test_doubts_are_told(run: StoredRun) -> None:
+    known = ceilings()
+    disk = replace(known.ceilings.disks[0], doubts=("the write bandwidth fell",))
+    doubtful = replace(known, reused=False, ceilings=replace(known.ceilings, disks=(disk,), load_average=7.5))
+    text = " ".join(shown(replace(run, ceilings=doubtful)).split())
+    assert "DOUBTFUL ceiling of ext4 on vda: the write bandwidth fell." in text
+    assert "DOUBTFUL ceilings: the load average was 7.5 when they were measured." in text
+    assert "measured before the first trial" in text
+
+
+def test_json_has_every_result_with_figures(run: StoredRun) -> None:
+    content = run_summary(run)
+    trials = {one["trial_id"] for one in content["usage"]}
+    assert trials >= {result["spec"]["trial_id"] for one in content["experiments"] for result in one["results"]}
+    (first, *_) = content["usage"]
+    writes = next(share for share in first["shares"] if share["of"] == "disk writes")
+    assert writes["share"] == pytest.approx(first["mb_per_s"] * 1e6 / 500e6)
+    assert writes["basis"] == "at least"
+    assert first["cost"]["per_gb_per_s_hour"] == pytest.approx(0.34 / (first["mb_per_s"] / 1e3))
+
+
+def test_markdown_has_the_table(run: StoredRun) -> None:
+    text = run_markdown(run)
+    assert f"### {usage.TITLE}" in text
+    assert "| peak kafka@4.3.1 |" in text
+
+
+class TestPlots:
+    def test_bars_stand_below_the_line_of_the_ceiling(self, run: StoredRun) -> None:
+        (peak, *_) = share_bars([one for one in usage.rows(run) if one.is_throughput], "machine")
+        assert peak.title == "Share of ceilings: peak"
+        assert [line.value for line in peak.lines] == [100.0]
+        assert peak.systems == ("kafka@4.3.1", "pulsar@4.2.4")
+        assert peak.x.names == ("disk writes", "disk writes", "loopback", "loopback")
+        assert "disk writes" in peak.told
+        rows = data_table(peak).rows
+        assert len(rows) == 4 and all("(at least)" in " ".join(row) for row in rows)
+
+    def test_only_throughput_is_drawn(self, run: StoredRun) -> None:
+        titles = [plot.title for plot in plots_of(run, {t.trial_id: store.read_details(t) for t in run.trials})]
+        drawn = [title for title in titles if title.startswith("Share of ceilings")]
+        assert any("peak" in title for title in drawn)
+        assert not any("latency" in title for title in drawn)
+
+    def test_two_disks_are_named(self, run: StoredRun) -> None:
+        known = ceilings()
+        other = replace(known.ceilings.disks[0], device="8:16", name="xfs on sdb")
+        both = replace(
+            known,
+            journal_devices=("8:16",),
+            ceilings=replace(known.ceilings, disks=(*known.ceilings.disks, other)),
+        )
+        rows = [one for one in usage.rows(replace(run, ceilings=both)) if one.is_throughput]
+        assert "disk writes, ext4 on vda" in share_bars(rows, "machine")[0].x.names
+
+
+class TestDoctor:
+    def test_looking_alone(self, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "tidegauge.cli", "doctor", "--no-measure", "--disk", str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "CPU governor" in done.stdout and "What it can do at most" not in done.stdout
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_disk_that_is_not_there(self, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "tidegauge.cli", "doctor", "--disk", str(tmp_path / "no")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"Error: --disk {tmp_path / 'no'}: it does not exist.")

@@ -1,0 +1,152 @@
+"""Shares of ceilings and costs, by hand-made results whose answers are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from report_samples import ceilings
+from run_samples import result, spec
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.hosts.ceilings import DiskCeiling
+from tidegauge.usage.price import Price, cost, parse_price
+from tidegauge.usage.shares import Basis, Ceiling, Seen, Share, copies_of, largest, on_each, shares
+
+
+def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: object) -> TrialResult:
+    return replace(result(replace(spec(), **of_spec)), mb_per_s=mb_per_s, msgs_per_s=msgs_per_s)  # type: ignore[arg-type]
+
+
+def by_kind(found: tuple[Share, ...]) -> dict[tuple[Ceiling, str], Share]:
+    return {(one.of, one.where): one for one in found}
+
+
+class TestShares:
+    def test_one_node_writes_each_value_once(self) -> None:
+        share = by_kind(shares(moved(50.0), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
+        assert (share.used, share.ceiling, share.share, share.unit) == (50e6, 500e6, 0.1, "bytes/s")
+        assert share.basis is Basis.COMPUTED
+
+    def test_three_nodes_on_one_disk_write_it_three_times(self) -> None:
+        share = by_kind(shares(moved(50.0, nodes=3), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
+        assert share.share == pytest.approx(0.3)
+
+    def test_copies_that_were_asked_for_count_and_not_nodes(self) -> None:
+        assert copies_of(moved(nodes=5)) == 3
+        assert copies_of(moved(nodes=5, copies=2)) == 2
+        share = by_kind(shares(moved(50.0, nodes=5, copies=2), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
+        assert share.share == pytest.approx(0.2)
+
+    def test_disks_that_nodes_take_by_turns_hold_their_part(self) -> None:
+        assert on_each(("8:0", "8:16"), nodes=3, copies=3) == {"8:0": 2.0, "8:16": 1.0}
+        assert on_each(("8:0", "8:16", "8:32"), nodes=3, copies=2) == pytest.approx(
+            {"8:0": 2 / 3, "8:16": 2 / 3, "8:32": 2 / 3}
+        )
+        assert on_each((), nodes=3, copies=3) == {}
+
+    def test_two_disks_are_told_apart(self) -> None:
+        known = ceilings()
+        other = replace(known.ceilings.disks[0], device="8:16", name="xfs on sdb", write_bytes_per_s=100e6)
+        known = replace(
+            known,
+            ceilings=replace(known.ceilings, disks=(*known.ceilings.disks, other)),
+            data_devices=("254:0", "8:16"),
+        )
+        found = by_kind(shares(moved(50.0, nodes=2), known))
+        assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.1)
+        assert found[Ceiling.WRITES, "xfs on sdb"].share == pytest.approx(0.5)
+
+    def test_a_journal_kept_apart_is_written_too(self) -> None:
+        known = ceilings(journal_devices=("254:0",))
+        assert by_kind(shares(moved(50.0), known))[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.2)
+
+    def test_loopback_carries_it_to_servers_copies_and_readers(self) -> None:
+        one = by_kind(shares(moved(50.0), ceilings()))[Ceiling.LOOPBACK, ""]
+        assert one.used == 100e6  # To the server, and to one subscription.
+        three = by_kind(shares(moved(50.0, nodes=3), ceilings()))[Ceiling.LOOPBACK, ""]
+        assert three.used == 200e6
+        assert three.share == pytest.approx(0.1)
+
+    def test_reading_alone_writes_nothing(self) -> None:
+        reading = moved(50.0)
+        reading = replace(reading, spec=replace(reading.spec, workload=replace(reading.spec.workload, producers=0)))
+        found = by_kind(shares(reading, ceilings()))
+        assert (Ceiling.WRITES, "ext4 on vda") not in found
+        assert found[Ceiling.LOOPBACK, ""].used == 50e6
+
+    def test_what_was_seen_goes_before_what_is_computed(self) -> None:
+        seen = Seen({"254:0": 250e6}, {"254:0": 90e6}, {"254:0": 600.0}, 1e9)
+        found = by_kind(shares(moved(50.0), ceilings(), seen))
+        assert {one.basis for one in found.values()} == {Basis.SEEN}
+        assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.5)
+        assert found[Ceiling.READS, "ext4 on vda"].share == pytest.approx(0.1)
+        assert found[Ceiling.SYNCS, "ext4 on vda"].share == pytest.approx(0.8)
+        assert found[Ceiling.SYNCS, "ext4 on vda"].unit == "syncs/s"
+        assert found[Ceiling.LOOPBACK, ""].share == pytest.approx(0.5)
+
+    def test_syncs_and_reads_are_never_computed(self) -> None:
+        assert {one.of for one in shares(moved(), ceilings())} == {Ceiling.WRITES, Ceiling.LOOPBACK}
+
+    def test_others_servers_have_no_share_of_this_machine(self) -> None:
+        assert shares(moved(attached=True), ceilings()) == ()
+
+    def test_a_ceiling_that_could_not_be_measured_has_no_share(self) -> None:
+        known = ceilings()
+        unknown = DiskCeiling("/data", "254:0", "zfs on tank", False, None, None, 1 << 20, 4)
+        known = replace(known, ceilings=replace(known.ceilings, disks=(unknown,), loopback=None))
+        assert shares(moved(), known) == ()
+
+    def test_a_disk_that_holds_no_data_has_none(self) -> None:
+        assert {one.of for one in shares(moved(), ceilings(data_devices=("8:0",)))} == {Ceiling.LOOPBACK}
+
+    def test_the_nearest_ceiling(self) -> None:
+        nearest = largest(shares(moved(50.0), ceilings()))
+        assert nearest is not None and nearest.of is Ceiling.WRITES
+        assert largest(()) is None
+
+
+class TestCost:
+    def test_by_hand(self) -> None:
+        # 0.36 an hour: 3.6 million messages at 1,000 a second, so 10^9 messages take 277.8 hours.
+        found = cost(moved(mb_per_s=1.0, msgs_per_s=1000.0), Price(0.36, "EUR"))
+        assert found is not None
+        assert found.per_billion_messages == pytest.approx(100.0)
+        assert found.per_gb_per_s_hour == pytest.approx(360.0)
+        assert (found.hosts, found.currency) == (1, "EUR")
+
+    def test_nodes_on_this_machine_cost_one_host(self) -> None:
+        found = cost(moved(nodes=3), Price(1.0))
+        assert found is not None and found.hosts == 1
+
+    def test_an_attached_cluster_costs_its_nodes_and_this_host(self) -> None:
+        alone, three = cost(moved(), Price(1.0)), cost(moved(nodes=3, attached=True), Price(1.0))
+        assert alone is not None and three is not None
+        assert three.hosts == 4
+        assert three.per_gb_per_s_hour == pytest.approx(4 * alone.per_gb_per_s_hour)
+
+    def test_what_is_invalid_or_moved_nothing_has_none(self) -> None:
+        assert cost(replace(moved(), validity=Validity.INVALID), Price(1.0)) is None
+        assert cost(moved(mb_per_s=0.0, msgs_per_s=0.0), Price(1.0)) is None
+
+
+class TestPrice:
+    @pytest.mark.parametrize(
+        ("text", "price"),
+        [(0.34, Price(0.34)), (2, Price(2.0)), ("0.34", Price(0.34)), (" 0.34 USD ", Price(0.34, "USD"))],
+    )
+    def test_read(self, text: object, price: Price) -> None:
+        assert parse_price(text) == price
+
+    @pytest.mark.parametrize("text", ["", "USD", "0.34USD per hour", "-1", True, None, "1,5 EUR", "$1"])
+    def test_refused(self, text: object) -> None:
+        with pytest.raises(ValueError, match=r"must be a number, with a currency"):
+            parse_price(text)
+
+    @pytest.mark.parametrize("text", [0, "0", "0 EUR", -1.5, float("inf")])
+    def test_must_be_above_zero(self, text: object) -> None:
+        with pytest.raises(ValueError, match="must be above 0"):
+            parse_price(text)
+
+    def test_written_as_it_was_given(self) -> None:
+        assert [str(Price(0.34, "USD")), str(Price(2.0))] == ["0.34 USD", "2"]
