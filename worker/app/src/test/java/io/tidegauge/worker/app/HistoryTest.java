@@ -45,20 +45,29 @@ class HistoryTest {
         .setHistoryDirectory(directory.toString());
   }
 
+  private TotalFigures run(PrepareRequest order, long millis) throws Exception {
+    worker.stub.prepare(order);
+    worker.stub.start(StartRequest.getDefaultInstance());
+    Thread.sleep(millis);
+    return worker.stop();
+  }
+
   /** Counts the records of each kind over all files. */
   private long[] counted() throws Exception {
     long[] kinds = new long[5];
     try (Stream<Path> files = Files.list(directory)) {
       for (Path path : files.sorted().toList()) {
-        ByteBuffer file =
-            ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
         assertThat(file.getLong(16)).isEqualTo(77);
         assertThat((file.capacity() - HEADER_BYTES) % RECORD_BYTES).isZero();
         Set<Long> open = new HashSet<>();
         for (int at = HEADER_BYTES; at < file.capacity(); at += RECORD_BYTES) {
           int kind = file.getInt(at + 28);
           kinds[kind]++;
-          assertThat(kind == INVOKED ? open.add(file.getLong(at + 8)) : open.remove(file.getLong(at + 8)))
+          assertThat(
+                  kind == INVOKED
+                      ? open.add(file.getLong(at + 8))
+                      : open.remove(file.getLong(at + 8)))
               .isTrue();
         }
       }
@@ -68,9 +77,9 @@ class HistoryTest {
 
   @Test
   void everyMessageHasAnInvocationAndItsOutcome() throws Exception {
-    TotalFigures totals = worker.run(order(Map.of()).build(), 300);
+    TotalFigures totals = run(order(Map.of()).build(), 300);
     long[] kinds = counted();
-    assertThat(totals.getSent()).isGreaterThan(500);
+    assertThat(totals.getSent()).isGreaterThan(100);
     assertThat(kinds[INVOKED]).isEqualTo(totals.getSent());
     assertThat(kinds[ACKNOWLEDGED]).isEqualTo(totals.getAcked()).isEqualTo(totals.getSent());
     assertThat(Files.exists(directory.resolve("producer-00001.history"))).isTrue();
@@ -78,16 +87,18 @@ class HistoryTest {
 
   @Test
   void whatFailedIsUnknown() throws Exception {
-    TotalFigures totals = worker.run(order(Map.of("fail_lost", "5,9", "fail_stored", "7")).build(), 300);
+    TotalFigures totals =
+        run(order(Map.of("fail_lost", "at:5,9", "fail_stored", "at:7")).build(), 300);
     long[] kinds = counted();
-    assertThat(totals.getFailed()).isPositive();
+    // Positions count for each of the two producers.
+    assertThat(totals.getFailed()).isEqualTo(6);
     assertThat(kinds[UNKNOWN]).isEqualTo(totals.getFailed());
     assertThat(kinds[ACKNOWLEDGED]).isEqualTo(totals.getAcked());
   }
 
   @Test
   void aHistoryIsNeverOverwritten() throws Exception {
-    worker.run(order(Map.of()).build(), 50);
+    run(order(Map.of()).build(), 50);
     assertThatThrownBy(() -> worker.stub.prepare(order(Map.of()).build()))
         .isInstanceOf(StatusRuntimeException.class)
         .hasMessageContaining("the history can't be written in " + directory);
@@ -95,7 +106,7 @@ class HistoryTest {
 
   @Test
   void withoutADirectoryNothingIsWritten() throws Exception {
-    worker.run(TestWorker.order(Map.of(), 4_000).build(), 100);
+    run(TestWorker.order(Map.of(), 4_000).build(), 100);
     try (Stream<Path> files = Files.list(directory)) {
       assertThat(files).isEmpty();
     }

@@ -75,6 +75,24 @@ class ClientSettingsTest {
   }
 
   @Test
+  void outcomesAreBoundedWhereThatIsAskedFor() throws DriverException {
+    ClientOptions bounded =
+        new ClientOptions(
+            131_072, 5_000, "none", 5000, 5000, 1, "all", 1024, Map.of(), Map.of(), 9_000);
+    assertThat(producer(1, bounded))
+        .containsEntry("delivery.timeout.ms", 9_000)
+        .containsEntry("request.timeout.ms", 3_000)
+        .containsEntry("max.block.ms", 9_000L);
+    // Shorter than linger and one request the client would refuse.
+    ClientOptions tooShort =
+        new ClientOptions(
+            131_072, 50_000, "none", 5000, 5000, 1, "all", 1024, Map.of(), Map.of(), 30);
+    assertThat(producer(1, tooShort)).containsEntry("delivery.timeout.ms", 60);
+    assertThat(producer(1, options(131_072, 1_000, "none", "all", 1024, Map.of(), Map.of())))
+        .doesNotContainKeys("delivery.timeout.ms", "request.timeout.ms", "max.block.ms");
+  }
+
+  @Test
   void overridesWin() throws DriverException {
     ClientOptions options =
         options(
@@ -104,10 +122,12 @@ class ClientSettingsTest {
                     1,
                     options(0, 0, "none", "all", 1024, Map.of(), Map.of("max.poll.record", "7"))))
         .hasMessage(
-            "Kafka has no consumer setting \"max.poll.record\"; did you mean \"max.poll.records\"?");
+            "Kafka has no consumer setting \"max.poll.record\"; did you mean"
+                + " \"max.poll.records\"?");
     assertThatThrownBy(() -> Connection.of(Map.of("bootstrap.server", "x:1")))
         .hasMessage(
-            "Kafka has no connection setting \"bootstrap.server\"; did you mean \"bootstrap.servers\"?");
+            "Kafka has no connection setting \"bootstrap.server\"; did you mean"
+                + " \"bootstrap.servers\"?");
   }
 
   @Test

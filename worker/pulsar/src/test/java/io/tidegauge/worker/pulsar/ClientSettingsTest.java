@@ -106,11 +106,13 @@ class ClientSettingsTest {
             () -> producer(options(0, 0, "none", Map.of("batchingMaxByte", "7"), Map.of())))
         .isInstanceOf(DriverException.class)
         .hasMessage(
-            "Pulsar has no producer setting \"batchingMaxByte\"; did you mean \"batchingMaxBytes\"?");
+            "Pulsar has no producer setting \"batchingMaxByte\"; did you mean"
+                + " \"batchingMaxBytes\"?");
     assertThatThrownBy(
             () -> consumer(1, options(0, 0, "none", Map.of(), Map.of("receiverQueue", "7"))))
         .hasMessage(
-            "Pulsar has no consumer setting \"receiverQueue\"; did you mean \"receiverQueueSize\"?");
+            "Pulsar has no consumer setting \"receiverQueue\"; did you mean"
+                + " \"receiverQueueSize\"?");
     assertThatThrownBy(() -> Connection.of(Map.of("serviceURL", "pulsar://x:1")))
         .hasMessage(
             "Pulsar has no connection setting \"serviceURL\"; did you mean \"serviceUrl\"?");
@@ -158,6 +160,21 @@ class ClientSettingsTest {
     assertThat(effective.toString()).doesNotContain("very-secret");
     assertThat(effective)
         .contains(new EffectiveSetting("client", "keepAliveIntervalSeconds", "30", true));
+  }
+
+  @Test
+  void outcomesAreBoundedWhereThatIsAskedFor() throws DriverException {
+    ClientOptions bounded =
+        new ClientOptions(0, 0, "none", 5000, 5000, 3, "all", 1024, Map.of(), Map.of(), 9_000);
+    ClientOptions usual = options(0, 0, "none", Map.of(), Map.of());
+    assertThat(producer(bounded).getSendTimeoutMs()).isEqualTo(9_000);
+    assertThat(producer(usual).getSendTimeoutMs()).isEqualTo(30_000);
+    Connection connection =
+        Connection.of(Map.of("serviceUrl", "pulsar://h:1", "adminUrl", "http://h:2"));
+    assertThat(ClientSettings.client(connection, bounded))
+        .containsEntry("maxBackoffIntervalNanos", 1_000_000_000L);
+    assertThat(ClientSettings.client(connection, usual))
+        .doesNotContainKey("maxBackoffIntervalNanos");
   }
 
   private static ProducerConfigurationData producer(ClientOptions options) throws DriverException {

@@ -18,6 +18,9 @@ import java.util.concurrent.TimeoutException;
  * begins. They go back to their places when the channel is closed, which is waited for.
  */
 final class WholeQueue {
+  /** Of the protocol, for one consumer. */
+  private static final int PREFETCH_MAX = 65_535;
+
   private static final long RETURN_MS_MAX = 20_000;
   private static final long POLL_MS = 50;
 
@@ -44,7 +47,7 @@ final class WholeQueue {
       told = channel.queueDeclarePassive(queue).getMessageCount();
       messages = new Messages(channel, told);
       if (told > 0) {
-        channel.basicConsume(queue, /* autoAck= */ false, messages);
+        consume(channel, messages, told);
         messages.done.await(spec.leftMs(), TimeUnit.MILLISECONDS);
       }
     }
@@ -55,6 +58,18 @@ final class WholeQueue {
     String why = messages.cause.isEmpty() ? "not read to its end in time" : messages.cause;
     return new PartitionRead(
         spec.topicIndex(), partition, messages.taken, complete, complete ? "" : why, "", end);
+  }
+
+  /**
+   * The server takes "unlimited" for 2,000 with quorum queues, so the prefetch is the largest that
+   * there is, and there are as many consumers of the channel as that takes. What one channel is
+   * sent arrives in the order of the queue.
+   */
+  private void consume(Channel channel, Messages messages, long told) throws IOException {
+    channel.basicQos(PREFETCH_MAX);
+    for (long served = 0; served < told; served += PREFETCH_MAX) {
+      channel.basicConsume(queue, /* autoAck= */ false, messages);
+    }
   }
 
   /** Whoever reads next is to find them all. */

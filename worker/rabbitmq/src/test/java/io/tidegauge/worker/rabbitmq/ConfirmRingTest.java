@@ -153,6 +153,20 @@ class ConfirmRingTest {
     }
   }
 
+  @Test
+  void whatIsOldCanBeGivenUpAndALateConfirmOfItChangesNothing() {
+    assertThat(ring.newest()).isZero();
+    List<Message> sent = send(2);
+    long old = ring.newest();
+    sent.addAll(send(2));
+    ring.acked(1, false);
+    ring.failed(old, true, new IOException("no confirm"));
+    assertThat(outcomes(sent)).isEqualTo("af--");
+    ring.acked(2, false);
+    ring.acked(4, true);
+    assertThat(outcomes(sent)).isEqualTo("afaa");
+  }
+
   private List<Message> send(int count) {
     List<Message> sent = new ArrayList<>();
     for (int i = 0; i < count; i++) {

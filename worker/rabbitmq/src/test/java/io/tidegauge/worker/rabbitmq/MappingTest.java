@@ -143,6 +143,18 @@ class MappingTest {
   }
 
   @Test
+  void confirmsOfStreamsAreAwaitedForABoundedTime() throws DriverException {
+    StreamOptions usual = StreamOptions.of(options("none", "all", Map.of(), Map.of()));
+    assertThat(usual.confirmTimeoutMs()).isEqualTo(30_000);
+    for (int[] askedAndGiven : new int[][] {{9_000, 9_000}, {10, 1_000}}) {
+      ClientOptions bounded =
+          new ClientOptions(
+              0, 0, "none", 10, 10, 1, "all", 1024, Map.of(), Map.of(), askedAndGiven[0]);
+      assertThat(StreamOptions.of(bounded).confirmTimeoutMs()).isEqualTo(askedAndGiven[1]);
+    }
+  }
+
+  @Test
   void keysGoToOnePartitionAndMessagesWithoutOneGoRound() {
     PartitionChooser chooser = new PartitionChooser(4, 2);
     assertThat(
