@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,10 +16,16 @@ def properties_text(settings: Mapping[str, str]) -> str:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a file and the folders above it. Raises `StartFailedError` if it can't be."""
+    """Write a file and the folders above it. Raises `StartFailedError` if it can't be.
+
+    Durably: a node whose power is cut is to find its own configuration again.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        with path.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise StartFailedError(
             f"{path} can't be written: {error.strerror}.",

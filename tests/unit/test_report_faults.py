@@ -1,0 +1,135 @@
+"""Faults in reports: each with what it did, in terminal, page and plots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_samples import KAFKA, PULSAR, sample_run
+from run_samples import result, spec
+
+from tidegauge import store
+from tidegauge.experiments.api import TrialResult
+from tidegauge.experiments.faults import Fault, FaultKind, FaultResult
+from tidegauge.report.faults import NOTE, fault_notes, faults_table, planned_faults
+from tidegauge.report.html.sections import sections
+from tidegauge.report.plots.draw import page_drawing
+from tidegauge.report.plots.timeline import MAIN, timelines
+from tidegauge.report.tables import Block, blocks
+from tidegauge.report.terminal import load_words
+from tidegauge.statistics.classify import Evidence, classify
+from tidegauge.store.plain import plain, typed
+
+PAUSE = Fault(FaultKind.PAUSE, 2.0, "leader", 1.5)
+KILL = Fault(FaultKind.KILL, 6.0, "random", 2.0)
+TOLD = FaultResult(PAUSE, (2,), 2.01, 3.52, 1.0, 2.0, 4.2, 1530.0, 3.98, 0, 5, 1, 0, 0)
+
+
+def faulted(system: str, number: int, *found: FaultResult) -> TrialResult:
+    trial = replace(spec(system, "latency", number, 0), faults=tuple(one.fault for one in found))
+    return replace(result(trial, 1.0), faults=found)
+
+
+def shown(block: Block) -> list[str]:
+    table = faults_table(block)
+    assert table is not None
+    return [" ".join(line.split()) for lines in table.lines(200) for line in lines]
+
+
+def test_each_fault_has_a_row_with_what_it_did() -> None:
+    block = Block(
+        "latency", (faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2, replace(TOLD, normal_after_s=None, nodes=(3,))))
+    )
+    text = " ".join(shown(block))
+    assert "kafka@4.3.1 1. pause of 2.0 3.5 1.0 2.0 4.20 1,530 4.0 0 0 5 1 the leader, node 2" in text
+    assert "not seen" in text
+    assert fault_notes(block) == [NOTE]
+
+
+def test_of_repeated_trials_the_median_is_told_and_never_seen_is_longest() -> None:
+    gaps = [replace(TOLD, publish_gap_s=gap, normal_after_s=after) for gap, after in ((1, 2.0), (9, None), (3, None))]
+    text = " ".join(shown(Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(gaps)))))
+    assert " 3.0 2.0 " in text
+    assert "not seen" in text
+
+
+def test_a_loss_that_nobody_can_assign_is_a_question_mark() -> None:
+    unknown = replace(TOLD, lost=None)
+    block = Block("latency", (faulted(KAFKA, 1, unknown, replace(unknown, fault=KILL)),))
+    assert any(" ? " in line for line in shown(block))
+    assert "which of several faults" in fault_notes(block)[1]
+
+
+def test_without_faults_nothing_is_said() -> None:
+    block = Block("latency", (result(spec(KAFKA, "latency", 1, 0), 1.0),))
+    assert faults_table(block) is None
+    assert fault_notes(block) == []
+    assert planned_faults([one.spec for one in block.results]) == []
+    assert "fault" not in load_words(block.results[0])
+
+
+def test_plans_and_loads_name_them() -> None:
+    one = faulted(KAFKA, 1, TOLD, replace(TOLD, fault=KILL))
+    assert planned_faults([one.spec, one.spec]) == [
+        "Faults while latency measures: pause of the leader for 1.5 s, at 2 s; kill of a random node for 2 s, at 6 s."
+    ]
+    assert load_words(one).endswith("measured, with 2 faults")
+
+
+def test_trials_with_other_faults_are_not_compared() -> None:
+    assert len(blocks([faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2, TOLD)])) == 1
+    assert len(blocks([faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2)])) == 2
+
+
+def test_results_are_read_back_as_they_were_written() -> None:
+    written = faulted(KAFKA, 1, TOLD)
+    assert typed(TrialResult, plain(written)).faults == (TOLD,)
+
+
+def test_plots_mark_them(tmp_path: Path) -> None:
+    run = store.load_run(sample_run(tmp_path))
+    details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    block = next(one for one in blocks(run.results) if one.experiment == "latency")
+    marked = Block("latency", tuple(replace(one, faults=(TOLD,)) for one in block.results))
+    plot = timelines(marked, details, "x", MAIN)[0]
+    assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]
+    assert plot.told.endswith("Faults: pause from 2.0 to 3.5 s.")
+    assert ">pause<" in page_drawing(plot, {KAFKA: 0, PULSAR: 1}).svg
+    faulty = replace(run, trials=tuple(_with_fault(trial) for trial in run.trials))
+    tables = [table.label_head for one in sections(faulty, details) for part in one.parts for table in part.tables]
+    assert "system and fault" in tables
+
+
+def _with_fault(trial: store.StoredTrial) -> store.StoredTrial:
+    return replace(trial, result=replace(trial.result, faults=(TOLD,)) if trial.result else None)
+
+
+@pytest.mark.parametrize(("lost", "status"), [(0, "ok"), (3, "failed check")])
+def test_a_fault_is_no_doubt_about_figures_but_a_loss_is(lost: int, status: str) -> None:
+    made = result(spec(KAFKA, "latency", 1, 0), 1.0)
+    evidence = Evidence(
+        closed_loop=False,
+        offered_msgs_per_s=1000.0,
+        achieved_msgs_per_s=500.0,
+        window_intended=10_000,
+        failed=4000,
+        unresolved=100,
+        own_lag=replace(made.own_lag, p50_ms=0.0, p95_ms=0.0, p99_ms=0.0),
+        response=made.response,
+        subscriptions=[replace(one, lost=lost) for one in made.subscriptions[:1]],
+        unsteady="",
+        drain_end="drained",
+        cpu_wait_share=0.0,
+        blocked_share=0.0,
+        gc_share=0.0,
+        backlog_grew=True,
+        drift="rate fell",
+    )
+    verdict = classify(replace(evidence, faults=1))
+    assert verdict.status == status
+    assert verdict.validity.value == ("doubtful" if lost else "valid")
+    assert verdict.warnings[0].startswith("a fault was made while it was measured")
+    assert "4000 messages failed and 100 never had an outcome" in verdict.warnings
+    assert not any("keep up" in warning or "steady" in warning for warning in verdict.warnings)
+    assert classify(evidence).validity.value == "doubtful"
