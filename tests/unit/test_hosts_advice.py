@@ -179,6 +179,6 @@ def test_without_root_what_needs_it_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     found = {one.name: one.reason for one in abilities()}
     assert found["root"] == "this is user 1000"
-    for name in ("sync witness", "loop disk", "power cut on ext4", "power cut on xfs", "frozen disk", "slow disk"):
+    for name in ("sync witness", "loop disk", "power cut on ext4", "power cut on xfs", "hung disk", "slow disk"):
         assert found[name] == "needs root"
     assert found["network namespaces"]
