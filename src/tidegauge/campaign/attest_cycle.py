@@ -97,7 +97,7 @@ def prepare_cycle(ground: Ground, cycle: Cycle) -> Prepared:
         order, history_directory=str(evidence), outcome_timeout_s=OUTCOME_S_MAX, subscriptions_start_paused=1
     )
     client_settings = session.worker.prepare(order)
-    settings = await_complete(session, order.topic_names)
+    settings = await_complete(session, order.topic_names, session.ready_s_max)
     leaders = session.deployment.leaders(settings)
     first = next((leaders[name] for name in sorted(leaders)), 1)
     return Prepared(order, tuple(settings), tuple(client_settings), first)
@@ -235,7 +235,7 @@ def _await_serving(ground: Ground, watch: Watch) -> None:
 def _serve_again(ground: Ground, order: LoadOrder, watch: Watch) -> None:
     """Until everything serves, the cycle's topic too, and messages are acknowledged again."""
     _await_serving(ground, watch)
-    await_complete(ground.session, order.topic_names)
+    await_complete(ground.session, order.topic_names, ground.session.ready_s_max)
     _acked_again(ground)
 
 

@@ -41,7 +41,6 @@ def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: Tria
     if plan is None:
         raise ValueError(f"{spec.trial_id} is no attestation")
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    began_s = time.monotonic()
     with ExitStack() as cleanup:
         for place in places(store):
             bench.host.track_directory(place)
@@ -50,8 +49,11 @@ def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: Tria
         session = _open(spec, subject, bench, store, cleanup)
         trial = _Trial(Ground(session, disks), plan)
         outcome = trial.run()
-        result = _result(spec, started_at, time.monotonic() - began_s, trial, outcome)
-        store.finish(result, trial.totals)
+        totals = trial.totals
+        if totals is None:
+            raise ValueError(f"{spec.trial_id} has no cycle")
+        result = _result(spec, started_at, trial, totals, outcome)
+        store.finish(result, totals)
         session.phase("stop")
     return result
 
@@ -94,7 +96,8 @@ class _Trial:
 
     def __init__(self, ground: Ground, plan: AttestPlan) -> None:
         self.level = LevelFinding(None, ())
-        self.totals: TotalFigures = ground.session.worker.totals()
+        self.totals: TotalFigures | None = None
+        self.took_s = 0.0
         self._ground = ground
         self._session = ground.session
         self._plan = plan
@@ -109,6 +112,7 @@ class _Trial:
             outcomes.append(self._cycle(cycle))
             if self._is_enough(cycle, outcomes[-1]):
                 break
+        self.took_s = time.monotonic() - began_s
         return AttestOutcome(self._digest, tuple(outcomes))
 
     def _is_enough(self, cycle: Cycle, outcome: CycleOutcome) -> bool:
@@ -149,10 +153,14 @@ class _Trial:
         self._session.bench.observer(told)
 
 
-def _result(spec: TrialSpec, started_at: str, took_s: float, trial: _Trial, outcome: AttestOutcome) -> TrialResult:
+def _result(
+    spec: TrialSpec, started_at: str, trial: _Trial, totals: TotalFigures, outcome: AttestOutcome
+) -> TrialResult:
     """The trial's result. Its rates and latencies are those of load that was interrupted, so none are given."""
-    totals = trial.totals
-    acked = sum(cycle.acked for cycle in outcome.cycles)
+
+    def figure(*names: str) -> int:
+        return sum(cycle.figures.get(name, 0) for cycle in outcome.cycles for name in names)
+
     return TrialResult(
         spec=spec,
         started_at=started_at,
@@ -160,14 +168,10 @@ def _result(spec: TrialSpec, started_at: str, took_s: float, trial: _Trial, outc
         offered_msgs_per_s=spec.msgs_per_s,
         msgs_per_s=0.0,
         mb_per_s=0.0,
-        sent=sum(cycle.figures.get("invoked", 0) for cycle in outcome.cycles),
-        acked=acked,
-        failed=sum(
-            cycle.figures.get("refused_gone", 0) + cycle.figures.get("refused_kept", 0) for cycle in outcome.cycles
-        ),
-        unresolved=sum(
-            cycle.figures.get("unknown_kept", 0) + cycle.figures.get("unknown_gone", 0) for cycle in outcome.cycles
-        ),
+        sent=figure("invoked"),
+        acked=sum(cycle.acked for cycle in outcome.cycles),
+        failed=figure("refused_gone", "refused_kept"),
+        unresolved=figure("unknown_gone", "unknown_kept"),
         response=NO_LATENCY,
         service=NO_LATENCY,
         delay=NO_LATENCY,
@@ -182,7 +186,7 @@ def _result(spec: TrialSpec, started_at: str, took_s: float, trial: _Trial, outc
         gc_pause_s=totals.gc_pause_ns / 1e9,
         warmup_s=0.0,
         steady=True,
-        measured_s=took_s,
+        measured_s=trial.took_s,
         level=trial.level,
         attest=outcome,
     )

@@ -121,6 +121,7 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
         for seat in _rates_first(campaign, seats):
             contender, point = found[seat.point][seat.system], points[seat.point]
             step = _step(point, point.campaign.experiments[seat.experiment], contender, len(steps) + 1, block)
+            step = _with_forms(step, find_system(contender.system.name))
             elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
             steps.append(replace(step, rates_point=elsewhere))
     for one in steps:
@@ -179,6 +180,16 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
     for trial in trials if base.faults else ():
         check_trial(trial, chosen.faults_at, contender.network_problem)
     return Step(experiment, chosen.options, system, trials, contender.deployment)
+
+
+def _with_forms(step: Step, system: System) -> Step:
+    """With the system's best way of giving a level where a trial is at another level than the campaign's."""
+    trials = []
+    for trial in step.trials:
+        possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes) if trial.attest else []
+        best = next((one for one in possible if one.level == trial.choice.level), trial.choice)
+        trials.append(trial if trial.choice in possible else replace(trial, choice=best))
+    return replace(step, trials=tuple(trials))
 
 
 def _of_point(point: Point) -> str:

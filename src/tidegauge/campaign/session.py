@@ -327,16 +327,16 @@ def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], 
     return settings, session.subject.system.incomplete(settings, nodes)
 
 
-def await_complete(session: Session, topics: Sequence[str]) -> list[Setting]:
+def await_complete(session: Session, topics: Sequence[str], seconds_max: float = COMPLETE_S_MAX) -> list[Setting]:
     """The settings read back once every replica takes part. Raises `StartFailedError` with what is missing."""
-    deadline_s = time.monotonic() + COMPLETE_S_MAX
+    deadline_s = time.monotonic() + seconds_max
     while True:
         settings, missing = _read_back(session, topics)
         if not missing:
             return settings
         session.check()
         if time.monotonic() > deadline_s:
-            raise _not_ready(session, f"was not fully replicated within {COMPLETE_S_MAX:.0f} s: {missing}")
+            raise _not_ready(session, f"was not fully replicated within {seconds_max:.0f} s: {missing}")
         time.sleep(0.2)
 
 

@@ -82,11 +82,12 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
     synced = level_named(base.choice.level).local_sync
     if not synced and Scenario.ALL not in options.scenarios:
         # Its own cuts of all nodes are the positive control: without local sync these must lose something.
-        cycles += plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed, first=len(cycles) + 1)[1:]
+        cycles += plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed, first=len(cycles))[1:]
     trials = [_trial(options, base, f"{base.trial_id}-cuts", cycles)]
     if synced:
         weaker = replace(base, choice=LevelChoice(base.choice.level + 1))
-        controls = plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed + 1)
+        # Without a cut, the level itself is looked at: its control needs cuts only.
+        controls = plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed + 1, first=0)[1:]
         trials.append(_trial(options, weaker, f"{base.trial_id}-control", controls, control=True))
     return tuple(trials)
 
