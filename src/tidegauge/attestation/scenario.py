@@ -29,7 +29,7 @@ MEANINGS = {
     Scenario.NONE: "no cut: the same procedure must lose nothing",
     Scenario.ALL: "all nodes lose their power at the same moment",
     Scenario.ONE: "one node, drawn at random, loses its power",
-    Scenario.LEADER: "the node that leads the first partition loses its power",
+    Scenario.LEADER: "the node that leads the partition (of several the last) loses its power",
     Scenario.ROLLING: "each node in turn loses its power, the next once all are in sync again",
     Scenario.LAGGING_MAJORITY: (
         "one node is held back while the other two acknowledge; one of these loses its power, and with the node that "

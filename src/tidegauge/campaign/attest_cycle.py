@@ -99,8 +99,9 @@ def prepare_cycle(ground: Ground, cycle: Cycle) -> Prepared:
     client_settings = session.worker.prepare(order)
     settings = await_complete(session, order.topic_names, session.ready_s_max)
     leaders = session.deployment.leaders(settings)
-    first = next((leaders[name] for name in sorted(leaders)), 1)
-    return Prepared(order, tuple(settings), tuple(client_settings), first)
+    # Where each subscription has a queue of its own, the last one's is read back.
+    leader = leaders[max(leaders)] if leaders else 1
+    return Prepared(order, tuple(settings), tuple(client_settings), leader)
 
 
 def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
