@@ -1,0 +1,382 @@
+"""The procedure of an attestation on servers in memory, honest and known wrong ones: what is done in which order."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from campaign_doubles import FakeDeployment, FakeHost, FakeSystem, FakeTrialStore, FakeWorker, Journal
+from wrong_servers import AcknowledgesBeforeItWrites, AnswersFromOneReplica, Duplicates, Honest, LosesTheMiddle
+
+from tidegauge.attestation import history, reads
+from tidegauge.attestation.history import Kind as Record
+from tidegauge.attestation.kinds import FileSystem, Means
+from tidegauge.attestation.model import AttestOutcome, AttestPlan
+from tidegauge.attestation.scenario import Act, Cycle, Kind, Role, Scenario
+from tidegauge.campaign import attest_cycle
+from tidegauge.campaign.attesting import run_attestation
+from tidegauge.campaign.events import Event, PhaseProgress
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.session import Bench, Subject
+from tidegauge.errors import RunFailedError
+from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.fleet.rig_api import CutReport, DiskCheck
+from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.store.plain import plain, typed
+from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
+from tidegauge.systems.nodes import Node
+from tidegauge.worker.api import LoadOrder, Told, TotalFigures, tell_nobody
+from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, ReadBack
+from tidegauge.workload.model import Workload
+
+EACH_S = 0.002
+"""Between two messages of the simulated load."""
+NONE = Cycle(1, Scenario.NONE, (), tail_s=0.1)
+
+
+@dataclass
+class World:
+    """The servers, the disks they are on, and everything done to them."""
+
+    journal: Journal
+    server: Honest
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    held: set[str] = field(default_factory=set)
+    directories: tuple[Path, ...] = ()
+    reads: int = 0
+
+
+class Worker(FakeWorker):
+    """Sends from a thread, writes a history as the worker does, and reads back what the server has."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.journal)
+        self.world = world
+        self.acked = 0
+
+    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+        assert Path(order.history_directory).is_dir()
+        assert order.subscriptions_start_paused == 1
+        with self.world.lock:
+            self.world.server.logs = [[] for _ in self.world.server.logs]
+        self.order, self.records, self.stopping = order, [], threading.Event()
+        return [Setting("producer", "acks", "all")]
+
+    def start(self, in_s: float = 0.1) -> int:
+        self.thread = threading.Thread(target=self._send, daemon=True)
+        self.thread.start()
+        return time.monotonic_ns()
+
+    def _send(self) -> None:
+        for sequence in range(100_000):
+            if self.stopping.is_set():
+                return
+            with self.world.lock:
+                invoked_ns = time.monotonic_ns()
+                partition, position = self.world.server.publish((0, sequence)) or (-1, -1)
+                self.records.append((invoked_ns, sequence, -1, -1, int(Record.INVOKED), b""))
+                self.records.append((time.monotonic_ns(), sequence, position, partition, int(Record.ACKNOWLEDGED), b""))
+                self.acked += 1
+            time.sleep(EACH_S)
+
+    def totals(self) -> TotalFigures:
+        return replace(super().totals(), acked=self.acked)
+
+    def stop_producers(self, grace_s: float) -> int:
+        self.journal.note("stop producers")
+        self.stopping.set()
+        self.thread.join()
+        assert self.order is not None
+        header = np.array([(history.MAGIC, history.RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=history.HEADER)
+        rows = np.array(self.records, dtype=history.RECORD)
+        (Path(self.order.history_directory) / "producer-0.history").write_bytes(header.tobytes() + rows.tobytes())
+        return 0
+
+    def read_back(self, order: LoadOrder, subscription: str, file: Path, timeout_s: float) -> ReadBack:
+        assert subscription == "sub-1"
+        self.journal.note("read everything")
+        found = self.world.server.read("pass", self.world.reads)
+        self.world.reads += 1
+        rows = np.zeros(len(found), dtype=reads.RECORD)
+        for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
+            rows[name] = getattr(found, name)
+        header = np.array([(reads.MAGIC, reads.RECORD.itemsize, 0, order.trial_id, 0)], dtype=reads.HEADER)
+        file.write_bytes(header.tobytes() + rows.tobytes())
+        return ReadBack(file, 0, 0, found.partitions)
+
+    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
+        self.journal.note("committed positions")
+        return CommittedPositions(0, 0, (CommittedPosition("sub-0", 0, 0, 5),))
+
+
+@dataclass
+class Rig:
+    world: World
+
+    def make_disk(self, place: Path, size_bytes: int, file_system: str) -> None:
+        self.world.journal.note(f"disk {place.name} {file_system}")
+        place.mkdir()
+
+    def remove_disk(self, place: Path) -> None:
+        self.world.journal.note(f"removed {place.name}")
+
+    def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
+        with self.world.lock:
+            self.world.journal.note(f"cut {', '.join(processes)} on {', '.join(one.name for one in places)}")
+            self.world.server.cut()
+            now_ns = time.monotonic_ns()
+        disks = tuple(DiskCheck(str(place), "ext4", True, "") for place in places)
+        return CutReport(now_ns, now_ns, now_ns, now_ns, now_ns + 1000, len(processes), disks)
+
+    def kill(self, processes: Sequence[str]) -> None:
+        self.world.journal.note(f"killed {', '.join(processes)}")
+
+    def pause(self, processes: Sequence[str]) -> None:
+        self.world.held.update(processes)
+
+    def resume(self, processes: Sequence[str]) -> None:
+        self.world.held.difference_update(processes)
+
+
+@dataclass
+class Host(FakeHost):
+    rig: Any = None
+
+
+@dataclass
+class Deployment(FakeDeployment):
+    nodes: tuple[Node, ...] = ()
+    never_again: bool = False
+
+    def set_down(self, number: int) -> None:
+        self.journal.note(f"down {number}")
+
+    def start_node(self, number: int) -> None:
+        self.journal.note(f"start {number}")
+        if self.never_again:
+            self.dies_at = f"start {number}"
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        return {"topic-0": 2}
+
+
+@dataclass
+class System(FakeSystem):
+    world: World | None = None
+    never_again: bool = False
+
+    def deploy(self, request: DeployRequest, host: Any) -> Deployment:
+        self.journal.note("deploy")
+        nodes = tuple(
+            Node(number, (f"kafka-{number}",), (request.node_directory(number, f"kafka-{number}"),))
+            for number in range(1, request.nodes + 1)
+        )
+        for node in nodes:
+            node.directories[0].mkdir(parents=True)
+        return Deployment(self.journal, nodes=nodes, never_again=self.never_again)
+
+
+@dataclass
+class Stage:
+    world: World
+    store: FakeTrialStore
+    events: list[Event]
+    run: Callable[..., TrialResult]
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr(attest_cycle, "_SETTLE_S", 0.02)
+    world = World(Journal(), Honest())
+    store = FakeTrialStore(tmp_path / "trial", world.journal)
+    events: list[Event] = []
+
+    def run(*cycles: Cycle, server: Honest | None = None, never_again: bool = False, **plan: Any) -> TrialResult:
+        world.server = server or world.server
+        nodes = 3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1
+        system = System(world.journal, world=world, never_again=never_again)
+        host = Host(world.journal, rig=Rig(world))
+        bench = Bench(host, lambda *_: Worker(world), lambda: CacheDrop(True, ""), events.append)
+        choice = SystemChoice("kafka")
+        subject = Subject(system, system.provision("4.3.1", None), choice)
+        wanted = {"means": Means.POWER, **plan}
+        attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, serve_s_max=5.0, **wanted)
+        return run_attestation(spec_of(nodes, attest), subject, bench, store)
+
+    return Stage(world, store, events, run)
+
+
+def spec_of(nodes: int, attest: AttestPlan) -> TrialSpec:
+    return TrialSpec(
+        trial_id="0001-attest-kafka-cuts",
+        experiment="attest",
+        system="kafka@4.3.1",
+        choice=LevelChoice(3),
+        nodes=nodes,
+        block=0,
+        seed=1,
+        workload=Workload(subscriptions=2, partitions=2),
+        msgs_per_s=1000.0,
+        warmup_s_min=0.0,
+        warmup_s_max=0.0,
+        measure_s=10.0,
+        drain_s_max=0.0,
+        attest=attest,
+    )
+
+
+def all_at(after_s: float = 0.3, number: int = 2, **more: Any) -> Cycle:
+    return Cycle(number, Scenario.ALL, (Act(Kind.CUT, Role.ALL, after_s, **more),))
+
+
+def outcome_of(result: TrialResult) -> AttestOutcome:
+    assert result.attest is not None
+    return result.attest
+
+
+def test_an_honest_server_loses_nothing(stage: Stage) -> None:
+    result = stage.run(NONE, all_at())
+    negative, cut = outcome_of(result).cycles
+    assert negative.figures["broken"] == cut.figures["broken"] == 0
+    assert (negative.cuts, len(cut.cuts), cut.in_files) == ((), 1, None)
+    assert cut.cuts[0].at_risk > 50
+    assert cut.cuts[0].serve_s is not None
+    assert cut.cuts[0].checks == {"disk-1": "clean"}
+    assert cut.first_publish_s is not None
+    assert result.level.level == 3
+    assert typed(AttestOutcome, plain(outcome_of(result))) == outcome_of(result)
+
+
+def test_each_step_has_its_place(stage: Stage) -> None:
+    stage.run(all_at())
+    order = [
+        "disk disk-1 ext4",
+        "deploy",
+        "committed positions",
+        "down 1",
+        "cut kafka-1 on disk-1",
+        "start 1",
+        "stop producers",
+        "read everything",
+        "finish",
+        "result stored",
+        "deployment stopped",
+        "removed disk-1",
+    ]
+    assert [entry for entry in stage.world.journal.entries if entry in order and entry != "committed positions"] == [
+        *order[:2],
+        *order[3:8],
+        "read everything",
+        *order[8:],
+    ]
+    assert stage.world.journal.index("committed positions") < stage.world.journal.index("down 1")
+
+
+@pytest.mark.parametrize(
+    ("server", "figure"),
+    [
+        (AcknowledgesBeforeItWrites(), "lost_last"),
+        (LosesTheMiddle(), "lost_middle"),
+        (Duplicates(), "duplicated"),
+        (AnswersFromOneReplica(), "different"),
+    ],
+)
+def test_known_wrong_servers_are_found_out(stage: Stage, server: Honest, figure: str) -> None:
+    (cut,) = outcome_of(stage.run(all_at(), server=server)).cycles
+    assert cut.figures[figure] > 0
+    if cut.lost:
+        assert cut.in_files == 0
+        assert cut.witness is not None
+
+
+def test_what_is_lost_was_looked_for_in_the_data_files(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    sought: list[Any] = []
+
+    def find(directories: Sequence[Path], trial_id: int, wanted: Any) -> Mapping[Any, Any]:
+        sought.append((directories, wanted))
+        return {wanted[0]: (attest_cycle.Copy(directories[0] / "00.log", 64),)}
+
+    monkeypatch.setattr(attest_cycle, "find_copies", find)
+    (cut,) = outcome_of(stage.run(all_at(), server=AcknowledgesBeforeItWrites())).cycles
+    ((directories, wanted),) = sought
+    assert [one.name for one in directories] == ["kafka-1"]
+    assert len(wanted) == cut.lost
+    assert cut.in_files == 1
+    assert cut.files[0].endswith("node 1, 00.log at byte 64")
+
+
+def test_a_control_ends_with_its_first_loss(stage: Stage) -> None:
+    cycles = [all_at(number=number) for number in range(1, 5)]
+    found = outcome_of(stage.run(*cycles, server=AcknowledgesBeforeItWrites(), control=True))
+    assert len(found.cycles) == 1
+
+
+def test_held_nodes_are_released_whatever_happens(stage: Stage) -> None:
+    lagging = Cycle(
+        2,
+        Scenario.LAGGING_MAJORITY,
+        (
+            Act(Kind.HOLD, Role.FOLLOWER, 0.05, 1),
+            Act(Kind.HOLD, Role.FOLLOWER, 0.05, 2, when_acked=True),
+            Act(Kind.CUT, Role.LEADER, 0.0),
+            Act(Kind.RELEASE, Role.FOLLOWER, 0.0, 1),
+        ),
+    )
+    (found,) = outcome_of(stage.run(lagging)).cycles
+    assert stage.world.held == set()
+    assert [cut.nodes for cut in found.cuts] == [(2,)]
+
+
+def test_a_rolling_cycle_cuts_each_node_on_its_own_disk(stage: Stage) -> None:
+    acts = tuple(Act(Kind.CUT, Role.NODE, 0.1, number, until_complete=True) for number in (3, 1, 2))
+    (found,) = outcome_of(stage.run(Cycle(2, Scenario.ROLLING, acts))).cycles
+    cuts = [entry for entry in stage.world.journal.entries if entry.startswith("cut ")]
+    assert cuts == [f"cut kafka-{number} on disk-{number}" for number in (3, 1, 2)]
+    assert all(cut.serve_s is not None for cut in found.cuts)
+
+
+def test_a_second_cut_comes_before_the_servers_serve(stage: Stage) -> None:
+    (found,) = outcome_of(stage.run(all_at(again_after_s=0.05))).cycles
+    assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == 2
+    (told,) = found.cuts
+    assert told.cuts == 2
+
+
+def test_servers_that_never_serve_again_end_the_trial_and_are_told(stage: Stage) -> None:
+    found = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
+    assert len(found) == 1
+    assert found[0].figures == {}
+    assert "killed by signal 9" in found[0].unreadable[0]
+    assert "deployment stopped" in stage.world.journal.entries
+
+
+def test_a_crash_makes_no_disks_and_cuts_nothing(stage: Stage) -> None:
+    stage.run(all_at(), means=Means.CRASH)
+    entries = stage.world.journal.entries
+    assert "killed kafka-1" in entries
+    assert not any(entry.startswith(("disk", "cut")) for entry in entries)
+
+
+def test_a_level_that_is_not_in_force_is_not_attested(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise RunFailedError("kafka@4.3.1 is not at durability level 3.")
+
+    monkeypatch.setattr("tidegauge.campaign.attesting.checked_level", refused)
+    with pytest.raises(RunFailedError, match="not at durability level"):
+        stage.run(all_at())
+    assert not any(entry.startswith("cut") for entry in stage.world.journal.entries)
+    assert "removed disk-1" in stage.world.journal.entries
+
+
+def test_progress_tells_how_many_cycles_and_how_long_yet(stage: Stage) -> None:
+    stage.run(NONE, all_at(), all_at(number=3))
+    told = [event for event in stage.events if isinstance(event, PhaseProgress)]
+    assert [(one.done, one.total) for one in told] == [(0, 3), (1, 3), (2, 3)]
+    assert told[0].seconds_left is None
+    assert told[2].seconds_left is not None
