@@ -38,7 +38,7 @@ class Recorder:
             self.calls.append((name, *map(str, arguments), *(f"{key}={value}" for key, value in named.items())))
             if name in self.fail:
                 raise self.fail[name]
-            return SimpleNamespace(frozen_ns=CUT_NS)
+            return SimpleNamespace(asked_ns=CUT_NS)
 
         return call
 
@@ -122,7 +122,7 @@ def test_each_kind_is_made_and_undone(one: Fault, calls: list[str]) -> None:
     assert [" ".join(call) for call in recorder.calls if call[0] != "check_alive"] == [*calls, "lift_all"]
 
 
-def test_a_power_cut_begins_when_the_last_thread_stood_still() -> None:
+def test_a_power_cut_begins_when_the_agent_says() -> None:
     recorder = Recorder()
     (one,) = done(recorder, fault(FaultKind.POWER_CUT, "all")).injected
     assert one.begin_ns == CUT_NS

@@ -47,6 +47,11 @@ def test_a_fault_that_changes_nothing_is_normal_at_once() -> None:
     assert (told.publish_gap_s, told.delivery_gap_s, told.p99_worst_ms, told.normal_after_s) == (0, 0, 5.0, 0.0)
 
 
+def test_an_outage_that_never_ends_counts_with_its_length() -> None:
+    told = found(seconds(*[{}] * 5, *[OUT] * 7), span(5.0, 6.0))
+    assert (told.publish_gap_s, told.p99_worst_ms, told.normal_after_s) == (7.0, 7000.0, None)
+
+
 def test_publishes_may_go_on_while_deliveries_do_not() -> None:
     rows = seconds(*[{}] * 4, {"received": 0}, {"received": 0}, *[{}] * 4)
     told = found(rows, span(4.0, 5.0))

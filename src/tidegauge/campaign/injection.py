@@ -154,7 +154,7 @@ class Injector:
         try:
             if one.fault.kind.lasts:
                 began_ns = self._impose(one)
-                # A node's power is gone a little after that was asked for.
+                # Asking the agent may have taken its time.
                 one.begin_ns = began_ns or one.begin_ns
                 self._wait(one.begin_ns + round(one.fault.duration_s * 1e9))
             else:
@@ -164,7 +164,7 @@ class Injector:
             one.lifted_ns = time.monotonic_ns()
 
     def _impose(self, one: Injected) -> int:
-        """Put it in force. The instant (monotonic ns) where that is known better than when it was asked for, else 0."""
+        """Put it in force. The instant (monotonic ns) at which that began, where the agent tells it, else 0."""
         fault, rig, kind = one.fault, self.scene.rig, one.fault.kind
         if kind is FaultKind.KILL:
             self._down(one.nodes)
@@ -173,7 +173,8 @@ class Injector:
             rig.pause(self._processes(one.nodes))
         elif kind is FaultKind.POWER_CUT:
             self._down(one.nodes)
-            return rig.cut_power(self._processes(one.nodes), self._disks(one.nodes)).frozen_ns
+            # From the first thread that stands still, the load feels it.
+            return rig.cut_power(self._processes(one.nodes), self._disks(one.nodes)).asked_ns
         elif kind is FaultKind.SLOW_DISK:
             for place in self._disks(one.nodes):
                 rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)

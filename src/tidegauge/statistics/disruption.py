@@ -5,7 +5,8 @@ subscription received nothing in it. Normal is what the seconds just before the 
 the load with the first of the seconds that acknowledge and deliver at least 90 % of that rate, at a p99 response of no
 more than twice the median before (or than the worst second before, if that was more), and go on doing so for three
 seconds after the fault was lifted. Acknowledgements that were delayed count in
-the second in which they arrive, so that the wait through an outage shows as the p99 of its end.
+the second in which they arrive, so that the wait through an outage shows as the p99 of its end; an outage whose end was
+not seen counts with its length, which is the least that messages have waited.
 """
 
 from __future__ import annotations
@@ -110,13 +111,24 @@ def disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -
     return Disruption(
         publish_gap_s=sum(one.length_s for one in under if not one.acked),
         delivery_gap_s=sum(one.length_s for one in under if not one.received),
-        p99_worst_ms=max((one.p99_ms for one in under if one.p99_ms is not None), default=None),
+        p99_worst_ms=_worst_ms(under),
         normal_after_s=_normal_after_s(under, normal, span),
         failed=sum(one.failed for one in after),
         duplicated=sum(one.duplicated for one in after),
         reordered=sum(one.reordered for one in after),
         corrupt=sum(one.corrupt for one in after),
     )
+
+
+def _worst_ms(under: Sequence[LoadSecond]) -> float | None:
+    """The worst second's p99, or as long as nothing has been acknowledged at the end, if that is longer."""
+    worst_ms = max((one.p99_ms for one in under if one.p99_ms is not None), default=None)
+    waiting_s = 0.0
+    for one in reversed(under):
+        if one.acked:
+            break
+        waiting_s += one.length_s
+    return max(worst_ms or 0.0, waiting_s * 1000) or worst_ms
 
 
 def _normal_after_s(under: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> float | None:
