@@ -20,6 +20,7 @@ from tidegauge.worker.classpath import worker_class_path
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.launch import WorkerOptions, jvm_flags
 from tidegauge.worker.log import cause_from_log
+from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys, Payload, SubscriptionType, Workload
 from tidegauge.workload.schedule import RatePhase, RateSchedule
 
@@ -196,6 +197,34 @@ def test_prepare_request_carries_everything() -> None:
     assert (dict(client.producer_overrides), dict(client.consumer_overrides)) == ({"a": "1"}, {"c": "3"})
     assert {f.name for f, _ in request.ListFields()} == set(pb.PrepareRequest.DESCRIPTOR.fields_by_name)
     assert {f.name for f, _ in client.ListFields()} == set(pb.ClientOptions.DESCRIPTOR.fields_by_name)
+
+
+def test_a_history_and_bounded_outcomes_are_asked_for_only_if_the_order_says_so() -> None:
+    plain = messages.prepare_request(order())
+    assert (plain.history_directory, plain.client.outcome_timeout_ms) == ("", 0)
+    kept = messages.prepare_request(replace(order(), history_directory="/kept", outcome_timeout_s=7.5))
+    assert (kept.history_directory, kept.client.outcome_timeout_ms) == ("/kept", 7500)
+
+
+def test_what_was_read_back_and_committed(tmp_path: Path) -> None:
+    reply = pb.ReadBackReply(
+        began_mono_ns=1,
+        ended_mono_ns=2,
+        partitions=[
+            pb.PartitionRead(topic=0, partition=1, messages=9, complete=True, first="offset 0", end="offset 9"),
+            pb.PartitionRead(topic=3, partition=4, messages=5, why="no time"),
+        ],
+    )
+    file = tmp_path / "pass.read"
+    assert messages.read_back_of(reply, file) == ReadBack(
+        file, 1, 2, (PartitionRead(0, 1, 9, True, "", "offset 0", "offset 9"), PartitionRead(3, 4, 5, False, "no time"))
+    )
+    told = pb.CommittedPositionsReply(
+        asked_mono_ns=3,
+        told_mono_ns=4,
+        positions=[pb.CommittedPosition(subscription="sub-0", topic=5, partition=6, position=7)],
+    )
+    assert messages.positions_of(told) == CommittedPositions(3, 4, (CommittedPosition("sub-0", 5, 6, 7),))
 
 
 def test_every_choice_has_a_message() -> None:
