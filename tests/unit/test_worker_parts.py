@@ -167,6 +167,8 @@ def order() -> LoadOrder:
         consumers_start_paused=True,
         subscriptions_start_paused=1,
         schedule=RateSchedule((RatePhase(10, 20, 1.5, 0),), ("ramp",), repeat=True),
+        history_directory="/kept",
+        outcome_timeout_s=7.5,
     )
 
 
@@ -200,9 +202,9 @@ def test_prepare_request_carries_everything() -> None:
 
 
 def test_a_history_and_bounded_outcomes_are_asked_for_only_if_the_order_says_so() -> None:
-    plain = messages.prepare_request(order())
+    plain = messages.prepare_request(replace(order(), history_directory="", outcome_timeout_s=0.0))
     assert (plain.history_directory, plain.client.outcome_timeout_ms) == ("", 0)
-    kept = messages.prepare_request(replace(order(), history_directory="/kept", outcome_timeout_s=7.5))
+    kept = messages.prepare_request(order())
     assert (kept.history_directory, kept.client.outcome_timeout_ms) == ("/kept", 7500)
 
 
