@@ -126,6 +126,9 @@ def test_level_1_holds_and_partitions_are_spread(level_1: Ready) -> None:
     assert (finding.level, finding.problems) == (1, ())
     assert level_1.system.incomplete(settings, NODES) == ""
     assert sorted(owners(settings).values()) == [2, 2, 2]
+    assert sorted(level_1.deployment.leaders(settings).values()) == [1, 1, 2, 2, 3, 3]
+    nodes = {node.number: node.processes for node in level_1.deployment.nodes}
+    assert nodes == {number: (f"pulsar-bookie-{number}", f"pulsar-broker-{number}") for number in (1, 2, 3)}
     bookies = [s.value for s in settings if s.scope.startswith("bookie") and s.name == "journalSyncData"]
     assert bookies == ["true"] * NODES
     assert len(level_1.deployment.storage_processes) == NODES

@@ -109,6 +109,25 @@ def test_a_classic_queue_in_place_of_a_quorum_queue_is_named(rabbitmq: Cluster) 
     assert "topic swapped queue swapped.1: queue.type=classic" in finding.problems[0]
 
 
+@pytest.mark.parametrize("name", ["kafka", "rabbitmq"])
+def test_a_node_killed_on_purpose_comes_back_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+    running: Cluster = request.getfixturevalue(name)
+    deployment = running.deployment
+    running.prepare(["returning"], partitions=NODES)
+    leaders = deployment.leaders(running.read_back(["returning"]))
+    assert sorted(leaders.values()) == [1, 2, 3]
+    (node,) = [node for node in deployment.nodes if node.number == 2]
+    deployment.kill_node(2)
+    assert not any(running.host.status(process).running for process in node.processes)
+    deployment.check_alive()
+    running.await_missing({"kafka": "2 of 3 brokers have joined", "rabbitmq": "2 of 3 nodes are running"}[name])
+    deployment.start_node(2)
+    running.await_missing("", ["returning"])
+    after = deployment.leaders(running.read_back(["returning"]))
+    assert after.keys() == leaders.keys()
+    assert all(path.is_relative_to(running.disks[1]) for path in node.directories)
+
+
 def test_a_broker_that_is_gone_is_missed_and_the_rest_ends_soon(kafka: Cluster) -> None:
     """The last test of this cluster."""
     kafka.prepare(["survivor"], partitions=NODES)

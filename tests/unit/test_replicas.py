@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
+from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Setting
 from tidegauge.systems.kafka.replicas import incomplete as kafka_incomplete
+from tidegauge.systems.kafka.replicas import leaders as kafka_leaders
+from tidegauge.systems.pulsar.deployment import PulsarDeployment
 from tidegauge.systems.rabbitmq.level import incomplete as rabbitmq_incomplete
+from tidegauge.systems.rabbitmq.level import leaders as rabbitmq_leaders
 
 KAFKA = [
     Setting("cluster", "brokers", "3"),
@@ -60,3 +65,30 @@ def test_what_rabbitmq_lacks_is_told() -> None:
     assert rabbitmq_incomplete(offline, 3) == "topic t: 2 of 3 members are online"
     alone = [*RABBITMQ, Setting("topic t queue t.4", "queue.members.online", "1")]
     assert rabbitmq_incomplete(alone, 3) == "topic t queue t.4: 1 of 3 members are online"
+
+
+def test_leaders_by_partition_or_queue() -> None:
+    kafka = [Setting("topic t", "leaders.by.partition", "3, -1, 1"), Setting("broker 1", "leaders.by.partition", "1")]
+    assert kafka_leaders(kafka) == {"t-0": 3, "t-2": 1}
+    assert kafka_leaders(KAFKA) == {}, "of large topics nobody is told"
+    queues = "t.0=tidegauge2@localhost, t.1=, t.2=tidegauge1@localhost, t.3=rabbit@other"
+    assert rabbitmq_leaders([Setting("topic t", "queue.leaders.by.queue", queues)]) == {"t.0": 2, "t.2": 1}
+
+
+def test_owners_of_pulsar_are_nodes_by_their_brokers_addresses() -> None:
+    known = {"127.0.0.1:8081": 1, "127.0.0.1:8082": 2}
+    deployment = PulsarDeployment(
+        title="",
+        host=cast(Host, None),
+        connection={},
+        processes=(),
+        log_paths={},
+        jvm_flags=(),
+        bookie_http_ports=(),
+        stages=(),
+        bookies=(),
+        brokers=known,
+    )
+    owners = "127.0.0.1:8082, none, 127.0.0.1:8081, 127.0.0.1:9999"
+    settings = [Setting("topic t", "partition.owners.by.partition", owners)]
+    assert deployment.leaders(settings) == {"t-0": 2, "t-2": 1}
