@@ -22,8 +22,8 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"),
 ]
 
-SECONDS = 1.0
-ROUNDS_MIN, ROUNDS_MAX = 5, 25
+SECONDS = 0.6
+ROUNDS_MIN, ROUNDS_MAX = 5, 15
 AGREES = 0.15
 """As the logarithm of the ratio."""
 FILE_BYTES = 512 << 20

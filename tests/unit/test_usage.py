@@ -11,7 +11,8 @@ from run_samples import result, spec
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.hosts.ceilings import DiskCeiling
 from tidegauge.usage.price import Price, cost, parse_price
-from tidegauge.usage.shares import Basis, Ceiling, Seen, Share, copies_of, largest, on_each, shares
+from tidegauge.usage.seen import Seen
+from tidegauge.usage.shares import Basis, Ceiling, Share, copies_of, largest, on_each, shares
 
 
 def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: object) -> TrialResult:
@@ -77,7 +78,7 @@ class TestShares:
 
     def test_what_was_seen_goes_before_what_is_computed(self) -> None:
         seen = Seen({"254:0": 250e6}, {"254:0": 90e6}, {"254:0": 600.0}, 1e9)
-        found = by_kind(shares(moved(50.0), ceilings(), seen))
+        found = by_kind(shares(replace(moved(50.0), seen=seen), ceilings()))
         assert {one.basis for one in found.values()} == {Basis.SEEN}
         assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.5)
         assert found[Ceiling.READS, "ext4 on vda"].share == pytest.approx(0.1)

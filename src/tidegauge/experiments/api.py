@@ -10,6 +10,7 @@ from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.experiments.faults import Fault, FaultResult
 from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
 from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.usage.seen import Seen
 from tidegauge.workload.model import Workload
 from tidegauge.workload.schedule import RateSchedule
 
@@ -270,6 +271,8 @@ class TrialResult:
     catch_up: CatchUp | None = None
     """How late readers caught up; None without any."""
     records: tuple[RecordResult, ...] = ()
+    seen: Seen | None = None
+    """What devices and loopback moved over the measured window; None if nobody looked."""
     attest: AttestOutcome | None = None
     """What the cycles of an attestation found; None of other trials."""
     faults: tuple[FaultResult, ...] = ()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.experiments.api import TrialResult
 from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
+from tidegauge.usage.seen import NOTHING_SEEN
 
 _COPIES_USUAL = 3
 
@@ -32,22 +33,6 @@ class Basis(StrEnum):
 
     SEEN = "seen"
     COMPUTED = "at least"
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was seen of the machine over the measured window, a second; empty or None where nobody looked.
-
-    `written_bytes_per_s`, `read_bytes_per_s` and `syncs_per_s` are by device ("254:0").
-    """
-
-    written_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
-    read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
-    syncs_per_s: Mapping[str, float] = field(default_factory=dict)
-    loopback_bytes_per_s: float | None = None
-
-
-NOTHING_SEEN = Seen()
 
 
 @dataclass(frozen=True)
@@ -70,10 +55,11 @@ class Share:
     basis: Basis
 
 
-def shares(result: TrialResult, known: RunCeilings, seen: Seen = NOTHING_SEEN) -> tuple[Share, ...]:
+def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
     """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
     if result.spec.attached:
         return ()
+    seen = result.seen or NOTHING_SEEN
     found: list[Share | None] = []
     # Of reads and syncs nothing can be computed: what was just written is read from memory, and batches share a sync.
     least = _least_written(result, known)
