@@ -68,6 +68,29 @@ def test_own_lag_is_held_against_the_response(own_lag: Latency, validity: Validi
     assert (len(verdict.reasons) == 1) == (validity is not Validity.VALID)
 
 
+NOTHING = Latency(0, 0.0, None, None, None, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "validity"),
+    [
+        ({"achieved_msgs_per_s": 500.0, "blocked_share": 0.9, "unresolved": 100_000}, Validity.DOUBTFUL),
+        ({"achieved_msgs_per_s": 0.0, "blocked_share": 0.9, "unresolved": 100_000}, Validity.INVALID),
+        ({"achieved_msgs_per_s": 500.0, "blocked_share": 0.1, "unresolved": 100_000}, Validity.INVALID),
+        ({"achieved_msgs_per_s": 500.0, "blocked_share": 0.9, "closed_loop": True}, Validity.INVALID),
+    ],
+)
+def test_a_system_that_is_behind_for_longer_than_the_window_is_slow_and_not_unmeasured(
+    changes: dict[str, Any], validity: Validity
+) -> None:
+    verdict = judged(response=NOTHING, own_lag=NOTHING, **changes)
+    assert verdict.validity is validity
+    if validity is Validity.INVALID:
+        assert verdict.reasons[0] == "no message of the measured window was acknowledged"
+    else:
+        assert "100000 never had an outcome" in verdict.reasons[0]
+
+
 def test_own_lag_counts_at_p95_too() -> None:
     lag, slow_tail = replace(latency(0.005, 3.0), p95_ms=2.0), replace(latency(), p95_ms=3.0)
     verdict = judged(own_lag=lag, response=slow_tail)

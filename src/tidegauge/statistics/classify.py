@@ -29,6 +29,8 @@ NO_OUTCOME_SHARE = 0.001
 CPU_WAIT_SHARE = 0.20
 GC_SHARE = 0.05
 BLOCKED_SHARE_MIN = 0.10
+FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
+"""Producers that the system held back for at least half of the window were not late for reasons of their own."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,21 @@ def classify(evidence: Evidence) -> Verdict:
 
 
 def _invalid(evidence: Evidence) -> list[str]:
-    if evidence.response.count == 0:
+    if evidence.response.count == 0 and not _far_behind(evidence):
         return ["no message of the measured window was acknowledged"]
     lag = _own_lag(evidence)
     if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
         return [_own_lag_text(evidence, lag[0])]
     return []
+
+
+def _far_behind(evidence: Evidence) -> bool:
+    """Whether the system still acknowledged what was due before the window, and held producers back meanwhile.
+
+    Then it was the system that decided, by being behind for longer than the window lasts: no latencies, but a rate.
+    """
+    owed = evidence.achieved_msgs_per_s > 0 and evidence.unresolved > 0 and not evidence.failed
+    return not evidence.closed_loop and owed and evidence.blocked_share >= FAR_BEHIND_BLOCKED_SHARE_MIN
 
 
 def _own_lag(evidence: Evidence, floor_ms: float = OWN_LAG_FLOOR_MS) -> tuple[str, float] | None:
