@@ -13,7 +13,7 @@ from deployments import ready
 
 from tidegauge.systems.api import LevelChoice
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1000)]
 
 DRIVER = """\
 name: Kafka-one-copy
@@ -130,7 +130,7 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
     """What OMB's own files vary, each in a small form, and in a fiftieth of its time."""
     assert len(DOZEN) >= 12
     files = [str(OWN / f"{label}.yaml") for label in DOZEN]
-    done = place.run("omb", *files, "--driver", str(driver), "--time-scale", "0.02", "--json", timeout_s=500)
+    done = place.run("omb", *files, "--driver", str(driver), "--time-scale", "0.02", "--json", timeout_s=900)
     assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
     runs = json.loads(done.stdout)["runs"]
     assert [Path(run["workload_file"]).stem for run in runs] == DOZEN
