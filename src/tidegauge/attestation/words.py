@@ -82,7 +82,6 @@ def cells(choice: LevelChoice, one: Judged) -> dict[str, str | int | float | Non
         "expected": "none lost" if one.promise.kept else "may lose",
         "observed": judgement.verdict.value.upper(),
         "cuts": judgement.cuts,
-        "losing": judgement.losing_cuts,
         "at risk": judgement.at_risk,
         "lost": one.figure("lost"),
         "serve, s": _median(cut.serve_s for cut in told),

@@ -31,8 +31,9 @@ from tidegauge.systems.nodes import node_of
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.read_back import CommittedPositions, ReadingWorker
 
-GRACE_S = 10.0
-"""For outcomes of what is still in flight when the load ends; what has none then is unknown."""
+GRACE_S = 75.0
+"""For outcomes of what is still in flight when the load ends, longer than any may take: what is written after the first
+read began would be in the second only."""
 OUTCOME_S_MAX = 60.0
 """A message without an outcome for so long is given up: longer than servers take to serve again."""
 READ_S_MAX = 60.0
