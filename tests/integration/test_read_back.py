@@ -79,12 +79,14 @@ class Ledger:
         return classify(self.history(), reads, positions, [cut_ns] if cut_ns else [])
 
 
-def ledger(here: Ready, name: str, directory: Path, settings: Mapping[str, str] | None = None) -> Ledger:
+def ledger(
+    here: Ready, name: str, directory: Path, settings: Mapping[str, str] | None = None, workload: Workload = LOAD
+) -> Ledger:
     """A load on topics of its own whose history is kept."""
     histories = directory / name
     histories.mkdir(parents=True)
     order = replace(
-        order_for(here, name, LOAD, 800.0),
+        order_for(here, name, workload, 800.0),
         history_directory=str(histories),
         outcome_timeout_s=6.0,
         subscriptions_start_paused=1,
@@ -151,7 +153,7 @@ def test_rabbitmq_keeps_what_it_acknowledged_through_a_kill(tmp_path: Path) -> N
 def read_without_a_kill(here: Ready, directory: Path) -> None:
     """Classic queues and streams are read twice alike, too; a read that exists already is refused."""
     for queue_type in ("classic", "stream"):
-        kept = ledger(here, queue_type, directory, {"queue.type": queue_type})
+        kept = ledger(here, queue_type, directory, {"queue.type": queue_type}, replace(LOAD, partitions=1))
         kept.begin()
         kept.await_acknowledged(0)
         time.sleep(1.5)
@@ -159,6 +161,8 @@ def read_without_a_kill(here: Ready, directory: Path) -> None:
         found = kept.judged()
         assert_kept(found)
         assert found.is_clean, found.figures()
+        # The keeper has come nowhere; a queue keeps no positions at all.
+        assert {p.subscription for p in kept.positions().positions} <= ({"sub-0"} if queue_type == "stream" else set())
         with pytest.raises(RunFailedError, match="read log can't be written"):
             kept.read("first")
         here.worker.delete_topics(here.system.driver, here.deployment.connection, list(kept.order.topic_names))

@@ -12,13 +12,14 @@ import io.tidegauge.worker.api.ReadBackSpec;
 
 /**
  * Reads one stream from its first offset. The server tells the offset at which its last committed
- * chunk begins, if anything; what comes after that is read until nothing has come for a while.
+ * chunk begins, if anything; what comes after that is read until nothing has come for a while. That
+ * chunk may hold no message.
  */
 final class WholeStream {
   private static final long QUIET_NS = 2_000_000_000L;
 
-  /** Where the server tells no end at all, as before 3.11. */
-  private static final long QUIET_WITHOUT_END_NS = 5_000_000_000L;
+  /** Where the end is not reached, or the server tells none, as before 3.11. */
+  private static final long QUIET_BEFORE_END_NS = 5_000_000_000L;
 
   private static final long POLL_MS = 20;
   private static final byte[] NO_BYTES = {};
@@ -45,21 +46,7 @@ final class WholeStream {
   PartitionRead read(StreamClients clients, Environment environment)
       throws DriverException, InterruptedException {
     long end = end(clients, environment);
-    Consumer consumer =
-        clients.whenReady(
-            "read back " + stream,
-            () ->
-                environment.consumerBuilder().stream(stream)
-                    .offset(OffsetSpecification.first())
-                    .noTrackingStrategy()
-                    .messageHandler((at, found) -> found(at.offset(), found.getBodyAsBinary()))
-                    .build());
-    boolean complete;
-    try {
-      complete = awaitEnd(end);
-    } finally {
-      StreamProducer.closeQuietly(consumer);
-    }
+    boolean complete = readOn(clients, environment, end);
     if (failure != null) {
       throw failure;
     }
@@ -85,11 +72,42 @@ final class WholeStream {
     }
   }
 
-  private boolean awaitEnd(long end) throws InterruptedException {
+  /**
+   * Until the end is reached and nothing follows it, or a consumer that begins where the one before
+   * fell silent finds nothing: what is last may be positions of readers, which nobody is given.
+   * False if time runs out.
+   */
+  private boolean readOn(StreamClients clients, Environment environment, long end)
+      throws DriverException, InterruptedException {
+    while (true) {
+      long before = reached;
+      Consumer consumer = clients.whenReady("read back " + stream, () -> consumer(environment));
+      try {
+        if (!awaitQuiet(end)) {
+          return false;
+        }
+      } finally {
+        StreamProducer.closeQuietly(consumer);
+      }
+      if (end >= 0 && reached >= end || reached == before) {
+        return true;
+      }
+    }
+  }
+
+  private Consumer consumer(Environment environment) {
+    return environment.consumerBuilder().stream(stream)
+        .offset(reached < 0 ? OffsetSpecification.first() : OffsetSpecification.offset(reached + 1))
+        .noTrackingStrategy()
+        .messageHandler((at, found) -> found(at.offset(), found.getBodyAsBinary()))
+        .build();
+  }
+
+  private boolean awaitQuiet(long end) throws InterruptedException {
     newestNs = System.nanoTime();
     while (spec.leftMs() > 0 && failure == null) {
       long quietNs = System.nanoTime() - newestNs;
-      if (reached >= end && quietNs > (end < 0 ? QUIET_WITHOUT_END_NS : QUIET_NS)) {
+      if (quietNs > (end >= 0 && reached >= end ? QUIET_NS : QUIET_BEFORE_END_NS)) {
         return true;
       }
       Thread.sleep(POLL_MS);
