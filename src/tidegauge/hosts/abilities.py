@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.fleet.rig_api import FileSystem
 from tidegauge.hosts import loop_disk, memory_limit, network, slow_disk
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
@@ -71,18 +70,6 @@ def _sync_witness() -> str:
     return ""
 
 
-def _power_cut(file_system: FileSystem) -> str:
-    return loop_disk.refusal(file_system) or ("" if _kernel_has(file_system) else f"the kernel has no {file_system}")
-
-
-def _kernel_has(file_system: str) -> bool:
-    """Built in, loaded, or there to be loaded."""
-    if any(line.split()[-1] == file_system for line in Path("/proc/filesystems").read_text().splitlines()):
-        return True
-    modules = Path("/lib/modules") / os.uname().release
-    return any(modules.glob(f"kernel/fs/{file_system}/{file_system}.ko*"))
-
-
 def _network_namespace() -> str:
     """Tried, since a container may forbid it though the rights seem to be there."""
     refused = network.refusal()
@@ -134,14 +121,14 @@ _PROBES: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
     ),
     (
         "power cut on ext4",
-        lambda: _power_cut("ext4"),
+        lambda: loop_disk.refusal("ext4"),
         "`attest` by power cuts: the file system is shut down as if the power had gone; the fault power-cut",
         "`attest` is refused but for `--crash`, which only kills processes; so is the fault",
         "Root, loop devices and e2fsprogs.",
     ),
     (
         "power cut on xfs",
-        lambda: _power_cut("xfs"),
+        lambda: loop_disk.refusal("xfs"),
         "the same on xfs, which many production hosts use",
         "power cuts on xfs are refused; ext4 may do",
         "Root, loop devices, xfsprogs and a kernel with xfs.",

@@ -35,7 +35,17 @@ def refusal(file_system: FileSystem = "ext4") -> str:
     reason = privileges.refusal("CAP_SYS_ADMIN", _TOOLS)
     if not reason and (reason := privileges.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
         reason += f" (package {_PACKAGE_OF[file_system]})"
-    return reason or ("" if Path("/dev/loop-control").exists() else "the kernel has no loop devices")
+    if not reason and not Path("/dev/loop-control").exists():
+        reason = "the kernel has no loop devices"
+    return reason or ("" if _kernel_has(file_system) else f"the kernel has no {file_system}")
+
+
+def _kernel_has(file_system: FileSystem) -> bool:
+    """Built in, loaded, or there to be loaded."""
+    if any(line.split()[-1] == file_system for line in Path("/proc/filesystems").read_text().splitlines()):
+        return True
+    modules = Path("/lib/modules") / os.uname().release
+    return any(modules.glob(f"kernel/fs/{file_system}/{file_system}.ko*"))
 
 
 def mount_disk(
