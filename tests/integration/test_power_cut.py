@@ -50,9 +50,20 @@ def wait_for_records(tmp_path: Path, more_than: int, name: str = "writer") -> No
 
 @pytest.mark.parametrize("file_system", BOTH)
 def test_what_was_synced_survives_every_cut(host: LocalHost, tmp_path: Path, file_system: FileSystem) -> None:
+    cut_again_and_again(host, tmp_path, file_system, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("file_system", BOTH)
+def test_what_was_synced_survives_forty_cuts(host: LocalHost, tmp_path: Path, file_system: FileSystem) -> None:
+    cut_again_and_again(host, tmp_path, file_system, 40)
+
+
+def cut_again_and_again(host: LocalHost, tmp_path: Path, file_system: FileSystem, cuts: int) -> None:
     place = tmp_path / "disk"
     host.rig.make_disk(place, SIZE_BYTES[file_system], file_system)
-    for _ in range(3):
+    for _ in range(cuts):
         before = max(acknowledged(tmp_path).values())
         host.start(writer(tmp_path, place))
         wait_for_records(tmp_path, before + 20)
