@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,20 @@ def test_reads_that_differ() -> None:
     assert "and the replica 2 does not find it" in found.witness.sentence()
 
 
+def test_reads_owe_nothing_that_came_after_they_began() -> None:
+    sent = [*acked(0, 1, 2), Sent(0, 3, 30)]
+    early, late = there(0, 1), there(0, 1, 2, 3)
+    first = replace(read_of("first", early), began_ns=20)
+    second = replace(read_of("second", late), began_ns=50)
+    # Message 2 was acknowledged at 25; message 3 has no outcome, and may appear at any time.
+    assert fates(classify(history_of(sent), [first, second])) == [Fate.KEPT] * 3 + [Fate.UNKNOWN_KEPT]
+    assert fates(classify(history_of(sent), [second, first])) == [Fate.KEPT] * 3 + [Fate.UNKNOWN_KEPT]
+    later = replace(first, began_ns=60)
+    assert fates(classify(history_of(sent), [second, later]))[2:] == [Fate.DIFFERENT, Fate.DIFFERENT]
+    # No read was late enough to tell.
+    assert fates(classify(history_of(sent), [first]))[2] is Fate.UNREADABLE
+
+
 def test_a_read_that_did_not_come_to_the_end_says_nothing_of_what_it_lacks() -> None:
     history = history_of(acked(0, 1) + acked(2, 3, partition=1))
     cut_short = (PartitionRead(0, 0, 2, True), PartitionRead(0, 1, 1, False, "no time"))
@@ -197,7 +212,7 @@ def trials(draw: st.DrawFn) -> tuple[list[Sent], list[list[Found]], list[int]]:
 
 def reads_of(reads: Sequence[Sequence[Found]]) -> list[Read]:
     complete = (PartitionRead(0, 0, 0, True), PartitionRead(0, 1, 0, True))
-    return [read_of(f"read {i}", found, complete) for i, found in enumerate(reads)]
+    return [replace(read_of(f"read {i}", rows, complete), began_ns=10_000 + i) for i, rows in enumerate(reads)]
 
 
 @settings(deadline=None)
@@ -226,7 +241,7 @@ def test_every_message_has_exactly_one_fate_that_fits_what_was_told(
 
 @settings(deadline=None)
 @given(trials(), st.randoms(use_true_random=False))
-def test_the_order_of_messages_and_reads_does_not_matter(
+def test_the_order_in_which_messages_and_reads_are_given_does_not_matter(
     trial: tuple[list[Sent], list[list[Found]], list[int]], random: object
 ) -> None:
     sent, reads, cuts = trial

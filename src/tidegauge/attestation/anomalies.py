@@ -33,9 +33,9 @@ class Fate(IntEnum):
     CORRUPT = 5
     """Acknowledged, and found damaged only."""
     DIFFERENT = 6
-    """Acknowledged or unknown: found in one read, and not in another that read the same partition to its end."""
+    """Acknowledged: found in one read, and not in another that should have. Unknown: found, and not any more later."""
     UNREADABLE = 7
-    """Acknowledged; no read came to the end of its partition, and none found it: nothing can be said."""
+    """Acknowledged, and not found; no read came to the end of its partition and began after it was acknowledged."""
     UNKNOWN_KEPT = 8
     """Its outcome was unknown, and it is there: fine."""
     UNKNOWN_GONE = 9

@@ -5,8 +5,8 @@ beginning. So: everything acknowledged is looked for in every read. A read that 
 says nothing about what it did not find there. What is found and was never sent, found twice, or found in another order
 than sent, is counted apart: it may break other promises, but not this one.
 
-Doubts. A message whose outcome is unknown may be there or not, and may even appear later: only its coming and going
-between reads is counted. Order is judged within a producer and partition, as all three systems promise it; a client
+Doubts. A message whose outcome is unknown may be there or not, and may even appear between reads: only that it goes
+again is counted. Order is judged within a producer and partition, as all three systems promise it; a client
 that sends again what has no outcome yet may reorder by itself. Nothing here knows why something is gone: who says so
 must have looked into the servers' files.
 """
@@ -115,6 +115,9 @@ class _Look:
         rows = [_rows_of(history, read) for read in reads]
         found = np.stack([_seen(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)])
         told = np.stack([_can_tell(history, read) for read in reads]) | found
+        # What has no outcome may still appear, so a read says nothing of it unless an earlier one has found it.
+        order = np.argsort([read.began_ns for read in reads], kind="stable")
+        told[order] &= (history.outcome != Outcome.UNKNOWN) | np.logical_or.accumulate(found[order], axis=0)
         cuts_before = np.searchsorted(cuts[:, 1], history.resolved_ns)
         key = np.stack([history.producer, history.partition, cuts_before])
         streams = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
@@ -162,13 +165,13 @@ def _seen(count: int, rows: Longs, which: Booleans) -> Booleans:
 
 
 def _can_tell(history: History, read: Read) -> Booleans:
-    """For which messages a read came to the end of their partition."""
+    """Which messages a read must find if they are there: acknowledged when it began, and in a partition read whole."""
+    in_time: Booleans = ~history.acknowledged | (history.resolved_ns <= read.began_ns)
     short = {p.partition for p in read.incomplete}
     if not short:
-        return np.ones(len(history), dtype=np.bool_)
+        return in_time
     # Where a client does not say the partition, any of those not read to the end may hold the message.
-    can: Booleans = ~np.isin(history.partition, list(short)) & (history.partition >= 0)
-    return can
+    return in_time & ~np.isin(history.partition, list(short)) & (history.partition >= 0)
 
 
 def _fates(look: _Look) -> NDArray[np.int8]:

@@ -44,6 +44,8 @@ class Flag(IntFlag):
     """An undamaged message of another trial, or none of ours at all."""
 
 
+NEVER = (1 << 63) - 1
+"""Later than any instant."""
 INTACT = Flag(0)
 """Nothing is wrong with it."""
 
@@ -67,6 +69,7 @@ class Read:
 
     Attributes:
         name: which pass it is, for people: "first read", "second read", "read from replica 2".
+        began_ns: when it began; what was acknowledged later it need not have found.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Read:
     position: Longs
     flags: Longs
     partitions: tuple[PartitionRead, ...]
+    began_ns: int = NEVER
 
     def __len__(self) -> int:
         """Messages found."""
@@ -137,4 +141,4 @@ def load_read(name: str, told: ReadBack, trial_id: int) -> Read:
         field: records[field].astype(np.int64)
         for field in ("producer", "sequence", "topic", "partition", "position", "flags")
     }
-    return Read(name=name, partitions=told.partitions, **columns)
+    return Read(name=name, partitions=told.partitions, began_ns=told.began_mono_ns, **columns)
