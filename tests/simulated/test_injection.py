@@ -148,6 +148,15 @@ def test_closing_ends_a_fault_early_and_makes_no_more() -> None:
     assert recorder.names == ["pause", "resume", "lift_all"]
 
 
+def test_a_node_is_not_started_again_when_the_trial_is_over() -> None:
+    recorder = Recorder()
+    with injecting(recorder, Fault(FaultKind.KILL, 0.01, "1", 600.0)) as injector:
+        injector.begin(time.monotonic_ns())
+        while "kill" not in recorder.names:
+            time.sleep(0.005)
+    assert recorder.names == ["set_down", "kill", "lift_all"]
+
+
 def test_what_can_not_be_made_is_told_and_lifted_all_the_same() -> None:
     recorder = Recorder({"hang_disk": RunFailedError("no such disk")})
     with injecting(recorder, fault(FaultKind.HUNG_DISK, "1")) as injector:

@@ -9,6 +9,7 @@ import pytest
 from test_campaign_parse import complaint, parse
 
 from tidegauge.campaign.faults import check_trial, fault_keys
+from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.rigging import check_faults, refused
@@ -115,6 +116,18 @@ def test_faults_are_a_list_of_mappings(faults: str, tmp_path: Path) -> None:
 def test_a_fault_must_be_over_before_the_window_is(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"campaign.yaml:10: faults: fault 1 \(kill of a random node.*only 60 s"):
         planned(tmp_path, "at: 50s, kind: kill, duration: 11s")
+
+
+def test_a_run_is_gone_on_with_from_another_place_but_not_with_other_faults(tmp_path: Path) -> None:
+    kill, pause = "at: 5s, kind: kill, duration: 1s", "at: 5s, kind: pause, duration: 1s"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    first, moved, other = (
+        meaning(parse(where, with_faults(fault)))
+        for where, fault in ((tmp_path, kill), (elsewhere, kill), (tmp_path, pause))
+    )
+    assert differences(first, moved) == []
+    assert differences(first, other) == ["experiments.0.faults.0.kind was kill and is pause now"]
 
 
 def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> None:

@@ -204,7 +204,8 @@ class Injector:
         """Undo it. Raises `TidegaugeError`."""
         rig, kind = self.scene.rig, one.fault.kind
         if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
-            for number in one.nodes:
+            # At the end of the trial a node would be started only to be ended.
+            for number in () if self._stop.is_set() else one.nodes:
                 self.scene.deployment.start_node(number)
         elif kind is FaultKind.PAUSE:
             rig.resume(self._processes(one.nodes))

@@ -13,6 +13,8 @@ from tidegauge.campaign.model import Campaign
 
 _NOT_MEANT = ("description", "source_path", "overrides", "points", "price")
 """What may differ without another trial being made, or another figure being compared."""
+_WHERE = "faults_at"
+"""Where in which file something stands, which is no part of what it means."""
 
 
 def meaning(campaign: Campaign) -> dict[str, str]:
@@ -58,7 +60,8 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(value, BaseModel):
         return [(name, getattr(value, name)) for name in type(value).model_fields]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+        fields = dataclasses.fields(value)
+        return [(field.name, getattr(value, field.name)) for field in fields if field.name != _WHERE]
     if isinstance(value, Mapping):
         return [(str(name), part) for name, part in value.items()]
     if isinstance(value, list | tuple):

@@ -173,10 +173,11 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         point=point.values,
         faults=chosen.faults,
     )
-    # What a fault leaves of servers is nothing to measure another trial on.
-    base = replace(base, servers=Servers.FRESH) if base.faults else base
     experiment = experiments()[chosen.name]
     trials = experiment.plan(chosen.options, base)
+    if base.faults:
+        # What a fault leaves of servers is nothing to measure another trial on.
+        trials = tuple(replace(trial, servers=Servers.FRESH) for trial in trials)
     for trial in trials if base.faults else ():
         check_trial(trial, chosen.faults_at, contender.network_problem)
     return Step(experiment, chosen.options, system, trials, contender.deployment)

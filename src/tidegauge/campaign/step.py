@@ -10,7 +10,7 @@ from tidegauge.campaign.events import Decided, Found, Note, Observer, TrialKept
 from tidegauge.campaign.plan import Step, seconds_expected
 from tidegauge.campaign.rates_at import FINDERS
 from tidegauge.campaign.recorded import NOTHING, Recorded
-from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.store.api import RunStore
 
@@ -67,6 +67,8 @@ class StepLab:
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
+        # What a fault leaves of servers is nothing to measure another trial on.
+        spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
         self.begun.append(spec)
         stale = self._recorded.stale(spec)
         if stale:
