@@ -23,6 +23,8 @@ from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.ending import POLL_S, Ending
 from tidegauge.fleet.ledger import Ledger
+from tidegauge.fleet.sampler import Sampler
+from tidegauge.fleet.use import sample_to_json
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import memory_limit
 
@@ -36,6 +38,7 @@ class Agent:
 
     def __init__(self, agent_id: str, lease_s: float, ledger: Ledger) -> None:
         self._children = Children(agent_id)
+        self._sampler = Sampler(self._children)
         self._ledger = ledger
         self._rig = AgentRig(self._children, ledger)
         self._lease_s = lease_s
@@ -56,6 +59,7 @@ class Agent:
             "free_ports": lambda _id, m: self._ledger.take_ports(int(m["count"])),
             "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
+            "samples": lambda _id, m: [sample_to_json(one) for one in self._sampler.samples(int(m["after"]))],
             "shutdown": self._shutdown,
             **{name: self._at_leisure(carry_out) for name, carry_out in self._rig.calls.items()},
         }
@@ -76,6 +80,8 @@ class Agent:
             for key, _events in self._selector.select(self._sleep_s()):
                 key.data()
             self._children.reap()
+            if not self._closing:
+                self._sampler.look_if_due()
             if time.monotonic() >= self._lease_ends_s:
                 self._abandon()
             if self._closing:
@@ -87,7 +93,8 @@ class Agent:
     def _sleep_s(self) -> float:
         if self._endings or self._sweeping:
             return POLL_S
-        return max(0.0, min(self._lease_ends_s - time.monotonic(), self._lease_s))
+        next_s = min(self._lease_ends_s, self._sampler.next_s)
+        return max(0.0, min(next_s - time.monotonic(), self._lease_s))
 
     # Messages
 

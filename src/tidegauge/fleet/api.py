@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tidegauge.fleet.rig_api import Rig
+from tidegauge.fleet.use import Sample
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ProcessSpec:
         memory_bytes_max: what it and its children may use together, page cache included; None = no limit.
         network_node: the node of the rig's network (`Rig.make_network`) in whose network namespace it runs; "" = the
             host's own.
+        gc_log_path: where a JVM that was told to (see `systems.jvm`) logs its collector's pauses; "" = nowhere.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ProcessSpec:
     timer_slack_ns: int | None = None
     memory_bytes_max: int | None = None
     network_node: str = ""
+    gc_log_path: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,13 @@ class Host(Protocol):
 
     def agent_cpu_s(self) -> float:
         """CPU seconds that the agent itself has used so far."""
+        ...
+
+    def samples(self, after: int) -> list[Sample]:
+        """What was used, second by second, since the sample of that number (0 = all that are kept: two minutes).
+
+        The agent looks once a second for as long as somebody asks.
+        """
         ...
 
 

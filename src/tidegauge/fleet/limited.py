@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidegauge.fleet.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.fleet.rig_api import Rig
+from tidegauge.fleet.use import Sample
 
 
 class LimitedHost:
@@ -54,3 +55,7 @@ class LimitedHost:
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`."""
         return self._host.agent_cpu_s()
+
+    def samples(self, after: int) -> list[Sample]:
+        """See `Host.samples`."""
+        return self._host.samples(after)

@@ -21,6 +21,7 @@ from tidegauge.fleet import procfs, registry, wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.local_rig import LocalRig
 from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.fleet.use import Sample, sample_from_json
 
 LEASE_S = 15.0
 _RENEWALS_PER_LEASE = 4
@@ -129,6 +130,10 @@ class LocalHost:
         except psutil.Error as error:
             raise self._agent_gone() from error
         return float(times.user + times.system)
+
+    def samples(self, after: int) -> list[Sample]:
+        """See `Host.samples`."""
+        return [sample_from_json(one) for one in self._call("samples", after=after)]
 
     def close(self) -> list[str]:
         """End all processes and the agent, remove tracked directories. Never raises. Returns what could not be removed.

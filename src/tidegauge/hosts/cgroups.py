@@ -5,7 +5,7 @@ A limit set anywhere above a process holds it, so every level is read and the ti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,8 +40,13 @@ _MEMORY_FILES = {
 
 def memory_left(root: Path = Path("/")) -> MemoryLeft | None:
     """What the memory limit above this process that leaves least leaves; None if there is none. Raises `OSError`."""
+    return left_in(hierarchies(root))
+
+
+def left_in(places: Iterable[Hierarchy]) -> MemoryLeft | None:
+    """The same of a process that is in these."""
     found = []
-    for hierarchy in hierarchies(root):
+    for hierarchy in places:
         if hierarchy.version == 2 or "memory" in hierarchy.controllers:
             found += [left for level in hierarchy.levels if (left := _left_at(level, hierarchy.version))]
     return min(found, key=lambda left: left.left_bytes, default=None)
@@ -73,10 +78,10 @@ def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
     return {"version": " and ".join(f"v{version}" for version in versions) or "none", **found}
 
 
-def hierarchies(root: Path = Path("/")) -> Iterator[Hierarchy]:
-    """The mounted hierarchies that hold this process. Raises `OSError`."""
+def hierarchies(root: Path = Path("/"), pid: int | None = None) -> Iterator[Hierarchy]:
+    """The mounted hierarchies that hold a process; this one if none is named. Raises `OSError`."""
     places: dict[str, str] = {}
-    for line in (root / "proc/self/cgroup").read_text().splitlines():
+    for line in (root / "proc" / ("self" if pid is None else str(pid)) / "cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
         for controller in names.split(","):
             places[controller] = path

@@ -9,6 +9,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
   trials/0001-peak-kafka/
     trial.json               spec and status, from the first moment
     seconds.jsonl            appended each second; replaced by seconds.parquet when the trial ends
+    telemetry/           processes, devices, host, metrics: .jsonl each, replaced by .parquet when the trial ends
     response.hlog ...        HdrHistogram interval logs: response, service, delay, end-to-end by subscription (tags)
     window.hlog              the measured window's histograms, tagged
     settings.json            effective server and client settings
@@ -30,6 +31,8 @@ from typing import Protocol
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
+from tidegauge.fleet.use import Sample
+from tidegauge.store.telemetry import MetricRow
 from tidegauge.systems.api import Distribution, Setting, SyncFinding
 from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
@@ -49,6 +52,14 @@ class TrialStore(Protocol):
 
     def second(self, figures: SecondFigures, phase: str = "") -> None:
         """Append one second's figures and interval histograms, with the phase of the trial it belongs to."""
+        ...
+
+    def sample(self, sample: Sample) -> None:
+        """Append what servers, worker and host used in one second."""
+        ...
+
+    def metrics(self, rows: Sequence[MetricRow]) -> None:
+        """Append what servers told of themselves."""
         ...
 
     def settings(

@@ -7,9 +7,8 @@ maximum are. Columns without "subscription" sum over subscriptions, `backlog_msg
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegauge.store.files import sync_directory, write_failed
 from tidegauge.store.hlog import NS_PER_MS, decode
 from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 SCHEMA = "tidegauge.seconds/1"
 _ROW_BYTES_MAX = 4096
 """Of a row as JSON, with a few subscriptions; where rows are longer, fewer of them are read at once."""
-_ROWS_AT_A_TIME = 3600
 
 _QUANTILES = [
     pa.field(f"{series}_{what}_ms", pa.float64())
@@ -183,24 +180,6 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(content, dict):
                 yield content
-
-
-def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write all rows to one Parquet file, complete or not at all; an hour of them is in memory at a time.
-
-    Raises `RunFailedError`.
-    """
-    beside = path.with_name(f".{path.name}.new")
-    left = iter(rows)
-    try:
-        with pq.ParquetWriter(beside, COLUMNS) as writer:
-            while batch := [dict(one) for one in islice(left, _ROWS_AT_A_TIME)]:
-                writer.write_table(pa.Table.from_pylist(batch, schema=COLUMNS))
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise write_failed(path, error) from error
-    sync_directory(path.parent)
 
 
 def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:

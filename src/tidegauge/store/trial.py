@@ -12,9 +12,12 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
+from tidegauge.fleet.use import Sample
 from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.store.seconds import read_lines, row, write_parquet
+from tidegauge.store.seconds import COLUMNS, read_lines, row
+from tidegauge.store.tables import write_parquet
+from tidegauge.store.telemetry import MetricRow, TelemetryLog
 from tidegauge.systems.api import Distribution, Setting, SyncFinding
 from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
@@ -60,6 +63,7 @@ class DirectoryTrial:
             make_directory(data)
         self._write_status("running", "", "")
         self._lines = LineFile(directory / "seconds.jsonl")
+        self._telemetry = TelemetryLog(directory)
         self._logs = {
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
         }
@@ -73,6 +77,14 @@ class DirectoryTrial:
         for subscription in figures.subscriptions:
             self._logs["end-to-end"].append(subscription.end_to_end, *span, tag=subscription.name)
         self._lines.append(json.dumps(row(figures, phase)))
+
+    def sample(self, sample: Sample) -> None:
+        """Append what was used in one second. Raises `RunFailedError`."""
+        self._telemetry.sample(sample)
+
+    def metrics(self, rows: Sequence[MetricRow]) -> None:
+        """Append what servers told of themselves. Raises `RunFailedError`."""
+        self._telemetry.metrics(rows)
 
     def settings(
         self,
@@ -110,8 +122,9 @@ class DirectoryTrial:
         self._close_logs(durable=True)
         self._lines.close()
         growing = self.directory / "seconds.jsonl"
-        write_parquet(read_lines(growing), self.directory / "seconds.parquet")
+        write_parquet(read_lines(growing), self.directory / "seconds.parquet", COLUMNS)
         growing.unlink(missing_ok=True)
+        self._telemetry.finish()
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
         self._write_status("finished", "", now())
@@ -124,6 +137,7 @@ class DirectoryTrial:
         with contextlib.suppress(RunFailedError):
             self._close_logs(durable=False)
             self._lines.close()
+            self._telemetry.close()
         status = "interrupted" if interrupted else "failed"
         with_reserve(self._reserve, partial(self._write_status, status, reason, now()))
         self.ended = True

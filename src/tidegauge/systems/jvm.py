@@ -10,6 +10,7 @@ from tidegauge.fleet.api import ProcessSpec
 
 NATIVE_ACCESS_SINCE = 22
 UNSAFE_WARNINGS_SINCE = 23
+GC_LOG_MB_MAX = 8
 
 
 def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_directory: Path) -> tuple[str, ...]:
@@ -51,15 +52,26 @@ def java_process(
     cwd: Path,
     log_path: Path,
     stop_grace_s: float = 20.0,
+    follow_gc: bool = True,
 ) -> ProcessSpec:
-    """A Java process with nothing inherited from our environment, so that a stray JAVA_TOOL_OPTIONS changes nothing."""
+    """A Java process with nothing inherited from our environment, so that a stray JAVA_TOOL_OPTIONS changes nothing.
+
+    `follow_gc`: its collector's pauses are logged and followed; of no use for a tool that ends by itself.
+    """
     if java_home is None:
         raise StartFailedError(f"{name} needs a Java runtime and none was chosen for it.")
+    gc_log = log_path.with_name(f"{log_path.stem}-gc.log") if follow_gc else None
     return ProcessSpec(
         name=name,
-        argv=(str(java_home / "bin" / "java"), *arguments),
+        argv=(str(java_home / "bin" / "java"), *(_gc_flags(gc_log) if gc_log else ()), *arguments),
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(cwd), "JAVA_HOME": str(java_home)},
         cwd=str(cwd),
         log_path=str(log_path),
         stop_grace_s=stop_grace_s,
+        gc_log_path=str(gc_log) if gc_log else "",
     )
+
+
+def _gc_flags(path: Path) -> tuple[str, ...]:
+    """A line for each collection, written by a thread of its own so that a slow disk can't prolong a pause."""
+    return ("-Xlog:async", f'-Xlog:gc:file="{path}":uptime,tags:filecount=1,filesize={GC_LOG_MB_MAX}m')

@@ -148,7 +148,8 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
             make_directories(node.data_directory)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
             arguments = (*FORMAT_FLAGS, "-cp", _class_path(request), *tool)
-            host.start(_process(request, name, arguments, request.log_directory / f"{name}.log"))
+            log_path = request.log_directory / f"{name}.log"
+            host.start(_process(request, name, arguments, log_path, follow_gc=False))
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
             _await_format(request, host, name, deadline_s)
@@ -173,5 +174,9 @@ def _class_path(request: DeployRequest) -> str:
     return f"{request.distribution.directory}/*"
 
 
-def _process(request: DeployRequest, name: str, arguments: tuple[str, ...], log_path: Path) -> ProcessSpec:
-    return java_process(name, request.distribution.java_home, arguments, cwd=request.data_directory, log_path=log_path)
+def _process(
+    request: DeployRequest, name: str, arguments: tuple[str, ...], log_path: Path, follow_gc: bool = True
+) -> ProcessSpec:
+    java_home = request.distribution.java_home
+    directory = request.data_directory
+    return java_process(name, java_home, arguments, cwd=directory, log_path=log_path, follow_gc=follow_gc)

@@ -1,0 +1,192 @@
+"""Looks once a second at what the host and the agent's processes use, for as long as somebody asks for it.
+
+The looks keep their own rhythm and are kept for a while, so that a controller that is late loses none, and two that ask
+see the same. They run in the agent's only thread: a look takes some ms.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+from tidegauge.fleet import kernel_text, procfs
+from tidegauge.fleet.cgroup_use import CgroupWatch, WriteLimit
+from tidegauge.fleet.children import Children
+from tidegauge.fleet.kernel_text import CpuTimes, DiskTimes, Traffic
+from tidegauge.fleet.process_use import ProcessWatch
+from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample
+
+PERIOD_S = 1.0
+KEPT_MAX = 120
+ASKED_S_MAX = 10.0
+"""Looking ends when nobody has asked for so long."""
+
+
+class Sampler:
+    """The looks of one agent."""
+
+    def __init__(self, children: Children, root: Path = Path("/")) -> None:
+        self._children = children
+        self._proc = root / "proc"
+        self._kept: deque[Sample] = deque(maxlen=KEPT_MAX)
+        self._cgroups = CgroupWatch()
+        self._watch = ProcessWatch(self._cgroups)
+        self._asked_s = float("-inf")
+        self._next_s = float("inf")
+        self._number = 0
+        self._last: _Counters | None = None
+
+    def samples(self, after: int) -> list[Sample]:
+        """Those later than number `after` that are still kept, oldest first. The first call begins the looking."""
+        now_s = time.monotonic()
+        self._asked_s = now_s
+        if self._next_s == float("inf"):
+            self._last = None
+            self._next_s = now_s
+        return [sample for sample in self._kept if sample.number > after]
+
+    @property
+    def next_s(self) -> float:
+        """When the next look is due (monotonic); infinite while nobody asks."""
+        return self._next_s
+
+    def look_if_due(self) -> None:
+        """Look if it is time."""
+        now_s = time.monotonic()
+        if now_s < self._next_s:
+            return
+        if now_s - self._asked_s > ASKED_S_MAX:
+            self._next_s = float("inf")
+            self._watch.forget(())
+            return
+        self._look()
+        # Late looks are not made up for: their spans say how long they are.
+        self._next_s = max(self._next_s + PERIOD_S, now_s + PERIOD_S / 2)
+
+    def _look(self) -> None:
+        begun_s = time.thread_time()
+        now = _Counters(self._proc)
+        processes = self._processes()
+        limits = self._write_limits()
+        last, self._last = self._last, now
+        if last is None:
+            return
+        self._number += 1
+        self._kept.append(
+            Sample(
+                number=self._number,
+                from_mono_ns=last.mono_ns,
+                until_mono_ns=now.mono_ns,
+                host=host_use(last, now),
+                processes=processes,
+                devices=device_use(last.disks, now.disks, limits),
+                cost_s=time.thread_time() - begun_s,
+            )
+        )
+
+    def _processes(self) -> tuple[ProcessUse, ...]:
+        members = self._children.members()
+        self._watch.forget([child.identity for child in self._children.by_name.values() if child.exit_code is None])
+        found = []
+        for name, child in self._children.by_name.items():
+            if child.exit_code is None and members.get(name):
+                use = self._watch.use(name, child.identity, members[name], child.spec.gc_log_path)
+                if use is not None:
+                    found.append(use)
+        return tuple(found)
+
+    def _write_limits(self) -> dict[str, WriteLimit]:
+        """Of all processes together, by device."""
+        found: dict[str, WriteLimit] = {}
+        for child in self._children.by_name.values():
+            if child.exit_code is None:
+                for device, limit in self._cgroups.write_limits(child.identity.pid).items():
+                    found[device] = limit.tightest(found.get(device))
+        return found
+
+
+class _Counters:
+    """The host's counters at one moment."""
+
+    def __init__(self, proc: Path) -> None:
+        self.mono_ns = time.monotonic_ns()
+        self.cpu: CpuTimes = kernel_text.parse_stat(_text(proc / "stat"))
+        self.disks = {disk.number: disk for disk in kernel_text.parse_diskstats(_text(proc / "diskstats"))}
+        self.traffic: Traffic = kernel_text.parse_traffic(_text(proc / "net/dev"))
+        self.segments, self.retransmits = kernel_text.parse_tcp(_text(proc / "net/snmp"))
+        self.memory = kernel_text.parse_memory(_text(proc / "meminfo"))
+        self.stalls = {
+            what: kernel_text.parse_pressure(_text(proc / "pressure" / what)) for what in ("cpu", "memory", "io")
+        }
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+def host_use(before: _Counters, now: _Counters) -> HostUse:
+    """What the host used between two moments."""
+
+    def ticks(name: str) -> float:
+        return float(max(0, getattr(now.cpu, name) - getattr(before.cpu, name))) / procfs.TICKS_PER_S
+
+    def stall(what: str, kind: str) -> float | None:
+        begun, ended = before.stalls[what].get(kind), now.stalls[what].get(kind)
+        return None if begun is None or ended is None else max(0.0, ended - begun)
+
+    return HostUse(
+        cpus=now.cpu.cpus,
+        cpu_s=ticks("busy"),
+        cpu_system_s=ticks("system"),
+        cpu_iowait_s=ticks("iowait"),
+        cpu_steal_s=ticks("steal"),
+        memory_bytes=now.memory.get("MemTotal", 0),
+        memory_available_bytes=now.memory.get("MemAvailable", 0),
+        dirty_bytes=now.memory.get("Dirty", 0) + now.memory.get("Writeback", 0),
+        loopback_bytes=max(0, now.traffic.loopback_sent - before.traffic.loopback_sent),
+        network_received_bytes=max(0, now.traffic.received - before.traffic.received),
+        network_sent_bytes=max(0, now.traffic.sent - before.traffic.sent),
+        tcp_segments=max(0, now.segments - before.segments),
+        tcp_retransmits=max(0, now.retransmits - before.retransmits),
+        context_switches=max(0, now.cpu.context_switches - before.cpu.context_switches),
+        cpu_stall_s=stall("cpu", "some"),
+        memory_stall_s=stall("memory", "some"),
+        memory_full_stall_s=stall("memory", "full"),
+        io_stall_s=stall("io", "some"),
+        io_full_stall_s=stall("io", "full"),
+    )
+
+
+def device_use(
+    before: dict[str, DiskTimes], now: dict[str, DiskTimes], limits: Mapping[str, WriteLimit]
+) -> tuple[DeviceUse, ...]:
+    """What each device did between two moments; one that came meanwhile, since it came."""
+    found = []
+    for number, disk in now.items():
+        old = before.get(number) or DiskTimes(number, disk.name, 0, 0, 0, 0, 0, 0, 0, 0)
+
+        def since(name: str, old: DiskTimes = old, disk: DiskTimes = disk) -> int:
+            return max(0, int(getattr(disk, name)) - int(getattr(old, name)))
+
+        found.append(
+            DeviceUse(
+                number=number,
+                name=disk.name,
+                reads=since("reads"),
+                read_bytes=since("read_bytes"),
+                writes=since("writes"),
+                written_bytes=since("written_bytes"),
+                write_s=since("write_ms") / 1e3,
+                busy_s=since("busy_ms") / 1e3,
+                flushes=since("flushes"),
+                flush_s=since("flush_ms") / 1e3,
+                write_bytes_per_s_max=limits[number].bytes_per_s if number in limits else None,
+                writes_per_s_max=limits[number].requests_per_s if number in limits else None,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,157 @@
+"""What processes and a host used between two looks at them: plain data, amounts of the span they come with.
+
+Sources: the kernel's proc(5), Documentation/admin-guide/iostats.rst, accounting/psi.rst, scheduler/sched-stats.rst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ThreadUse:
+    """CPU time of one thread, and how long it was ready to run and had no CPU.
+
+    Names are as the kernel keeps them: 15 characters at most.
+    """
+
+    thread: int
+    name: str
+    cpu_s: float
+    wait_s: float
+
+
+@dataclass(frozen=True)
+class ProcessUse:
+    """What a process and all that descends from it used.
+
+    Attributes:
+        cpu_wait_s: its threads, taken together, were ready to run and had no CPU; None if the kernel doesn't tell.
+        busiest: the threads that used most CPU, most first, at most `BUSIEST_MAX`.
+        read_bytes, written_bytes: fetched from and (sooner or later) sent to block devices; None where not readable.
+        context_switches: of all threads; None if the kernel doesn't tell.
+        cpus_allowed: CPUs it may use, by affinity and by quota of its cgroups.
+        cpu_throttled_s: held back by such a quota, summed over its CPUs; None without a quota.
+        memory_limit_bytes, memory_left_bytes: of the cgroup that leaves it least; None without a limit.
+        gc_pause_s, gc_pause_max_s: pauses of a server's garbage collector; None where nobody tells.
+    """
+
+    name: str
+    processes: int
+    threads: int
+    cpu_s: float
+    cpu_wait_s: float | None
+    busiest: tuple[ThreadUse, ...]
+    resident_bytes: int
+    read_bytes: int | None
+    written_bytes: int | None
+    context_switches: int | None
+    cpus_allowed: float
+    cpu_throttled_s: float | None = None
+    memory_limit_bytes: int | None = None
+    memory_left_bytes: int | None = None
+    gc_pause_s: float | None = None
+    gc_pause_max_s: float | None = None
+
+
+@dataclass(frozen=True)
+class DeviceUse:
+    """What a block device did. `number` is its "major:minor".
+
+    Attributes:
+        busy_s: at least one request was under way. What a cgroup holds back is not under way yet.
+        write_s, flush_s: summed over requests, so divided by their number a mean.
+        write_bytes_per_s_max, writes_per_s_max: what cgroups of our processes allow; None without a limit.
+        flushes: requests to empty the device's own write cache, as an fsync makes; 0 on devices without such a cache.
+    """
+
+    number: str
+    name: str
+    reads: int
+    read_bytes: int
+    writes: int
+    written_bytes: int
+    write_s: float
+    busy_s: float
+    flushes: int
+    flush_s: float
+    write_bytes_per_s_max: int | None = None
+    writes_per_s_max: int | None = None
+
+
+@dataclass(frozen=True)
+class HostUse:
+    """What the whole host used, whoever used it.
+
+    Attributes:
+        cpu_s: of all CPUs together, with what a hypervisor took (`cpu_steal_s`), which is lost as well.
+        dirty_bytes: written by processes and not yet by the kernel.
+        loopback_bytes: sent over loopback. `network_*` is everything else.
+        *_stall_s: time in which some ("some") or all ("full") tasks that could have worked waited for a resource
+            (pressure-stall information); None where the kernel has none.
+    """
+
+    cpus: int
+    cpu_s: float
+    cpu_system_s: float
+    cpu_iowait_s: float
+    cpu_steal_s: float
+    memory_bytes: int
+    memory_available_bytes: int
+    dirty_bytes: int
+    loopback_bytes: int
+    network_received_bytes: int
+    network_sent_bytes: int
+    tcp_segments: int
+    tcp_retransmits: int
+    context_switches: int
+    cpu_stall_s: float | None = None
+    memory_stall_s: float | None = None
+    memory_full_stall_s: float | None = None
+    io_stall_s: float | None = None
+    io_full_stall_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One look: what was used since the one before. `cost_s` is the CPU time that looking took.
+
+    `number` counts from 1. A gap in numbers means that nobody asked for a while.
+    """
+
+    number: int
+    from_mono_ns: int
+    until_mono_ns: int
+    host: HostUse
+    processes: tuple[ProcessUse, ...]
+    devices: tuple[DeviceUse, ...]
+    cost_s: float
+
+    @property
+    def length_s(self) -> float:
+        """Of the span."""
+        return max(1e-3, (self.until_mono_ns - self.from_mono_ns) / 1e9)
+
+
+BUSIEST_MAX = 3
+
+
+def sample_to_json(sample: Sample) -> dict[str, Any]:
+    """A `Sample` as JSON."""
+    return asdict(sample)
+
+
+def sample_from_json(data: Mapping[str, Any]) -> Sample:
+    """Undo `sample_to_json`."""
+    parts = {
+        "host": HostUse(**data["host"]),
+        "processes": tuple(_process(one) for one in data["processes"]),
+        "devices": tuple(DeviceUse(**one) for one in data["devices"]),
+    }
+    return Sample(**{**data, **parts})
+
+
+def _process(data: Mapping[str, Any]) -> ProcessUse:
+    return ProcessUse(**{**data, "busiest": tuple(ThreadUse(**one) for one in data["busiest"])})

@@ -1,0 +1,156 @@
+"""What servers, worker and host used during a trial, as tables: a row a second for each process, device and the host.
+
+Amounts are those of the row's own span (`from_mono_ns` to `until_mono_ns`, about a second); the clock is that of
+`seconds.parquet`. Units stand last in the names of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tidegauge.fleet.use import DeviceUse, ProcessUse, Sample
+from tidegauge.store.tables import Table, read_table
+
+DIRECTORY = "telemetry"
+PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
+
+_SPAN = [pa.field("from_mono_ns", pa.int64()), pa.field("until_mono_ns", pa.int64())]
+_INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
+
+
+def _columns(name: str, *columns: tuple[str, pa.DataType]) -> pa.Schema:
+    fields = [*_SPAN, *(pa.field(column, kind) for column, kind in columns)]
+    return pa.schema(fields, metadata={"tidegauge.schema": f"tidegauge.telemetry-{name}/1"})
+
+
+COLUMNS: Mapping[str, pa.Schema] = {
+    PROCESSES: _columns(
+        PROCESSES,
+        ("process", _TEXT),
+        ("processes", _INT),
+        ("threads", _INT),
+        ("cpu_s", _FLOAT),
+        ("cpu_wait_s", _FLOAT),
+        ("busiest_thread", _TEXT),
+        ("busiest_thread_cpu_s", _FLOAT),
+        ("busiest_thread_wait_s", _FLOAT),
+        ("resident_bytes", _INT),
+        ("read_bytes", _INT),
+        ("written_bytes", _INT),
+        ("context_switches", _INT),
+        ("cpus_allowed", _FLOAT),
+        ("cpu_throttled_s", _FLOAT),
+        ("memory_limit_bytes", _INT),
+        ("memory_left_bytes", _INT),
+        ("gc_pause_s", _FLOAT),
+        ("gc_pause_max_s", _FLOAT),
+    ),
+    DEVICES: _columns(
+        DEVICES,
+        ("device", _TEXT),
+        ("number", _TEXT),
+        ("reads", _INT),
+        ("read_bytes", _INT),
+        ("writes", _INT),
+        ("written_bytes", _INT),
+        ("write_s", _FLOAT),
+        ("busy_s", _FLOAT),
+        ("flushes", _INT),
+        ("flush_s", _FLOAT),
+        ("write_bytes_per_s_max", _INT),
+        ("writes_per_s_max", _INT),
+    ),
+    HOST: _columns(
+        HOST,
+        ("cpus", _INT),
+        ("cpu_s", _FLOAT),
+        ("cpu_system_s", _FLOAT),
+        ("cpu_iowait_s", _FLOAT),
+        ("cpu_steal_s", _FLOAT),
+        ("memory_bytes", _INT),
+        ("memory_available_bytes", _INT),
+        ("dirty_bytes", _INT),
+        ("loopback_bytes", _INT),
+        ("network_received_bytes", _INT),
+        ("network_sent_bytes", _INT),
+        ("tcp_segments", _INT),
+        ("tcp_retransmits", _INT),
+        ("context_switches", _INT),
+        ("cpu_stall_s", _FLOAT),
+        ("memory_stall_s", _FLOAT),
+        ("memory_full_stall_s", _FLOAT),
+        ("io_stall_s", _FLOAT),
+        ("io_full_stall_s", _FLOAT),
+        ("telemetry_cpu_s", _FLOAT),
+    ),
+    METRICS: _columns(METRICS, ("process", _TEXT), ("metric", _TEXT), ("value", _FLOAT)),
+}
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """One figure that a server told of itself: over a span, or at its end."""
+
+    from_mono_ns: int
+    until_mono_ns: int
+    process: str
+    metric: str
+    value: float
+
+
+class TelemetryLog:
+    """The tables of one trial. Files come into being with their first row."""
+
+    def __init__(self, trial_directory: Path) -> None:
+        self._directory = trial_directory / DIRECTORY
+        self._tables = {name: Table(self._directory, name, columns) for name, columns in COLUMNS.items()}
+
+    def sample(self, sample: Sample) -> None:
+        """Append one look. Raises `RunFailedError`."""
+        self._directory.mkdir(exist_ok=True)
+        span = {"from_mono_ns": sample.from_mono_ns, "until_mono_ns": sample.until_mono_ns}
+        self._tables[PROCESSES].append({**span, **process_row(one)} for one in sample.processes)
+        self._tables[DEVICES].append({**span, **device_row(one)} for one in sample.devices)
+        self._tables[HOST].append([{**span, **asdict(sample.host), "telemetry_cpu_s": sample.cost_s}])
+
+    def metrics(self, rows: Sequence[MetricRow]) -> None:
+        """Append what servers told. Raises `RunFailedError`."""
+        self._directory.mkdir(exist_ok=True)
+        self._tables[METRICS].append(asdict(row) for row in rows)
+
+    def close(self) -> None:
+        """Keep what there is as it is."""
+        for table in self._tables.values():
+            table.close()
+
+    def finish(self) -> None:
+        """Turn all tables into Parquet. Raises `RunFailedError`."""
+        for table in self._tables.values():
+            table.finish()
+
+
+def process_row(use: ProcessUse) -> dict[str, Any]:
+    """The columns of one process."""
+    busiest = use.busiest[0] if use.busiest else None
+    return {
+        **{name: value for name, value in asdict(use).items() if name not in ("name", "busiest")},
+        "process": use.name,
+        "busiest_thread": busiest.name if busiest else None,
+        "busiest_thread_cpu_s": busiest.cpu_s if busiest else None,
+        "busiest_thread_wait_s": busiest.wait_s if busiest else None,
+    }
+
+
+def device_row(use: DeviceUse) -> dict[str, Any]:
+    """The columns of one device."""
+    return {**asdict(use), "device": use.name}
+
+
+def read_telemetry(trial_directory: Path, table: str) -> Iterator[dict[str, Any]]:
+    """The rows of one table of a trial, finished or not. Raises `OSError`, `ValueError`."""
+    return read_table(trial_directory / DIRECTORY, table)
