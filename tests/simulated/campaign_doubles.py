@@ -235,6 +235,7 @@ class FakeDeployment:
     processes: tuple[str, ...] = ("kafka-1",)
     storage_processes: tuple[str, ...] = ("kafka-1",)
     jvm_flags: tuple[str, ...] = ("-Xmx1g",)
+    metrics_endpoints: tuple[Any, ...] = ()
 
     def check_alive(self) -> None:
         if self.dies_at and self.dies_at in self.journal.entries:
@@ -263,6 +264,7 @@ class FakeSystem:
     dies_at: str = ""
     deploy_fails: bool = False
     tells_batch_size: int = 0
+    metrics: tuple[Any, ...] = ()
 
     def provision(self, version: str, report: Any) -> Distribution:
         self.journal.note(f"provision {self.name} {version}")
@@ -347,6 +349,9 @@ class FakeHost:
     def agent_cpu_s(self) -> float:
         self.agent_s += 0.25
         return self.agent_s
+
+    def samples(self, after: int) -> list[Any]:
+        return []
 
 
 @dataclass

@@ -18,7 +18,7 @@ from tidegauge.systems.rabbitmq.layout import Layout
 from tidegauge.systems.rabbitmq.logs import find_cause
 
 NODES = [
-    Node(number, 1000 + number, 2000 + number, 3000 + number, 4000 + number, Path(f"/d/{number}"))
+    Node(number, 1000 + number, 2000 + number, 3000 + number, 4000 + number, 5000 + number, Path(f"/d/{number}"))
     for number in (1, 2, 3)
 ]
 LAYOUT = Layout("4.3.6", Path("/r/server"), Path("/r/erlang/bin"), Path("/r/erlang/bin/epmd"))
@@ -64,8 +64,8 @@ def test_versions_without_streams_are_not_asked_for_them() -> None:
     assert has_streams((3, 9, 0))
     assert "stream" not in rabbitmq_conf(NODES[0], NODES[:1], 2048, False, {})
     assert "streamUri" not in connection(NODES, "quorum", False)
-    assert enabled_plugins(False) == "[rabbitmq_management].\n"
-    assert enabled_plugins(True) == "[rabbitmq_management,rabbitmq_stream].\n"
+    assert enabled_plugins(False) == "[rabbitmq_management,rabbitmq_prometheus].\n"
+    assert enabled_plugins(True) == "[rabbitmq_management,rabbitmq_prometheus,rabbitmq_stream].\n"
 
 
 def test_every_path_of_a_node_is_its_own() -> None:

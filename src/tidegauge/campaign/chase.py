@@ -42,12 +42,15 @@ def chase_backlog(session: Session, follower: Follower, late: LateReaders, from_
     _build(session, follower, late, from_ns)
     resumed_ns = _edge(follower, _LEAD_NS)
     follower.timeline.begin(DURING, resumed_ns)
+    # What limits is asked of the time in which a backlog was read away.
+    session.use_window(resumed_ns)
     follower.until(resumed_ns)
     reads_at_start = session.server_read_bytes()
     session.worker.resume_consumers(list(late_names(session.spec.workload.subscriptions, late)))
     times = _read_away(session, follower, late, resumed_ns, begin_ns)
     reads_at_end = session.server_read_bytes()
     reads_s = (time.monotonic_ns() - resumed_ns) / 1e9
+    session.use_window(resumed_ns, time.monotonic_ns())
     until_ns = _after(session, follower, from_ns, times.chase_s is not None)
     message_bytes = session.spec.workload.payload.message_bytes
     reads = _device_reads(

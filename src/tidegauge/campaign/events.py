@@ -46,8 +46,26 @@ class PhaseProgress:
 
 
 @dataclass(frozen=True)
+class UseNow:
+    """What was used in the last second that was looked at. Devices are those that hold the servers' data.
+
+    `gc_pause_s`: of all servers' collectors together.
+    """
+
+    host_cpu_share: float
+    server_cpus: float
+    worker_cpus: float
+    server_resident_bytes: int
+    disk_written_bytes_per_s: float
+    disk_read_bytes_per_s: float
+    disk_busy_share: float
+    loopback_bytes_per_s: float
+    gc_pause_s: float
+
+
+@dataclass(frozen=True)
 class SecondSeen:
-    """Live figures of one second. `response_p99_ms` None when nothing was acknowledged in it."""
+    """Live figures of one second. `response_p99_ms` None when nothing was acknowledged, `use` if nobody looked."""
 
     trial_id: str
     msgs_per_s: float
@@ -55,6 +73,7 @@ class SecondSeen:
     response_p99_ms: float | None
     end_to_end_p99_ms: float | None
     backlog: int
+    use: UseNow | None = None
 
 
 @dataclass(frozen=True)

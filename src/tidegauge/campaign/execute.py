@@ -164,6 +164,7 @@ def execute(
         partial(_control_cpu_s, host),
         _calmer(observer),
         watch_syncs=watch_syncs,
+        records_use=True,
         limits=Means(memory_limit.refusal, loop_disk.refusal, _mount_disk),
         ceilings=ceilings,
         attestations=known_attestations,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from tidegauge.campaign.disruptions import LoadSeconds
-from tidegauge.campaign.events import Observer, SecondSeen
+from tidegauge.campaign.events import Observer, SecondSeen, UseNow
 from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
 from tidegauge.campaign.timeline import WARM_UP, Timeline
 from tidegauge.errors import RunFailedError
@@ -40,8 +40,13 @@ class Follower:
         store: TrialStore,
         observer: Observer,
         check: Callable[[], None],
+        *,
+        use: Callable[[], UseNow | None] = lambda: None,
     ) -> None:
-        """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full."""
+        """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full.
+
+        `use` tells what is being used, for whoever shows it.
+        """
         self.points = SeenSeconds()
         self.timeline = Timeline(WARM_UP, 0)
         late = frozenset(late_names(spec.workload.subscriptions, spec.late))
@@ -51,6 +56,7 @@ class Follower:
         self._store = store
         self._observer = observer
         self._check = check
+        self._use = use
         self._seen_s = time.monotonic()
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
         self._ended = False
@@ -152,5 +158,6 @@ class Follower:
                 response_p99_ms=p99_ms,
                 end_to_end_p99_ms=end_to_end.percentile_ns(99.0) / 1e6 if end_to_end.count else None,
                 backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
+                use=self._use(),
             )
         )

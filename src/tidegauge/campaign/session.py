@@ -11,13 +11,14 @@ from pathlib import Path
 
 from tidegauge.attestation.record import Attestation
 from tidegauge.campaign import space, witnessing
-from tidegauge.campaign.events import Note, Observer, PhaseStarted
+from tidegauge.campaign.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.injection import Injector, Scene
 from tidegauge.campaign.limits import Means, limit_servers
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.rigging import NOTHING_RIGGED, Rigged, rig_nodes
 from tidegauge.campaign.stand import Running
+from tidegauge.campaign.telemetry import UseRecorder
 from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialSpec
@@ -48,9 +49,10 @@ class Bench:
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
-    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use.
     `ceilings` is what the machine can do at most; None if that is not known.
     `attestations` tells what is known of a system's version at a level with settings of a digest.
+    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use. `records_use`:
+    whether what servers, worker and host use is followed during trials.
     """
 
     host: Host
@@ -64,6 +66,7 @@ class Bench:
     limits: Means = field(default_factory=Means)
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
+    records_use: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ class Session:
     rigged: Rigged = field(default_factory=Rigged)
     faults: Injector | None = None
     """Makes the spec's faults; None without any, and until topics are known."""
+    use: UseRecorder | None = None
+    """Records what is used, from warm-up to the end of the drain."""
 
     @property
     def ready_s_max(self) -> float:
@@ -118,6 +123,15 @@ class Session:
         if self.faults is not None:
             self.faults.check()
         space.check_during(places(self.store))
+
+    def use_now(self) -> UseNow | None:
+        """What is being used; None where nobody looks."""
+        return self.use.latest if self.use else None
+
+    def use_window(self, from_ns: int, until_ns: int = 0) -> None:
+        """What is summed up of the use: from an instant on, until another one (0 = until that is told)."""
+        if self.use is not None:
+            self.use.set_window(from_ns, until_ns)
 
     def server_cpu_s(self) -> float | None:
         """CPU seconds of all server processes since they started; None if others run them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from tidegauge.campaign.disruptions import fault_results
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
+from tidegauge.campaign.limiting import begin_recording, limiting_of
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.progress import Progress
 from tidegauge.campaign.reading import read_only
@@ -93,7 +94,7 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         level = _witnessed(session, order, level)
         session = with_faults(session, order.topic_names, cleanup)
         measure = read_only if spec.reads_only else _measure
-        result, totals = measure(session, level, started_at)
+        result, totals = _recorded(session, lambda followed: measure(followed, level, started_at))
         store.finish(result, totals)
         delete_topics(session)
         if spec.servers is Servers.SHARED:
@@ -102,6 +103,22 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         else:
             session.phase("stop")
     return result
+
+
+def _recorded(
+    session: Session, measure: Callable[[Session], tuple[TrialResult, TotalFigures]]
+) -> tuple[TrialResult, TotalFigures]:
+    """Measure while what is used is recorded, and name what limited the result."""
+    use = begin_recording(session)
+    if use is None:
+        return measure(session)
+    try:
+        result, totals = measure(replace(session, use=use))
+    finally:
+        use.close()
+    found = use.window_use()
+    cost = found.telemetry_cpus if found else None
+    return replace(result, limiting=limiting_of(session, result, totals, found), telemetry_cpus=cost), totals
 
 
 def _wanted(spec: TrialSpec, subject: Subject) -> str:
@@ -159,11 +176,12 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     spec, worker = session.spec, session.worker
     session.phase("warm-up", _offer(spec), spec.warmup_s_max)
     begin_ns = worker.start()
-    follower = Follower(spec, worker, session.store, session.bench.observer, session.check)
+    follower = Follower(spec, worker, session.store, session.bench.observer, session.check, use=session.use_now)
     unsteady = _warm_up(session, follower, begin_ns)
     from_ns, until_ns = _window(follower, spec.measure_s)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
+    session.use_window(from_ns, until_ns if spec.late is None else 0)
     follower.until(from_ns)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
     chased: Chased | None = None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.experiments.faults import Fault, FaultResult
 from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
+from tidegauge.limiting.api import Limiting
 from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.usage.seen import Seen
 from tidegauge.workload.model import Workload
@@ -276,6 +277,10 @@ class TrialResult:
     attest: AttestOutcome | None = None
     """What the cycles of an attestation found; None of other trials."""
     faults: tuple[FaultResult, ...] = ()
+    limiting: Limiting | None = None
+    """What limited the rate (of late readers: the reading); None if what was used was not recorded."""
+    telemetry_cpus: float | None = None
+    """CPUs that recording it took on average."""
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
 from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.metrics import Endpoint, Metric
 from tidegauge.systems.nodes import Node, Seat
 from tidegauge.workload.model import SubscriptionType
 
@@ -181,6 +182,11 @@ class Deployment(Protocol):
         ...
 
     @property
+    def metrics_endpoints(self) -> tuple[Endpoint, ...]:
+        """Where its processes tell figures of their own (`System.metrics`); () if they don't."""
+        ...
+
+    @property
     def jvm_flags(self) -> tuple[str, ...]:
         """Memory, collector and other flags of the servers; empty where there is no JVM."""
         ...
@@ -246,6 +252,8 @@ class System(Protocol):
     default_version: str
     attach_rules: AttachRules | None
     """What a campaign may say of a cluster of it that others run; None if there is no such thing."""
+    metrics: tuple[Metric, ...]
+    """Figures that its servers tell of themselves and that matter; the same for each of its processes."""
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """Fetch (or find in the cache) the files of a version; `report` is told what takes long.

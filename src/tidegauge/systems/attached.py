@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tidegauge.systems.api import Describe, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split
+from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node, node_of
 
 UNKNOWN = "unknown: "
@@ -52,6 +53,7 @@ class AttachedCluster:
     read_more: Callable[[], list[Setting]] = list
     processes: tuple[str, ...] = ()
     storage_processes: tuple[str, ...] = ()
+    metrics_endpoints: tuple[Endpoint, ...] = ()
     jvm_flags: tuple[str, ...] = ()
 
     nodes: tuple[Node, ...] = ()

@@ -13,6 +13,7 @@ from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import Setting
 from tidegauge.systems.logs import Cause, find_cause
+from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node, node_of
 
 LOG_TAIL_BYTES = 1 << 20
@@ -37,6 +38,7 @@ class Servers:
     log_paths: Mapping[str, Path]
     jvm_flags: tuple[str, ...]
     ports: tuple[int, ...] = field(default=(), kw_only=True)
+    metrics_endpoints: tuple[Endpoint, ...] = field(default=(), kw_only=True)
     nodes: tuple[Node, ...] = field(default=(), kw_only=True)
     started: dict[str, ProcessSpec] = field(default_factory=dict, kw_only=True, repr=False)
     down: set[str] = field(default_factory=set, kw_only=True)

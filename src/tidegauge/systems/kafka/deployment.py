@@ -22,10 +22,12 @@ from tidegauge.systems.kafka.config import (
     logging_flags,
     server_properties,
 )
+from tidegauge.systems.kafka.jmx import agent_flag, configuration_text, find_agent
 from tidegauge.systems.kafka.replicas import leaders
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
+from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import LOOPBACK
 from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.servers import Servers, ended_error, tail_of
@@ -72,6 +74,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         _format_all(request, host, nodes, files)
     brokers = tuple(node.name for node in nodes)
     names = (*brokers, zookeeper.PROCESS) if keeper else brokers
+    agents = _agents(request, host, nodes)
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
@@ -82,6 +85,10 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         ports=(
             *(port for node in nodes for port in (node.client_port, node.controller_port)),
             *([keeper.port] if keeper else []),
+            *(port for port, _ in agents.values()),
+        ),
+        metrics_endpoints=tuple(
+            Endpoint(name, f"http://127.0.0.1:{port}/metrics") for name, (port, _) in agents.items()
         ),
         nodes=tuple(Machine(node.number, (node.name,), (node.data_directory,)) for node in nodes),
     )
@@ -91,14 +98,33 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
                 zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
             )
         for name, node in zip(brokers, nodes, strict=True):
-            arguments = (*deployment.jvm_flags, "-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
-            spec = _process(request, name, arguments, deployment.log_paths[name])
-            link = request.seats.get(node.number, LOOPBACK).link
-            deployment.start_process(replace(spec, network_node=link))
+            told = [agents[name][1]] if name in agents else []
+            main = ("-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
+            spec = _process(request, name, (*deployment.jvm_flags, *told, *main), deployment.log_paths[name])
+            deployment.start_process(replace(spec, network_node=_link(request, node)))
     except BaseException:
         deployment.stop()
         raise
     return deployment
+
+
+def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[int, str]]:
+    """By broker, the port on which it tells its own figures and the flag that makes it; empty without the agent.
+
+    A broker in a network of its own can't be asked over this host's loopback, so it is not made to listen.
+    """
+    agent = find_agent()
+    asked = [node.name for node in nodes if not _link(request, node)]
+    if agent is None or not asked:
+        return {}
+    configuration = write_text(request.log_directory / "kafka-jmx.yaml", configuration_text())
+    ports = host.free_ports(len(asked))
+    return {name: (port, agent_flag(agent, port, configuration)) for name, port in zip(asked, ports, strict=True)}
+
+
+def _link(request: DeployRequest, node: Node) -> str:
+    """The node of the rig's network in which a broker runs; "" = the host's own."""
+    return request.seats.get(node.number, LOOPBACK).link
 
 
 def _nodes(request: DeployRequest, host: Host) -> list[Node]:

@@ -15,10 +15,13 @@ from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.systems.kafka import attach, fairness, level, zookeeper
 from tidegauge.systems.kafka.deployment import deploy
+from tidegauge.systems.kafka.jmx import fetch_agent
+from tidegauge.systems.kafka.metrics import METRICS
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
 from tidegauge.systems.kafka.subscriptions import subscription_problem
 from tidegauge.systems.kafka.zookeeper import needs_zookeeper
+from tidegauge.systems.metrics import Metric
 from tidegauge.workload.model import SubscriptionType
 
 OUTSIDE_HEAP_MB = 380
@@ -33,9 +36,11 @@ class KafkaSystem:
     driver = "kafka"
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
+    metrics: tuple[Metric, ...] = METRICS
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
+        fetch_agent(report)
         if "/" in version:
             return provision_directory(self.name, Path(version).expanduser(), JAR_PATTERN, JAVA_MIN)
         return provision(recipe(version), report)

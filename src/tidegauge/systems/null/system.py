@@ -22,6 +22,7 @@ from tidegauge.systems.api import (
 )
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.metrics import Endpoint, Metric
 from tidegauge.systems.nodes import Node, node_of
 from tidegauge.workload.model import SubscriptionType
 
@@ -36,6 +37,7 @@ class NullDeployment:
     processes: tuple[str, ...] = ()
     storage_processes: tuple[str, ...] = ()
     jvm_flags: tuple[str, ...] = ()
+    metrics_endpoints: tuple[Endpoint, ...] = ()
     nodes: tuple[Node, ...] = ()
 
     def set_down(self, number: int) -> None:
@@ -71,6 +73,7 @@ class NullSystem:
     driver = "null"
     default_version = VERSION
     attach_rules: AttachRules | None = None
+    metrics: tuple[Metric, ...] = ()
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """No files."""

@@ -29,7 +29,7 @@ from tidegauge.systems.pulsar.cluster_config import (
     setup_arguments,
 )
 from tidegauge.systems.pulsar.config import LOOPBACK, QUIET_LOGGERS, pulsar_flags
-from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment
+from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints
 from tidegauge.systems.pulsar.shape import TIERED, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_HEAP_MB, Memory, Shape, shape_of
 from tidegauge.systems.servers import ended_error, tail_of
 from tidegauge.systems.zookeeper import zookeeper_settings
@@ -146,6 +146,10 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         bookies=tuple(bookie.process for bookie in plan.bookies),
         brokers={f"{LOOPBACK}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
+        metrics_endpoints=endpoints(
+            *((one.process, one.admin_port) for one in plan.brokers),
+            *((one.process, one.http_port) for one in plan.bookies),
+        ),
         nodes=plan.machines,
     )
 

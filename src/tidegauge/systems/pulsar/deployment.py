@@ -11,6 +11,7 @@ from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_process, jvm_flags
 from tidegauge.systems.log4j2 import log4j2_text
+from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node
 from tidegauge.systems.pulsar.bookie import read_bookie
 from tidegauge.systems.pulsar.config import (
@@ -120,6 +121,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         bookies=(PROCESS,),
         brokers={f"{LOOPBACK}:{settings['webServicePort']}": 1},
         ports=astuple(ports),
+        metrics_endpoints=endpoints((PROCESS, settings["webServicePort"]), (PROCESS, bookie_http_port)),
         nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
     )
     deployment.start_process(
@@ -128,6 +130,11 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         )
     )
     return deployment
+
+
+def endpoints(*ports: tuple[str, int | str]) -> tuple[Endpoint, ...]:
+    """Where brokers and bookies tell their figures: by process, the port of its HTTP server."""
+    return tuple(Endpoint(process, f"http://{LOOPBACK}:{port}/metrics") for process, port in ports)
 
 
 def _port(settings: Mapping[str, str], name: str) -> int:

@@ -13,9 +13,11 @@ from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.metrics import Metric
 from tidegauge.systems.pulsar import attach, fairness, level, replication
 from tidegauge.systems.pulsar.cluster import deploy_cluster
 from tidegauge.systems.pulsar.deployment import deploy_standalone
+from tidegauge.systems.pulsar.metrics import METRICS
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
 from tidegauge.workload.model import SubscriptionType
@@ -29,6 +31,7 @@ class PulsarSystem:
     driver = "pulsar"
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
+    metrics: tuple[Metric, ...] = METRICS
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from tidegauge.systems.rabbitmq.layout import Layout
 
 LOOPBACK = "127.0.0.1"
-PLUGINS = ("rabbitmq_management",)
+PLUGINS = ("rabbitmq_management", "rabbitmq_prometheus")
 STREAM_PLUGIN = "rabbitmq_stream"
 STREAMS_SINCE = (3, 9, 0)
 USER = PASSWORD = "guest"  # RabbitMQ's own default; it lets this user in over loopback only.
@@ -17,13 +17,15 @@ USER = PASSWORD = "guest"  # RabbitMQ's own default; it lets this user in over l
 
 @dataclass(frozen=True)
 class Node:
-    """One node. Ports on loopback; `distribution_port` is for Erlang's own traffic between nodes."""
+    """One node. Ports on loopback; `distribution_port` is for Erlang's own traffic between nodes,
+    `metrics_port` for figures it tells of itself."""
 
     number: int
     amqp_port: int
     stream_port: int
     management_port: int
     distribution_port: int
+    metrics_port: int
     directory: Path
 
     @property
@@ -40,6 +42,8 @@ def rabbitmq_conf(
         "listeners.tcp.default": f"{LOOPBACK}:{node.amqp_port}",
         "management.tcp.ip": LOOPBACK,
         "management.tcp.port": str(node.management_port),
+        "prometheus.tcp.ip": LOOPBACK,
+        "prometheus.tcp.port": str(node.metrics_port),
         # Above it the broker blocks publishers. The default is a share of all memory, whoever else uses it.
         "vm_memory_high_watermark.absolute": f"{memory_mb}MiB",
         "log.console": "true",

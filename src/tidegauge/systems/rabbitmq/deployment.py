@@ -14,6 +14,7 @@ from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, write_text
 from tidegauge.systems.logs import Cause
+from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.rabbitmq.config import (
     LOOPBACK,
@@ -32,7 +33,7 @@ from tidegauge.systems.servers import Servers
 
 EPMD = "rabbitmq-epmd"
 EPMD_S_MAX = 10.0
-PORTS_PER_NODE = 4
+PORTS_PER_NODE = 5
 # A node writes its queues' state back when it ends; with a large backlog that takes its time.
 STOP_GRACE_S = 30.0
 
@@ -88,6 +89,10 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         log_paths={name: request.log_directory / f"{name}.log" for name in (*names, EPMD)},
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
+        metrics_endpoints=tuple(
+            Endpoint(name, f"http://{LOOPBACK}:{node.metrics_port}/metrics")
+            for name, node in zip(names, nodes, strict=True)
+        ),
         nodes=tuple(Machine(node.number, (name,), (node.directory,)) for name, node in zip(names, nodes, strict=True)),
         given=tuple(request.settings),
     )
@@ -107,9 +112,9 @@ def _nodes(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
     nodes = []
     for number in range(1, request.nodes + 1):
         first = PORTS_PER_NODE * (number - 1)
-        amqp, stream, management, distribution = ports[first : first + PORTS_PER_NODE]
+        amqp, stream, management, distribution, metrics = ports[first : first + PORTS_PER_NODE]
         directory = request.node_directory(number, f"rabbitmq-{number}")
-        nodes.append(Node(number, amqp, stream, management, distribution, directory))
+        nodes.append(Node(number, amqp, stream, management, distribution, metrics, directory))
     return nodes
 
 

@@ -11,9 +11,11 @@ from tidegauge.fleet.api import Host
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.metrics import Metric
 from tidegauge.systems.rabbitmq import attach, fairness, level
 from tidegauge.systems.rabbitmq.deployment import deploy
 from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
+from tidegauge.systems.rabbitmq.metrics import METRICS
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
 from tidegauge.systems.rabbitmq.subscriptions import subscription_problem
 from tidegauge.workload.model import SubscriptionType
@@ -30,6 +32,7 @@ class RabbitmqSystem:
     driver = "rabbitmq"
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
+    metrics: tuple[Metric, ...] = METRICS
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""

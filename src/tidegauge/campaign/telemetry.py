@@ -1,0 +1,182 @@
+"""Follows what servers, worker and host use during a trial: stored second by second, summed up over the window.
+
+A thread of its own asks the host's agent once a second, another one asks servers for their own figures once in
+`METRICS_EVERY_S`. Neither ever ends a trial: what can't be had is said once, and missing.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidegauge.campaign.events import Note, Observer, UseNow
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.api import Host
+from tidegauge.fleet.use import Sample
+from tidegauge.limiting.window_use import Tally, WindowUse
+from tidegauge.store.api import TrialStore
+from tidegauge.store.telemetry import MetricRow
+from tidegauge.systems.metrics import Endpoint, Metric, Told, fetch, figures, read_text
+
+METRICS_EVERY_S = 5.0
+_LOOK_S = 1.0
+_END_S_MAX = 10.0
+_EDGE_NS = 500_000_000
+"""A look belongs to the window if most of its second does."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where figures come from. `devices`: numbers of those that matter ("254:0"), told even when they are idle."""
+
+    host: Host
+    endpoints: Sequence[Endpoint] = ()
+    metrics: Sequence[Metric] = ()
+    devices: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Window:
+    """The span that is summed up; `until_ns` 0 = open."""
+
+    from_ns: int = 0
+    until_ns: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+    def holds(self, from_ns: int, until_ns: int) -> bool:
+        """Whether a span lies in it."""
+        if not self.from_ns or from_ns < self.from_ns - _EDGE_NS:
+            return False
+        return not self.until_ns or until_ns <= self.until_ns + _EDGE_NS
+
+
+class UseRecorder:
+    """One trial's recording. `latest` is the newest look, for whoever shows it."""
+
+    def __init__(self, sources: Sources, store: TrialStore, observer: Observer, servers: Sequence[str]) -> None:
+        self.latest: UseNow | None = None
+        self._sources = sources
+        self._store = store
+        self._observer = observer
+        self._servers = frozenset(servers)
+        self._lock = threading.Lock()
+        self._window = _Window()
+        self._ended = threading.Event()
+        self._problems: set[str] = set()
+        loops: list[Callable[[], None]] = [self._follow_host]
+        if sources.endpoints and sources.metrics:
+            loops.append(self._follow_servers)
+        self._threads = [threading.Thread(target=loop, name="telemetry", daemon=True) for loop in loops]
+        for thread in self._threads:
+            thread.start()
+
+    def set_window(self, from_ns: int, until_ns: int) -> None:
+        """Sum up from an instant until another one (0 = open). Another beginning forgets what was summed up before."""
+        with self._lock:
+            if self._window.from_ns != from_ns:
+                self._window = _Window(from_ns)
+            self._window.until_ns = until_ns
+
+    def window_use(self) -> WindowUse | None:
+        """What was used in the window; None if nothing of it was seen."""
+        with self._lock:
+            return self._window.tally.result()
+
+    def close(self) -> None:
+        """End the recording and say what of it was missing. Never raises; twice is fine."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(_END_S_MAX)
+        for problem in sorted(self._problems):
+            self._observer(Note(problem))
+        self._problems.clear()
+
+    # The host's agent
+
+    def _follow_host(self) -> None:
+        seen = -1
+        try:
+            while True:
+                ended = self._ended.is_set()
+                # The first call begins the looking; what was kept from before this trial is no part of it.
+                samples = self._sources.host.samples(max(0, seen))
+                for sample in samples if seen >= 0 else ():
+                    self._take(sample)
+                seen = max([max(0, seen), *(sample.number for sample in samples)])
+                if ended:
+                    return
+                self._ended.wait(_LOOK_S)
+        except RunFailedError as error:
+            # If it is the agent that is gone, or the disk that is full, the trial itself meets it too.
+            self._problems.add(f"What is used is no longer recorded: {error.message}")
+
+    def _take(self, sample: Sample) -> None:
+        wanted = self._sources.devices
+        sample = replace(
+            sample,
+            devices=tuple(one for one in sample.devices if one.number in wanted or one.reads or one.writes),
+        )
+        self._store.sample(sample)
+        with self._lock:
+            if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
+                self._window.tally.add(sample)
+        self.latest = self._now(sample)
+
+    def _now(self, sample: Sample) -> UseNow:
+        """One look as a few rates."""
+        seconds, host = sample.length_s, sample.host
+        servers = [one for one in sample.processes if one.name in self._servers]
+        worker = [one for one in sample.processes if one.name not in self._servers]
+        wanted = self._sources.devices
+        devices = [one for one in sample.devices if not wanted or one.number in wanted]
+        return UseNow(
+            host_cpu_share=host.cpu_s / host.cpus / seconds,
+            server_cpus=sum(one.cpu_s for one in servers) / seconds,
+            worker_cpus=sum(one.cpu_s for one in worker) / seconds,
+            server_resident_bytes=sum(one.resident_bytes for one in servers),
+            disk_written_bytes_per_s=sum(one.written_bytes for one in devices) / seconds,
+            disk_read_bytes_per_s=sum(one.read_bytes for one in devices) / seconds,
+            disk_busy_share=min(1.0, max((one.busy_s for one in devices), default=0.0) / seconds),
+            loopback_bytes_per_s=host.loopback_bytes / seconds,
+            gc_pause_s=sum(one.gc_pause_s or 0.0 for one in servers),
+        )
+
+    # Servers' own figures
+
+    def _follow_servers(self) -> None:
+        told: dict[str, tuple[int, Told]] = {}
+        asked = list(self._sources.endpoints)
+        while True:
+            for endpoint in list(asked):
+                try:
+                    self._ask(endpoint, told)
+                except ValueError as error:
+                    asked.remove(endpoint)
+                    self._problems.add(f"{endpoint.process} is not asked for its own figures any more: {error}.")
+                except OSError as error:
+                    self._problems.add(f"{endpoint.process} could not always be asked for its own figures: {error}.")
+                except RunFailedError as error:
+                    self._problems.add(f"Servers' own figures are no longer recorded: {error.message}")
+                    return
+            if self._ended.wait(METRICS_EVERY_S):
+                return
+
+    def _ask(self, endpoint: Endpoint, told: dict[str, tuple[int, Told]]) -> None:
+        text = fetch(endpoint.url)
+        now_ns = time.monotonic_ns()
+        now = read_text(text, self._sources.metrics)
+        before_ns, before = told.get(endpoint.url, (0, None))
+        told[endpoint.url] = (now_ns, now)
+        if before is None:
+            return
+        found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self._sources.metrics)
+        rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in found.items()]
+        self._store.metrics(rows)
+        with self._lock:
+            # A span of some seconds belongs to the window in which its middle lies.
+            middle_ns = (before_ns + now_ns) // 2
+            if self._window.holds(middle_ns, middle_ns):
+                for row in rows:
+                    self._window.tally.metric(row.process, row.metric, row.value)

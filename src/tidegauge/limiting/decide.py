@@ -1,0 +1,267 @@
+"""Which resource limited a result: rules tried in order, the most particular first. Pure.
+
+The order says which cause is believed where several resources are near their limits: a limit that somebody set on one
+process explains a full machine better than the other way round, and a device or thread at its end better than a host
+that is merely busy. Whatever else was near its limit is told beside. Round trips and the load's own window are named
+only where nothing that can be full is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.limiting.window_use import DeviceShare, ProcessShare, WindowUse
+
+FULL = 0.90
+"""Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""
+FULL_THREAD = 0.90
+OF_CEILING = 0.85
+"""Of a measured rate: ceilings are best cases, and a mixed load reaches less."""
+THROTTLED = 0.15
+"""Seconds a second that a quota held a process back."""
+STALL = 0.20
+"""Share of the time in which somebody waited for the resource, without which a busy one is not named."""
+MEMORY_LEFT_SHARE = 0.05
+RETRANSMITTED = 0.01
+HELD_BACK = 0.30
+"""Share of the window for which the system held producers back. Below it, a closed loop met the generator's limit."""
+MET = 0.98
+SYNCS_OF_SERVICE = 0.40
+"""Share of an acknowledgement's time that a sync must take before syncs are named."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """The load and what came of it.
+
+    Attributes:
+        offered_msgs_per_s: None in a closed loop.
+        blocked_share: of the window for which a producer was held back, on average over producers.
+        in_flight_max: messages without an acknowledgement that all producers together may have.
+        service_ms: mean from sending to acknowledgement; None if nothing was acknowledged.
+        nodes_needed: that must have a message before it is acknowledged.
+        local_sync: whether an acknowledgement waits for a sync to disk.
+        servers: names of their processes; () if others run them.
+        data_devices: numbers of the devices that messages are written to; () = any.
+    """
+
+    msgs_per_s: float
+    offered_msgs_per_s: float | None
+    blocked_share: float
+    in_flight_max: int
+    service_ms: float | None
+    nodes_needed: int
+    local_sync: bool
+    servers: tuple[str, ...]
+    worker: str = "worker"
+    data_devices: tuple[str, ...] = ()
+    sync_ms: float | None = None
+    """Mean of a sync as servers told of themselves; None if they don't."""
+    reads: bool = False
+    """Whether it is the reading that is limited: then nothing is said of the producers' side."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that is judged."""
+
+    load: Load
+    use: WindowUse
+    ceilings: Ceilings | None = None
+
+    @property
+    def worker(self) -> ProcessShare | None:
+        """The load generator."""
+        return self.use.process(self.load.worker)
+
+    @property
+    def servers(self) -> list[ProcessShare]:
+        """The servers that were seen, busiest first."""
+        found = [one for name in self.load.servers if (one := self.use.process(name)) is not None]
+        return sorted(found, key=lambda one: -one.cpus)
+
+    @property
+    def devices(self) -> list[DeviceShare]:
+        """Those that messages are written to."""
+        wanted = self.load.data_devices
+        return [one for one in self.use.devices if not wanted or one.number in wanted]
+
+
+def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | None = None) -> Limiting:
+    """Name it, with the evidence. `use` None: nothing was recorded."""
+    if use is None:
+        return Limiting(Resource.UNKNOWN, "", None, "nothing was recorded of what was used")
+    case = Case(load, use, ceilings)
+    # A rate that was met was limited by nobody but who asked for it.
+    if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
+        words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
+        found = [one for rule in _RESOURCES for one in rule(case)]
+        return Limiting(Resource.OFFERED, "", None, words, tuple(f"{one.told}: {one.words}" for one in found))
+    found = [one for rule in (*_RESOURCES, *(() if load.reads else _LATENCIES)) for one in rule(case)]
+    if not found:
+        return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
+    first, *rest = found
+    others = tuple(f"{one.told}: {one.words}" for one in rest)
+    return Limiting(first.resource, first.subject, first.share, first.words, others)
+
+
+def _allowances(case: Case) -> Iterator[Limiting]:
+    """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
+    for one in filter(None, (*case.servers, case.worker)):
+        limited = one.cpus_allowed < case.use.host.cpus
+        share = min(1.0, one.cpus / one.cpus_allowed)
+        throttled = one.throttled_share or 0.0
+        if limited and (share >= FULL or throttled >= THROTTLED):
+            held = f", held back for {throttled:.2f} s a second by its quota" if throttled else ""
+            words = f"{one.name} used {one.cpus:.2f} of the {one.cpus_allowed:g} CPUs it may use{held}"
+            yield Limiting(_cpu_of(case, one), one.name, share, words)
+
+
+def _cpu_of(case: Case, process: ProcessShare) -> Resource:
+    return Resource.CLIENT_CPU if process.name == case.load.worker else Resource.SERVER_CPU
+
+
+def _disks(case: Case) -> Iterator[Limiting]:
+    """A device at the rate that it is limited to or was measured to take, or at work all the time."""
+    for one in case.devices:
+        yield from _disk(case, one)
+
+
+def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
+    ceiling = case.ceilings.disk(one.number) if case.ceilings else None
+    rates: list[tuple[float, str]] = []
+    if one.write_bytes_per_s_max:
+        share = one.written_bytes_per_s / one.write_bytes_per_s_max
+        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(one.write_bytes_per_s_max)} it may take"))
+    if one.writes_per_s_max:
+        share = one.writes_per_s / one.writes_per_s_max
+        rates.append((share, f"{one.writes_per_s:,.0f} writes/s of the {one.writes_per_s_max:,} it may take"))
+    if ceiling is not None and ceiling.write_bytes_per_s:
+        share = one.written_bytes_per_s / ceiling.write_bytes_per_s
+        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(ceiling.write_bytes_per_s)} it can take"))
+    if ceiling is not None and ceiling.read_bytes_per_s:
+        share = one.read_bytes_per_s / ceiling.read_bytes_per_s
+        rates.append((share, f"{_mb(one.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
+    share, words = max(rates, default=(0.0, ""))
+    stall = case.use.host.io_stall_share
+    if share >= OF_CEILING:
+        yield Limiting(Resource.DISK, one.name, min(1.0, share), words)
+    elif one.busy_share >= FULL and (stall is None or stall >= STALL):
+        waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
+        written = f"{_mb(one.written_bytes_per_s)} written, {one.flushes_per_s:,.0f} flushes/s"
+        yield Limiting(
+            Resource.DISK, one.name, one.busy_share, f"busy {one.busy_share:.0%} of the time ({written}){waited}"
+        )
+
+
+def _threads(case: Case) -> Iterator[Limiting]:
+    """A thread that ran all the time: more CPUs would not help it."""
+    for one in filter(None, (*case.servers, case.worker)):
+        thread = one.busiest
+        if thread is not None and thread.cpu_share >= FULL_THREAD:
+            client = one.name == case.load.worker
+            # A load thread may spin while it waits for an acknowledgement or an instant: then the system limits it.
+            if client and case.load.blocked_share >= HELD_BACK:
+                continue
+            resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
+            words = f"thread {thread.name} of {one.name} ran {thread.cpu_share:.0%} of the time"
+            yield Limiting(resource, one.name, min(1.0, thread.cpu_share), words)
+
+
+def _memory(case: Case) -> Iterator[Limiting]:
+    """Servers at their memory limit while tasks wait for memory."""
+    stall = case.use.host.memory_stall_share
+    for one in case.servers:
+        if one.memory_limit_bytes is None or one.memory_left_bytes_min is None or not stall or stall < STALL:
+            continue
+        if one.memory_left_bytes_min <= MEMORY_LEFT_SHARE * one.memory_limit_bytes:
+            share = 1 - one.memory_left_bytes_min / one.memory_limit_bytes
+            words = (
+                f"{one.name} had all but {_mb(one.memory_left_bytes_min, '')} of its {_mb(one.memory_limit_bytes, '')}"
+            )
+            yield Limiting(
+                Resource.MEMORY, one.name, share, f"{words}, and tasks waited for memory {stall:.0%} of the time"
+            )
+
+
+def _network(case: Case) -> Iterator[Limiting]:
+    """Loopback at its measured ceiling, or a network that loses what is sent."""
+    host = case.use.host
+    loopback = case.ceilings.loopback if case.ceilings else None
+    if loopback is not None and host.loopback_bytes_per_s >= OF_CEILING * loopback.bytes_per_s:
+        share = host.loopback_bytes_per_s / loopback.bytes_per_s
+        words = (
+            f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(loopback.bytes_per_s)} measured on one connection"
+        )
+        yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
+    if host.tcp_segments and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
+        lost = host.tcp_retransmits / host.tcp_segments
+        words = f"{lost:.1%} of {host.tcp_segments:,} TCP segments had to be sent again"
+        yield Limiting(Resource.NETWORK, "", None, words)
+
+
+def _host_cpu(case: Case) -> Iterator[Limiting]:
+    """All CPUs busy while tasks wait for one. Says who used them."""
+    host = case.use.host
+    stall = host.cpu_stall_share
+    if host.cpu_share < FULL or (stall is not None and stall < STALL):
+        return
+    servers = sum(one.cpus for one in case.servers)
+    client = case.worker.cpus if case.worker else 0.0
+    others = max(0.0, host.cpu_share * host.cpus - servers - client)
+    parts = f"servers {servers:.2f}, load generator {client:.2f}, everything else {others:.2f}"
+    waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
+    yield Limiting(Resource.HOST_CPU, "", host.cpu_share, f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}")
+
+
+def _generator(case: Case) -> Iterator[Limiting]:
+    """A closed loop that the system hardly ever held back found the generator's limit."""
+    load = case.load
+    if load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
+        words = f"producers were held back by the system only {load.blocked_share:.0%} of the time"
+        yield Limiting(Resource.CLIENT_CPU, load.worker, None, words)
+
+
+def _round_trips(case: Case) -> Iterator[Limiting]:
+    """A full window: rate times latency is what may be in flight, so whatever makes the latency makes the rate."""
+    load = case.load
+    if load.service_ms is None or load.blocked_share < HELD_BACK:
+        return
+    full = f"the window of {load.in_flight_max:,} messages was full {load.blocked_share:.0%} of the time"
+    took = f"an acknowledgement took {load.service_ms:.1f} ms on average"
+    sync_ms = load.sync_ms if load.sync_ms is not None else _flush_ms(case)
+    if load.local_sync and sync_ms is not None and sync_ms >= SYNCS_OF_SERVICE * load.service_ms:
+        words = f"{took}, a sync to disk {sync_ms:.1f} ms of it; {full}"
+        yield Limiting(Resource.SYNCS, "", min(1.0, sync_ms / load.service_ms), words)
+    elif load.nodes_needed > 1:
+        yield Limiting(Resource.REPLICATION, "", None, f"{took}, on {load.nodes_needed} nodes; {full}")
+    else:
+        yield Limiting(Resource.WINDOW, "", load.blocked_share, f"{full}, and {took}; nothing else was near its limit")
+
+
+def _flush_ms(case: Case) -> float | None:
+    return max((one.flush_ms for one in case.devices if one.flush_ms is not None), default=None)
+
+
+def _in_vain(case: Case) -> str:
+    """What was looked at, for the reader who wants to go on."""
+    host = case.use.host
+    busiest = max(case.servers, key=lambda one: one.busiest.cpu_share if one.busiest else 0.0, default=None)
+    thread = f", busiest server thread {busiest.busiest.cpu_share:.0%}" if busiest and busiest.busiest else ""
+    disk = max((one.busy_share for one in case.devices), default=None)
+    disks = "" if disk is None else f", disk busy {disk:.0%}"
+    return (
+        f"host CPU {host.cpu_share:.0%}{thread}{disks}, producers held back {case.load.blocked_share:.0%} of the time"
+    )
+
+
+def _mb(number: float, per: str = "/s") -> str:
+    return f"{number / 1e6:,.1f} MB{per}"
+
+
+Rule = Callable[[Case], Iterator[Limiting]]
+_RESOURCES: tuple[Rule, ...] = (_allowances, _disks, _threads, _memory, _network, _host_cpu)
+_LATENCIES: tuple[Rule, ...] = (_generator, _round_trips)

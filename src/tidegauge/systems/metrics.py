@@ -1,0 +1,161 @@
+"""What servers tell of themselves over HTTP on loopback, in Prometheus's text format: a short declared list a system.
+
+A system's folder says which figures matter and where they are told; everything here is the same for all. Pure, except
+for `fetch`.
+
+Source: https://github.com/prometheus/docs/blob/main/docs/instrumenting/exposition_formats.md
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import urllib.request
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from prometheus_client.parser import text_string_to_metric_families
+
+FETCH_S_MAX = 5.0
+FETCH_BYTES_MAX = 16 << 20
+"""A server with very many topics tells more; then it is asked no further, because telling costs it too much."""
+
+
+class Kind(StrEnum):
+    """How a figure comes from what is told."""
+
+    GAUGE = "gauge"
+    """As told."""
+    RATE = "rate"
+    """Growth of a counter a second."""
+    MEAN = "mean"
+    """Growth of a sum over growth of its count: the mean of what happened since the last look."""
+
+
+class Combine(StrEnum):
+    """How several series (of topics, listeners, cores) become one figure of a process."""
+
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure that matters.
+
+    Attributes:
+        name: in Tidegauge's words, its unit last.
+        meaning: one clause for the reference.
+        series: name of the sample as the server tells it.
+        labels: that a series must have, with their values.
+        count_series: for `Kind.MEAN`, the sample that counts.
+        factor: from the server's unit to ours.
+        is_sync_ms: whether it is the mean time of a sync to disk, in ms.
+    """
+
+    name: str
+    meaning: str
+    series: str
+    kind: Kind = Kind.GAUGE
+    combine: Combine = Combine.SUM
+    labels: Mapping[str, str] = field(default_factory=dict)
+    count_series: str = ""
+    factor: float = 1.0
+    is_sync_ms: bool = False
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where one process tells its figures."""
+
+    process: str
+    url: str
+
+
+Told = Mapping[str, float]
+"""By metric: what a server told at one moment, series combined. Counters and sums as they stand."""
+
+
+def fetch(url: str) -> str:
+    """The text of an endpoint. Raises `OSError`, `ValueError` if there is far too much of it."""
+    # Never by a proxy: endpoints are on loopback.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(url, headers={"Accept": "text/plain"})
+    with opener.open(request, timeout=FETCH_S_MAX) as answer:
+        content: bytes = answer.read(FETCH_BYTES_MAX + 1)
+    if len(content) > FETCH_BYTES_MAX:
+        raise ValueError(f"it tells more than {FETCH_BYTES_MAX >> 20} MiB")
+    return content.decode("utf-8", "replace")
+
+
+def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
+    """What is told of the declared metrics; those that are not told are left out.
+
+    Only their own lines are parsed: a server with many topics tells a thousand times as many.
+    """
+    wanted = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
+    lines = [line for line in text.splitlines() if _name(line) in wanted]
+    found: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
+    told: dict[str, float] = {}
+    for metric in metrics:
+        for series, key in ((metric.series, metric.name), (metric.count_series, _count(metric))):
+            values = [value for labels, value in found.get(series, []) if _fits(metric, labels)]
+            if values:
+                told[key] = combined(values, metric.combine)
+    return told
+
+
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+
+
+def _name(line: str) -> str:
+    match = _NAME.match(line)
+    return match.group() if match else ""
+
+
+def _count(metric: Metric) -> str:
+    return f"{metric.name} (count)"
+
+
+def _fits(metric: Metric, labels: Mapping[str, str]) -> bool:
+    return all(labels.get(name) == value for name, value in metric.labels.items())
+
+
+def combined(values: Iterable[float], how: Combine) -> float:
+    """Several series as one; what is not a number is left out where another is."""
+    known = [value for value in values if not math.isnan(value)] or [float("nan")]
+    if how is Combine.MAX:
+        return max(known)
+    if how is Combine.MIN:
+        return min(known)
+    return sum(known) / (len(known) if how is Combine.MEAN else 1)
+
+
+def figures(before: Told, now: Told, seconds: float, metrics: Sequence[Metric]) -> dict[str, float]:
+    """The figures of a span from what was told at its two ends. A counter that began anew gives none."""
+    found = {}
+    for metric in metrics:
+        value = _figure(before, now, seconds, metric)
+        if value is not None and not math.isnan(value):
+            found[metric.name] = value * metric.factor
+    return found
+
+
+def _figure(before: Told, now: Told, seconds: float, metric: Metric) -> float | None:
+    if metric.name not in now:
+        return None
+    if metric.kind is Kind.GAUGE:
+        return now[metric.name]
+    if metric.name not in before:
+        return None
+    grown = now[metric.name] - before[metric.name]
+    if metric.kind is Kind.RATE:
+        return grown / seconds if grown >= 0 else None
+    count = now.get(_count(metric), 0.0) - before.get(_count(metric), 0.0)
+    return grown / count if count > 0 and grown >= 0 else None

@@ -1,0 +1,213 @@
+"""Which resource limited a result: a known answer for each, and cases in which nothing may be named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
+from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
+
+MB = 1_000_000
+
+
+def load(**changes: Any) -> Load:
+    """A closed loop that the system holds back, on one server."""
+    settled = Load(
+        msgs_per_s=50_000.0,
+        offered_msgs_per_s=None,
+        blocked_share=0.9,
+        in_flight_max=5000,
+        service_ms=100.0,
+        nodes_needed=1,
+        local_sync=False,
+        servers=("kafka-1",),
+        data_devices=("254:0",),
+    )
+    return replace(settled, **changes)
+
+
+def process(name: str, **changes: Any) -> ProcessShare:
+    quiet = ProcessShare(
+        name=name,
+        cpus=0.5,
+        cpus_allowed=4.0,
+        cpu_wait=0.0,
+        throttled_share=None,
+        busiest=ThreadShare("t", 0.3, 0.0),
+        resident_bytes_max=500 * MB,
+        read_bytes_per_s=0.0,
+        written_bytes_per_s=10.0 * MB,
+        context_switches_per_s=1000.0,
+        memory_limit_bytes=None,
+        memory_left_bytes_min=None,
+        gc_share=0.01,
+        gc_pause_max_s=0.01,
+    )
+    return replace(quiet, **changes)
+
+
+def device(**changes: Any) -> DeviceShare:
+    return replace(DeviceShare("254:0", "vda", 0.2, 0.0, 20.0 * MB, 100.0, 10.0, 1.0, None, None), **changes)
+
+
+def host(**changes: Any) -> HostShare:
+    quiet = HostShare(4, 0.4, 0.0, 16_000 * MB, 8_000 * MB, 100.0 * MB, 0.0, 100_000, 10, 0.05, 0.0, 0.1)
+    return replace(quiet, **changes)
+
+
+def found(load_: Load, *processes: ProcessShare, ceilings: Ceilings | None = None, **parts: Any) -> Limiting:
+    known = {one.name: one for one in (process("kafka-1"), process("worker"), *processes)}
+    use = WindowUse(10.0, parts.get("host", host()), tuple(known.values()), (parts.get("device", device()),))
+    return limiting_resource(load_, use, ceilings)
+
+
+def disk_ceiling(bytes_per_s: float) -> Ceilings:
+    disk = DiskCeiling("/d", "254:0", "ext4 on vda", True, bytes_per_s, bytes_per_s, 1 << 20, 4)
+    return Ceilings("2026-01-01T00:00:00+00:00", "m", (disk,), LoopbackCeiling(4000.0 * MB, 20.0, 50.0))
+
+
+def test_a_server_at_its_quota() -> None:
+    limited = process("kafka-1", cpus=0.29, cpus_allowed=0.3, throttled_share=0.6)
+    answer = found(load(), limited)
+    assert (answer.resource, answer.subject) == (Resource.SERVER_CPU, "kafka-1")
+    assert answer.share == pytest.approx(0.29 / 0.3)
+    assert answer.words == "kafka-1 used 0.29 of the 0.3 CPUs it may use, held back for 0.60 s a second by its quota"
+
+
+def test_a_quota_explains_more_than_a_host_that_others_fill() -> None:
+    limited = process("kafka-1", cpus=0.3, cpus_allowed=0.3, throttled_share=0.5)
+    answer = found(load(), limited, host=host(cpu_share=1.0, cpu_stall_share=0.9))
+    assert answer.resource is Resource.SERVER_CPU
+    assert any(other.startswith("host CPU (100 %)") for other in answer.others)
+
+
+def test_a_quota_that_is_not_used_up_is_not_named() -> None:
+    assert found(load(), process("kafka-1", cpus=0.1, cpus_allowed=0.3)).resource is Resource.WINDOW
+
+
+def test_a_client_on_too_few_cpus() -> None:
+    answer = found(load(blocked_share=0.05), process("worker", cpus=0.98, cpus_allowed=1.0))
+    assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "worker")
+
+
+def test_a_closed_loop_that_is_never_held_back_met_the_generators_limit() -> None:
+    answer = found(load(blocked_share=0.05))
+    assert answer.resource is Resource.CLIENT_CPU
+    assert "held back by the system only 5%" in answer.words
+
+
+def test_a_client_thread_that_waits_for_the_system_is_not_the_limit() -> None:
+    spins = process("worker", busiest=ThreadShare("load-0", 0.99, 0.0))
+    assert found(load(), spins).resource is Resource.WINDOW
+    assert found(load(blocked_share=0.1), spins).words == "thread load-0 of worker ran 99% of the time"
+
+
+def test_a_disk_at_the_rate_it_is_limited_to() -> None:
+    answer = found(load(), device=device(written_bytes_per_s=9.7 * MB, write_bytes_per_s_max=10 * MB))
+    assert (answer.resource, answer.subject, answer.share) == (Resource.DISK, "vda", pytest.approx(0.97))
+    assert answer.words == "9.7 MB/s written of 10.0 MB/s it may take"
+
+
+def test_a_disk_at_the_writes_it_is_limited_to() -> None:
+    answer = found(load(), device=device(writes_per_s=99.0, writes_per_s_max=100))
+    assert answer.words == "99 writes/s of the 100 it may take"
+
+
+def test_a_disk_at_its_measured_ceiling() -> None:
+    answer = found(load(), device=device(written_bytes_per_s=97.0 * MB), ceilings=disk_ceiling(100.0 * MB))
+    assert answer.told == "disk vda (97 %)"
+
+
+def test_a_disk_that_is_always_busy_while_tasks_wait_for_it() -> None:
+    answer = found(load(), device=device(busy_share=0.98), host=host(io_stall_share=0.7))
+    assert answer.resource is Resource.DISK
+    assert "busy 98% of the time" in answer.words
+
+
+def test_a_busy_disk_that_nobody_waits_for_is_not_the_limit() -> None:
+    assert found(load(), device=device(busy_share=0.98), host=host(io_stall_share=0.01)).resource is Resource.WINDOW
+
+
+def test_another_disk_does_not_count() -> None:
+    other = device(number="8:0", busy_share=1.0)
+    assert found(load(), device=other, host=host(io_stall_share=0.9)).resource is Resource.WINDOW
+
+
+def test_one_thread_of_a_server_that_always_runs() -> None:
+    answer = found(load(), process("kafka-1", busiest=ThreadShare("data-plane-0", 0.99, 0.0)))
+    assert answer.told == "one server thread kafka-1 (99 %)"
+    assert answer.words == "thread data-plane-0 of kafka-1 ran 99% of the time"
+
+
+def test_a_memory_limit_that_tasks_wait_for() -> None:
+    full = process("kafka-1", memory_limit_bytes=1000 * MB, memory_left_bytes_min=10 * MB)
+    assert found(load(), full, host=host(memory_stall_share=0.4)).resource is Resource.MEMORY
+    assert found(load(), full).resource is Resource.WINDOW
+
+
+def test_loopback_at_its_ceiling() -> None:
+    answer = found(load(), host=host(loopback_bytes_per_s=3900.0 * MB), ceilings=disk_ceiling(1000.0 * MB))
+    assert (answer.resource, answer.subject) == (Resource.NETWORK, "lo")
+
+
+def test_a_network_that_loses_what_is_sent() -> None:
+    answer = found(load(), host=host(tcp_retransmits=5_000))
+    assert answer.words == "5.0% of 100,000 TCP segments had to be sent again"
+
+
+def test_a_full_host_says_who_fills_it() -> None:
+    answer = found(load(), process("kafka-1", cpus=2.0), host=host(cpu_share=0.99, cpu_stall_share=0.8))
+    assert answer.resource is Resource.HOST_CPU
+    assert "servers 2.00, load generator 0.50, everything else 1.46" in answer.words
+
+
+def test_syncs_that_make_most_of_an_acknowledgement() -> None:
+    answer = found(load(local_sync=True, sync_ms=60.0))
+    assert answer.resource is Resource.SYNCS
+    assert "a sync to disk 60.0 ms of it" in answer.words
+    assert found(load(local_sync=True, sync_ms=5.0)).resource is Resource.WINDOW
+
+
+def test_the_devices_flushes_stand_in_for_servers_that_tell_no_syncs() -> None:
+    assert found(load(local_sync=True), device=device(flush_ms=80.0)).resource is Resource.SYNCS
+
+
+def test_replication_where_nothing_is_full() -> None:
+    answer = found(load(nodes_needed=2))
+    assert answer.resource is Resource.REPLICATION
+    assert answer.words.startswith("an acknowledgement took 100.0 ms on average, on 2 nodes")
+
+
+def test_the_window_where_nothing_else_is() -> None:
+    answer = found(load())
+    assert answer.resource is Resource.WINDOW
+    assert answer.words.startswith("the window of 5,000 messages was full 90% of the time")
+
+
+def test_a_rate_that_was_met_was_limited_by_who_asked() -> None:
+    answer = found(load(offered_msgs_per_s=50_000.0))
+    assert (answer.resource, answer.told) == (Resource.OFFERED, "offered rate")
+
+
+def test_a_rate_that_was_missed_has_a_cause() -> None:
+    answer = found(load(offered_msgs_per_s=90_000.0), device=device(busy_share=1.0), host=host(io_stall_share=0.9))
+    assert answer.resource is Resource.DISK
+
+
+def test_a_missed_rate_without_a_cause_is_not_identified() -> None:
+    answer = found(load(offered_msgs_per_s=90_000.0, blocked_share=0.1))
+    assert answer.resource is Resource.UNKNOWN
+    assert answer.words == "host CPU 40%, busiest server thread 30%, disk busy 20%, producers held back 10% of the time"
+
+
+def test_reading_is_judged_without_the_producers_side() -> None:
+    assert found(load(reads=True)).resource is Resource.UNKNOWN
+
+
+def test_without_telemetry_nothing_is_said() -> None:
+    assert limiting_resource(load(), None).words == "nothing was recorded of what was used"

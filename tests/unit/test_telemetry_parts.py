@@ -1,0 +1,265 @@
+"""What the kernel, a collector's log and servers tell, parsed; and how looks are summed up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet import kernel_text
+from tidegauge.fleet.cgroup_use import CgroupWatch, WriteLimit
+from tidegauge.fleet.gc_log import GcLog, Pauses, parse_pauses
+from tidegauge.fleet.process_use import parse_io, parse_schedstat
+from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse, sample_from_json, sample_to_json
+from tidegauge.limiting.window_use import THREADS_MAX, Tally
+from tidegauge.store.tables import read_table
+from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
+from tidegauge.systems.metrics import Combine, Kind, Metric, figures, read_text
+
+HOST_USE = HostUse(2, 1.0, 0.2, 0.1, 0.0, 8 << 30, 4 << 30, 0, 1000, 10, 20, 100, 1, 500, 0.5, 0.0, 0.0, 0.3, 0.1)
+PROCESS = ProcessUse(
+    name="kafka-1",
+    processes=1,
+    threads=40,
+    cpu_s=0.5,
+    cpu_wait_s=0.1,
+    busiest=(ThreadUse(7, "data-plane", 0.3, 0.05),),
+    resident_bytes=600 << 20,
+    read_bytes=0,
+    written_bytes=4096,
+    context_switches=900,
+    cpus_allowed=2.0,
+    gc_pause_s=0.004,
+    gc_pause_max_s=0.003,
+)
+DEVICE = DeviceUse("254:0", "vda", 1, 512, 10, 5120, 0.02, 0.5, 4, 0.008)
+SAMPLE = Sample(1, 10**9, 2 * 10**9, HOST_USE, (PROCESS,), (DEVICE,), 0.004)
+
+
+def later(sample: Sample, seconds: int, **changes: object) -> Sample:
+    shift = seconds * 10**9
+    moved = replace(sample, number=sample.number + seconds, from_mono_ns=sample.from_mono_ns + shift)
+    return replace(moved, until_mono_ns=sample.until_mono_ns + shift, **changes)  # type: ignore[arg-type]
+
+
+class TestKernel:
+    def test_cpu_times_hold_interrupts_and_stolen_time_but_no_idle(self) -> None:
+        text = "cpu  10 20 30 1000 5 6 7 8 9 9\ncpu0 1 1\ncpu1 1 1\nctxt 77\nbtime 1\n"
+        found = kernel_text.parse_stat(text)
+        assert found == kernel_text.CpuTimes(2, 10 + 20 + 30 + 6 + 7 + 8, 30, 5, 8, 77)
+
+    def test_old_kernels_tell_fewer_disk_fields(self) -> None:
+        line = " 254 0 vda 4 0 16 1 10 0 24 5 0 9 6"
+        (disk,) = kernel_text.parse_diskstats(line)
+        assert (disk.reads, disk.read_bytes, disk.writes, disk.written_bytes) == (4, 8192, 10, 12288)
+        assert (disk.number, disk.busy_ms, disk.write_ms, disk.flushes) == ("254:0", 9, 5, 0)
+
+    def test_disks_that_never_did_anything_are_left_out(self) -> None:
+        assert kernel_text.parse_diskstats(" 7 1 loop1 " + "0 " * 17) == []
+
+    def test_flushes_are_told_apart(self) -> None:
+        (disk,) = kernel_text.parse_diskstats("254 0 vda 1 0 8 1 1 0 8 5 0 9 6 0 0 0 0 33 44")
+        assert (disk.flushes, disk.flush_ms) == (33, 44)
+
+    def test_traffic_of_loopback_is_apart(self) -> None:
+        text = "Inter-| Receive\n face |bytes\n    lo: 5 1 0 0 0 0 0 0 500 1\n  eth0: 7 1 0 0 0 0 0 0 70 1\n"
+        assert kernel_text.parse_traffic(text) == kernel_text.Traffic(500, 7, 70)
+
+    def test_tcp_pressure_and_memory(self) -> None:
+        assert kernel_text.parse_tcp("Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 3\n") == (100, 3)
+        assert kernel_text.parse_tcp("") == (0, 0)
+        assert kernel_text.parse_pressure("some avg10=1 total=2500000\nfull avg10=0 total=5\n") == {
+            "some": 2.5,
+            "full": 5e-6,
+        }
+        assert kernel_text.parse_memory("MemTotal:  10 kB\nHugePages_Total: 0\n")["MemTotal"] == 10240
+
+    def test_written_bytes_that_were_deleted_in_time_were_never_written(self) -> None:
+        assert parse_io(b"rchar: 9\nread_bytes: 4096\nwrite_bytes: 100\ncancelled_write_bytes: 40\n") == (4096, 60)
+
+    def test_schedstat(self) -> None:
+        assert parse_schedstat(b"117535 3071447 2\n") == (117535, 3071447, 2)
+        assert parse_schedstat(b"") is None
+
+
+class TestCgroups:
+    def root(self, tmp_path: Path, version: int) -> Path:
+        (tmp_path / "proc/9").mkdir(parents=True)
+        (tmp_path / "proc/self").mkdir()
+        group = tmp_path / "cg/a"
+        group.mkdir(parents=True)
+        places, mounts = ("0::/a\n", "1 1 0:1 / /cg rw - cgroup2 c rw\n")
+        if version == 1:
+            places = "2:blkio:/a\n1:cpu,cpuacct:/a\n"
+            mounts = "1 1 0:1 / /cg rw - cgroup c rw,cpu,cpuacct\n2 2 0:2 / /cg rw - cgroup c rw,blkio\n"
+        (tmp_path / "proc/9/cgroup").write_text(places)
+        (tmp_path / "proc/self/mountinfo").write_text(mounts)
+        return group
+
+    def test_version_1(self, tmp_path: Path) -> None:
+        group = self.root(tmp_path, 1)
+        (group / "cpu.cfs_quota_us").write_text("30000\n")
+        (group / "cpu.cfs_period_us").write_text("100000\n")
+        (group.parent / "cpu.cfs_quota_us").write_text("-1\n")
+        (group.parent / "cpu.cfs_period_us").write_text("100000\n")
+        (group / "cpu.stat").write_text("nr_periods 4\nthrottled_time 2500000000\n")
+        (group.parent / "blkio.throttle.write_bps_device").write_text("7:0 1000\n")
+        (group / "blkio.throttle.write_iops_device").write_text("7:0 50\n254:0 9\n")
+        watch = CgroupWatch(tmp_path)
+        quota, memory = watch.of(9)
+        assert quota is not None
+        assert (quota.cpus, quota.throttled_s, memory) == (0.3, 2.5, None)
+        assert watch.write_limits(9) == {"7:0": WriteLimit(1000, 50), "254:0": WriteLimit(None, 9)}
+
+    def test_version_2(self, tmp_path: Path) -> None:
+        group = self.root(tmp_path, 2)
+        (group / "cpu.max").write_text("150000 100000\n")
+        (group / "cpu.stat").write_text("throttled_usec 1500000\n")
+        (group / "memory.max").write_text("1000\n")
+        (group / "memory.current").write_text("900\n")
+        (group / "memory.stat").write_text("inactive_file 50\n")
+        (group / "io.max").write_text("7:0 rbps=max wbps=2000 riops=max wiops=max\n")
+        watch = CgroupWatch(tmp_path)
+        quota, memory = watch.of(9)
+        assert quota is not None
+        assert (quota.cpus, quota.throttled_s, memory) == (1.5, 1.5, (1000, 150))
+        assert watch.write_limits(9) == {"7:0": WriteLimit(2000, None)}
+
+    def test_a_process_that_is_gone_has_no_limits(self, tmp_path: Path) -> None:
+        self.root(tmp_path, 2)
+        assert CgroupWatch(tmp_path).of(10) == (None, None)
+
+
+class TestGcLog:
+    TEXT = (
+        b"[0.006s][gc] Using G1\n"
+        b"[1.2s][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 3.500ms\n"
+        b"[1.3s][gc] GC(1) Concurrent Mark Cycle 12.000ms\n"
+        b"[1.4s][gc] GC(1) Pause Remark 30M->20M(256M) 1.500ms\n"
+    )
+
+    def test_only_pauses_count(self) -> None:
+        assert parse_pauses(self.TEXT) == Pauses(pytest.approx(0.005), 0.0035)
+
+    def test_a_line_is_counted_once_it_is_whole_and_only_once(self, tmp_path: Path) -> None:
+        path = tmp_path / "gc.log"
+        log = GcLog(path)
+        assert log.new_pauses() is None
+        path.write_bytes(self.TEXT[:60])
+        assert log.new_pauses() == Pauses()
+        path.write_bytes(self.TEXT)
+        assert log.new_pauses() == Pauses(pytest.approx(0.005), 0.0035)
+        assert log.new_pauses() == Pauses()
+
+    def test_a_rotated_log_begins_anew(self, tmp_path: Path) -> None:
+        path = tmp_path / "gc.log"
+        path.write_bytes(self.TEXT)
+        log = GcLog(path)
+        log.new_pauses()
+        path.rename(tmp_path / "gc.log.0")
+        path.write_bytes(b"[9s][gc] GC(9) Pause Full (System.gc()) 9M->8M(16M) 20.0ms\n")
+        assert log.new_pauses() == Pauses(0.02, 0.02)
+
+
+class TestTally:
+    def test_amounts_become_rates_over_the_whole_window(self) -> None:
+        tally = Tally()
+        tally.add(SAMPLE)
+        idle = replace(PROCESS, cpu_s=0.1, busiest=(ThreadUse(8, "other", 0.1, 0.0),), resident_bytes=700 << 20)
+        tally.add(later(SAMPLE, 1, processes=(idle,)))
+        tally.metric("kafka-1", "log_flush_ms", 4.0)
+        tally.metric("kafka-1", "log_flush_ms", 6.0)
+        use = tally.result()
+        assert use is not None
+        (process,) = use.processes
+        assert (process.cpus, process.resident_bytes_max) == (pytest.approx(0.3), 700 << 20)
+        # In the other second it was not among the busiest.
+        assert process.busiest is not None
+        assert (process.busiest.name, process.busiest.cpu_share) == ("data-plane", pytest.approx(0.15))
+        assert process.gc_share == pytest.approx(0.004)
+        assert use.host.cpu_share == pytest.approx(0.5)
+        assert use.devices[0].flush_ms == pytest.approx(2.0)
+        assert use.metrics == {"kafka-1": {"log_flush_ms": 5.0}}
+        assert use.telemetry_cpus == pytest.approx(0.004)
+
+    def test_without_a_look_there_is_nothing(self) -> None:
+        assert Tally().result() is None
+
+    def test_threads_that_come_and_go_are_bounded(self) -> None:
+        tally = Tally()
+        for second in range(500):
+            process = replace(PROCESS, busiest=(ThreadUse(second, "t", 0.001 * second, 0.0),))
+            tally.add(later(SAMPLE, second, processes=(process,)))
+        assert len(tally._processes["kafka-1"]._threads) <= THREADS_MAX
+
+
+class TestTables:
+    def test_looks_become_rows_and_then_parquet(self, tmp_path: Path) -> None:
+        log = TelemetryLog(tmp_path)
+        log.sample(SAMPLE)
+        log.sample(later(SAMPLE, 1))
+        log.metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
+        growing = {name: list(read_telemetry(tmp_path, name)) for name in (PROCESSES, DEVICES, HOST, METRICS)}
+        assert [len(growing[name]) for name in (PROCESSES, DEVICES, HOST, METRICS)] == [2, 2, 2, 1]
+        log.finish()
+        assert not list((tmp_path / "telemetry").glob("*.jsonl"))
+        for name, rows in growing.items():
+            assert list(read_telemetry(tmp_path, name)) == rows
+        assert growing[PROCESSES][0]["busiest_thread"] == "data-plane"
+        assert growing[HOST][0]["telemetry_cpu_s"] == 0.004
+
+    def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(self, tmp_path: Path) -> None:
+        log = TelemetryLog(tmp_path)
+        log.sample(SAMPLE)
+        log.close()
+        path = tmp_path / "telemetry/host.jsonl"
+        path.write_bytes(path.read_bytes() + b'[1000000000,2000000000,"cut')
+        assert len(list(read_telemetry(tmp_path, HOST))) == 1
+
+    def test_no_table_is_no_row(self, tmp_path: Path) -> None:
+        assert list(read_table(tmp_path, "processes")) == []
+
+    def test_a_disk_that_is_full_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "telemetry").mkdir()
+        (tmp_path / "telemetry/host.jsonl").symlink_to("/dev/full")
+        with pytest.raises(RunFailedError, match="disk is full"):
+            TelemetryLog(tmp_path).sample(SAMPLE)
+
+
+def test_a_sample_travels_as_json() -> None:
+    assert sample_from_json(sample_to_json(SAMPLE)) == SAMPLE
+
+
+class TestMetrics:
+    SYNC = Metric("sync_ms", "m", "j_sum", Kind.MEAN, count_series="j_count", labels={"success": "true"})
+    QUEUE = Metric("queue", "m", "queue_size", combine=Combine.MAX)
+    RATE = Metric("syncs_per_s", "m", "j_count", Kind.RATE, labels={"success": "true"})
+    ALL = (SYNC, QUEUE, RATE)
+
+    @staticmethod
+    def text(total: float, count: float) -> str:
+        return (
+            "# TYPE j summary\n"
+            f'j_sum{{success="true"}} {total}\nj_sum{{success="false"}} 999\n'
+            f'j_count{{success="true"}} {count}\n'
+            'queue_size{topic="a"} 3\nqueue_size{topic="b"} 5\nqueue_size{topic="c"} NaN\n'
+            'other{topic="a" 3\n'
+        )
+
+    def test_means_rates_and_gauges(self) -> None:
+        before = read_text(self.text(100, 10), self.ALL)
+        now = read_text(self.text(180, 30), self.ALL)
+        assert figures(before, now, 5.0, self.ALL) == {"sync_ms": 4.0, "queue": 5.0, "syncs_per_s": 4.0}
+
+    def test_a_counter_that_began_anew_tells_nothing(self) -> None:
+        before, now = read_text(self.text(180, 30), self.ALL), read_text(self.text(8, 2), self.ALL)
+        assert figures(before, now, 5.0, self.ALL) == {"queue": 5.0}
+
+    def test_what_is_not_told_is_left_out(self) -> None:
+        assert read_text("nothing 1\n", self.ALL) == {}
+
+    def test_nothing_happened_has_no_mean(self) -> None:
+        told = read_text(self.text(180, 30), self.ALL)
+        assert figures(told, told, 5.0, self.ALL) == {"queue": 5.0, "syncs_per_s": 0.0}
