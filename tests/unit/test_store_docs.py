@@ -14,7 +14,9 @@ from tidegauge.config.validate import keys_of
 from tidegauge.experiments.registry import experiments
 from tidegauge.fairness.case import Property
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
+from tidegauge.limiting.api import Resource
 from tidegauge.store.seconds import COLUMNS
+from tidegauge.store.telemetry import COLUMNS as TELEMETRY_COLUMNS
 from tidegauge.systems.registry import all_systems
 from tidegauge.workload.parse import WorkloadFields
 
@@ -83,3 +85,21 @@ def test_each_word_is_defined_once() -> None:
 )
 def test_the_words_of_the_design_are_defined(word: str) -> None:
     assert f"\n| {word} | " in GLOSSARY
+
+
+TELEMETRY = (DOCS / "telemetry.md").read_text()
+
+
+def test_every_column_of_the_telemetry_is_told() -> None:
+    names = [name for columns in TELEMETRY_COLUMNS.values() for name in columns.names]
+    assert missing(names, TELEMETRY) == []
+
+
+def test_every_figure_of_servers_own_is_told() -> None:
+    names = [metric.name for system in all_systems().values() for metric in system.metrics]
+    assert len(names) > 30
+    assert missing(names, TELEMETRY) == []
+
+
+def test_every_limiting_resource_is_told() -> None:
+    assert missing([resource.value for resource in Resource], TELEMETRY) == []

@@ -9,7 +9,6 @@ from tidegauge.campaign.session import Session, places
 from tidegauge.campaign.telemetry import Sources, UseRecorder
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.api import TrialResult
-from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.api import Limiting
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
@@ -42,9 +41,7 @@ def device_of(place: Path) -> str:
     return device if Path(f"/sys/dev/block/{device}").exists() else ""
 
 
-def limiting_of(
-    session: Session, result: TrialResult, totals: TotalFigures, use: WindowUse | None, ceilings: Ceilings | None = None
-) -> Limiting:
+def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:
     """What limited the trial."""
     spec = session.spec
     window = totals.window
@@ -65,7 +62,8 @@ def limiting_of(
         sync_ms=_sync_ms(session, use),
         reads=reads,
     )
-    return limiting_resource(load, use, ceilings)
+    known = session.bench.ceilings
+    return limiting_resource(load, use, known.ceilings if known else None)
 
 
 def _sync_ms(session: Session, use: WindowUse | None) -> float | None:

@@ -154,13 +154,12 @@ def _usage(run: StoredRun) -> list[str]:
     if made is None:
         return []
     columns = [(group, column) for group in made.groups for column in group.columns]
-    heads = ["result", *(escaped(f"{group.head}: {column.head}") for group, column in columns)]
+    heads = ["result", *(escaped(": ".join(filter(None, (group.head, column.head)))) for group, column in columns)]
     rows = [
         [escaped(label), *(escaped(column.cells[place]) for _, column in columns)]
         for place, label in enumerate(made.labels)
     ]
-    title = usage.TITLE if any(one.shares for one in found) else "What it costs"
-    return [f"### {title}", "", *table(heads, rows), "", *_bullets(usage.notes(run, found))]
+    return [f"### {usage.title(found)}", "", *table(heads, rows), "", *_bullets(usage.notes(run, found))]
 
 
 def _bullets(sentences: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, point_words
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
+from tidegauge.report import limiting
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
 from tidegauge.report.numbers import MISSING, count, duration, ms, percent, plural, short
 from tidegauge.report.tables import blocks
@@ -75,6 +76,7 @@ def content(run: StoredRun) -> dict[str, Any]:
                 "mb_per_s": one.result.mb_per_s,
                 "shares": plain(one.shares),
                 "cost": plain(one.cost),
+                "limiting": plain(one.result.limiting),
             }
             for one in used(run)
         ],
@@ -91,7 +93,7 @@ def rows(run: StoredRun) -> list[Used]:
             if by_rate:
                 found.append(every.pop(by_rate[(len(by_rate) - 1) // 2].spec.trial_id))
     found += [one for one in every.values() if one.result.spec.exploratory]
-    return [one for one in found if one.shares or one.cost is not None]
+    return [one for one in found if one.shares or one.cost is not None or one.result.limiting is not None]
 
 
 def parts(run: StoredRun) -> Iterable[RenderableType]:
@@ -100,7 +102,7 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
     table = usage_table(found[:ROWS_MAX])
     if table is None:
         return
-    yield Text(TITLE if any(one.shares for one in found) else "What it costs", style="bold")
+    yield Text(title(found), style="bold")
     yield table
     if len(found) > ROWS_MAX:
         yield Text(f"... and {len(found) - ROWS_MAX} rows more; --json has every trial.")
@@ -108,12 +110,24 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
         yield Paragraph(note, "dim")
 
 
+def title(found: Sequence[Used]) -> str:
+    """What the table is about."""
+    if any(one.shares for one in found):
+        return TITLE
+    return "What it costs" if any(one.cost for one in found) else "What limited it"
+
+
 def usage_table(found: Sequence[Used]) -> FigureTable | None:
     """Shares by disk, loopback, cost; None without any."""
-    groups = [*_share_groups(found), *_cost_groups(found)]
+    groups = [*_limiting_groups(found), *_share_groups(found), *_cost_groups(found)]
     if not groups:
         return None
     return FigureTable("result", tuple(one.label for one in found), tuple(groups), label_chars_max=32)
+
+
+def _limiting_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
+    if any(one.result.limiting for one in found):
+        yield ColumnGroup("", (Column("limited by", tuple(limiting.cell(one.result) for one in found), words=True),))
 
 
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
@@ -147,7 +161,7 @@ def _money(amount: float | None) -> str:
 
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
     """What the shares are of and how sure they are; what the cost is made of."""
-    told = []
+    told = [words for one in found[:ROWS_MAX] if (words := limiting.sentence(one.result))]
     if run.ceilings is not None and any(one.shares for one in found):
         told.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):

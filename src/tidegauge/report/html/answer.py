@@ -10,6 +10,7 @@ from tidegauge.experiments.finding import Finding
 from tidegauge.published.verdict import Verdict
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import Estimate, estimate
+from tidegauge.report.limiting import limited_by
 from tidegauge.report.numbers import count, ms, plural
 from tidegauge.report.published import counts
 from tidegauge.report.tables import Block, blocks
@@ -146,9 +147,9 @@ def _bars(
         worst = max(results, key=lambda one: list(Validity).index(one.validity)).validity
         shown = "" if worst is Validity.VALID else worst.value.upper()
         share = found.value / largest if found is not None and largest > 0 else 0.0
-        bars.append(
-            Bar(system, form(None if found is None else found.value), share, _beside(results, found, form), shown)
-        )
+        limit = limited_by(results) if results[0].offered_msgs_per_s is None else None
+        beside = ", ".join(filter(None, (_beside(results, found, form), f"limited by {limit.told}" if limit else "")))
+        bars.append(Bar(system, form(None if found is None else found.value), share, beside, shown))
     return tuple(bars)
 
 

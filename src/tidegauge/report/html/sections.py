@@ -91,15 +91,15 @@ def _machine(run: StoredRun) -> list[Section]:
     table = usage.usage_table(rows)
     if table is None:
         return []
-    shares = any(one.shares for one in rows)
+    title = usage.title(rows)
     part = Part(
-        title=usage.TITLE if shares else "What it costs",
+        title=title,
         words="",
         plots=tuple(share_bars([one for one in rows if one.is_throughput][: usage.ROWS_MAX], "machine")),
         tables=(table,),
         notes=tuple(usage.notes(run, rows)),
     )
-    return [Section("machine", "ceilings and cost" if shares else "cost", (part,))]
+    return [Section("machine", "limits, ceilings, cost", (part,))]
 
 
 def _parts(one: Swept, details: Details, prefix: str) -> list[Part]:

@@ -15,6 +15,7 @@ from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
+from tidegauge.limiting.api import Limiting
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.report.schemas.files import Object, PlanFile, SessionReport
 from tidegauge.systems.api import LevelChoice, LevelFinding
@@ -88,6 +89,7 @@ class Usage(TypedDict):
     mb_per_s: float
     shares: list[Share]
     cost: Cost | None
+    limiting: Limiting | None
 
 
 class Report(TypedDict):
