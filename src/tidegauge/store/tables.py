@@ -54,8 +54,10 @@ class Table:
 
 
 def _short(value: Any) -> Any:
-    """Nobody measures to more than nine digits; as JSON they would be most of a row."""
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+    """Nobody measures to more than nine digits; as JSON they would be most of a row. Whole numbers stay whole."""
+    if not isinstance(value, float) or value.is_integer():
+        return value
+    return float(f"{value:.9g}")
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

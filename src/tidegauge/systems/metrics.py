@@ -49,7 +49,7 @@ class Metric:
     Attributes:
         name: in Tidegauge's words, its unit last.
         meaning: one clause for the reference.
-        series: name of the sample as the server tells it.
+        series: name of the sample as the server tells it, a regular expression where it holds a number or a path.
         labels: that a series must have, with their values.
         count_series: for `Kind.MEAN`, the sample that counts.
         factor: from the server's unit to ours.
@@ -96,8 +96,9 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
 
     Only their own lines are parsed: a server with many topics tells a thousand times as many.
     """
-    wanted = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
-    lines = [line for line in text.splitlines() if _name(line) in wanted]
+    names = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
+    wanted = re.compile(rf"(?:{'|'.join(sorted(names))})[ {{]")
+    lines = [line for line in text.splitlines() if wanted.match(line)]
     found: dict[str, list[tuple[Mapping[str, str], float]]] = {}
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         for sample in family.samples:
@@ -105,18 +106,13 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
     told: dict[str, float] = {}
     for metric in metrics:
         for series, key in ((metric.series, metric.name), (metric.count_series, _count(metric))):
-            values = [value for labels, value in found.get(series, []) if _fits(metric, labels)]
+            if not series:
+                continue
+            alike = [told_of for name, told_of in found.items() if re.fullmatch(series, name)]
+            values = [value for told_of in alike for labels, value in told_of if _fits(metric, labels)]
             if values:
                 told[key] = combined(values, metric.combine)
     return told
-
-
-_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
-
-
-def _name(line: str) -> str:
-    match = _NAME.match(line)
-    return match.group() if match else ""
 
 
 def _count(metric: Metric) -> str:

@@ -45,14 +45,14 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "raft_commit_ms",
         "time from writing an entry of a quorum queue to its commit, over queues the largest",
-        "rabbitmq_raft_entry_commit_latency_seconds",
+        "rabbitmq_raft_(entry_commit|max_commit)_latency_seconds",
         combine=Combine.MAX,
         factor=1e3,
     ),
     Metric(
         "garbage_collections_per_s",
         "collections of Erlang processes' heaps",
-        "erlang_vm_statistics_garbage_collection_number_of_gcs",
+        "erlang_vm_statistics_garbage_collection_number_of_gcs(_total)?",
         Kind.RATE,
     ),
 )
