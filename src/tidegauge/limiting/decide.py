@@ -214,7 +214,9 @@ def _host_cpu(case: Case) -> Iterator[Limiting]:
     others = max(0.0, host.cpu_share * host.cpus - servers - client)
     parts = f"servers {servers:.2f}, load generator {client:.2f}, everything else {others:.2f}"
     waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
-    yield Limiting(Resource.HOST_CPU, "", host.cpu_share, f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}")
+    yield Limiting(
+        Resource.HOST_CPU, "", min(1.0, host.cpu_share), f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}"
+    )
 
 
 def _generator(case: Case) -> Iterator[Limiting]:
@@ -239,7 +241,7 @@ def _round_trips(case: Case) -> Iterator[Limiting]:
     elif load.nodes_needed > 1:
         yield Limiting(Resource.REPLICATION, "", None, f"{took}, on {load.nodes_needed} nodes; {full}")
     else:
-        yield Limiting(Resource.WINDOW, "", load.blocked_share, f"{full}, and {took}; nothing else was near its limit")
+        yield Limiting(Resource.WINDOW, "", load.blocked_share, f"{full}, and {took}")
 
 
 def _flush_ms(case: Case) -> float | None:
