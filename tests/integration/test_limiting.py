@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -101,7 +102,7 @@ def test_a_broker_whose_cpu_is_limited_and_all_that_is_recorded(tmp_path: Path) 
     assert device == _device(tmp_path)
     spans = [(row["from_mono_ns"], row["until_mono_ns"]) for row in read_telemetry(trial, HOST)]
     assert len(spans) >= 8
-    assert all(until == begun for (_, until), (begun, _) in zip(spans, spans[1:], strict=False))
+    assert all(until == begun for (_, until), (begun, _) in itertools.pairwise(spans))
 
     if find_agent() is not None:
         told = {row["metric"]: row["value"] for row in read_telemetry(trial, METRICS)}

@@ -146,7 +146,17 @@ class TestJvm:
         monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1m")
         spec = java_process("x", Path("/jvm"), ["-version"], cwd=Path("/"), log_path=Path("/log"))
         assert "JAVA_TOOL_OPTIONS" not in spec.env
-        assert spec.argv == ("/jvm/bin/java", "-version")
+        assert spec.argv == (
+            "/jvm/bin/java",
+            "-Xlog:async",
+            '-Xlog:gc:file="/log-gc.log":uptime,tags:filecount=1,filesize=8m',
+            "-version",
+        )
+        assert spec.gc_log_path == "/log-gc.log"
+
+    def test_a_tool_has_no_log_of_its_collector(self) -> None:
+        spec = java_process("x", Path("/jvm"), ["-version"], cwd=Path("/"), log_path=Path("/log"), follow_gc=False)
+        assert (spec.argv, spec.gc_log_path) == (("/jvm/bin/java", "-version"), "")
         with pytest.raises(StartFailedError):
             java_process("x", None, [], cwd=Path("/"), log_path=Path("/log"))
 
