@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from report_samples import ceilings
 from run_samples import result, spec
 
+from tidegauge.campaign.meaning import meaning
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.hosts.ceilings import DiskCeiling
 from tidegauge.usage.price import Price, cost, parse_price
@@ -151,3 +155,33 @@ class TestPrice:
 
     def test_written_as_it_was_given(self) -> None:
         assert [str(Price(0.34, "USD")), str(Price(2.0))] == ["0.34 USD", "2"]
+
+
+class TestPriceInCampaigns:
+    def parsed(self, tmp_path: Path, line: str = "", **overrides: str) -> Price | None:
+        path = tmp_path / "campaign.yaml"
+        path.write_text(f"name: priced\nsystems: [kafka]\nexperiments: [peak]\n{line}\n")
+        wanted = {name.replace("_", "-"): value for name, value in overrides.items()}
+        return parse_campaign(path, wanted, ["kafka"]).price
+
+    def test_none_is_none(self, tmp_path: Path) -> None:
+        assert self.parsed(tmp_path) is None
+
+    def test_an_option_wins_over_the_file(self, tmp_path: Path) -> None:
+        assert self.parsed(tmp_path, "price-per-host-hour: 0.34 USD") == Price(0.34, "USD")
+        found = self.parsed(tmp_path, "price-per-host-hour: 0.34 USD", price_per_host_hour="2 EUR")
+        assert found == Price(2.0, "EUR")
+
+    def test_a_wrong_one_is_named_with_its_line_and_what_is_allowed(self, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match=r"campaign.yaml:4: price-per-host-hour: 'cheap': must be a number, with a"):
+            self.parsed(tmp_path, "price-per-host-hour: cheap")
+
+    def test_so_is_a_wrong_option(self, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match=r"--price-per-host-hour: .*'-1': must be"):
+            self.parsed(tmp_path, price_per_host_hour="-1")
+
+    def test_it_decides_nothing_that_is_measured(self, tmp_path: Path) -> None:
+        path = tmp_path / "campaign.yaml"
+        path.write_text("name: priced\nsystems: [kafka]\nexperiments: [peak]\n")
+        campaign = parse_campaign(path, {}, ["kafka"])
+        assert meaning(replace(campaign, price=Price(1.0))) == meaning(campaign)

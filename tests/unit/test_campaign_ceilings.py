@@ -1,0 +1,108 @@
+"""Ceilings before a run: measured once, taken again while fresh, never a reason to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_samples import ceilings as sample
+
+from tidegauge.campaign import ceilings
+from tidegauge.campaign.ceilings import SWITCH, run_ceilings
+from tidegauge.campaign.events import Event, Note, PhaseStarted
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.hosts.ceilings_measure import machine_id, place_for
+
+
+class Case:
+    """A campaign with a data directory; what was measured, and what the user was told."""
+
+    def __init__(self, root: Path, systems: str = "[kafka]") -> None:
+        self.disk = root / "disk"
+        self.disk.mkdir()
+        self.measured: list[Sequence[Path]] = []
+        self.events: list[Event] = []
+        self.fails: OSError | None = None
+        path = root / "campaign.yaml"
+        path.write_text(f"name: one\nsystems: {systems}\nexperiments: [peak]\n")
+        self.campaign: Campaign = parse_campaign(path, {}, ["kafka"])
+
+    def measure(self, disks: Sequence[Path], *_: object, **__: object) -> Ceilings:
+        self.measured.append(disks)
+        if self.fails is not None:
+            raise self.fails
+        found = sample().ceilings
+        disk = replace(found.disks[0], device=place_for(self.disk)[1])
+        now = datetime.now(UTC).isoformat()
+        return replace(found, measured_at=now, machine=machine_id(), disks=(disk,))
+
+    def known(self) -> Any:
+        host: Any = _Host()
+        return run_ceilings(self.campaign, [self.disk], (), host, self.events.append)
+
+
+class _Host:
+    def track_directory(self, path: Path) -> None:
+        raise AssertionError(f"nothing is measured here, so nothing is to be tracked: {path}")
+
+
+@pytest.fixture
+def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv(SWITCH, raising=False)
+    made = Case(tmp_path)
+    monkeypatch.setattr(ceilings, "measure", made.measure)
+    return made
+
+
+def test_they_are_measured_once_and_then_taken_again(case: Case) -> None:
+    first, second = case.known(), case.known()
+    assert case.measured == [[case.disk]]
+    assert (first.reused, first.age_s) == (False, 0.0)
+    assert second.reused and second.age_s > 0
+    assert second.ceilings == first.ceilings
+    assert second.data_devices == (place_for(case.disk)[1],)
+    assert [type(event) for event in case.events] == [PhaseStarted]
+
+
+def test_switched_off_nothing_is_measured(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SWITCH, "OFF")
+    assert case.known() is None
+    assert case.measured == []
+
+
+def test_others_servers_are_on_others_disks(case: Case, tmp_path: Path) -> None:
+    system = case.campaign.systems[0]
+    attached: Any = object()
+    case.campaign = replace(case.campaign, systems=(replace(system, attach=attached),))
+    assert case.known() is None
+    assert case.measured == []
+
+
+def test_what_can_not_be_measured_is_told_and_the_run_goes_on(case: Case) -> None:
+    case.fails = OSError(28, "No space left on device")
+    assert case.known() is None
+    (note,) = [event for event in case.events if isinstance(event, Note)]
+    assert note.text == "What the machine can do at most could not be measured (No space left on device)."
+
+
+def test_so_is_a_place_that_is_none(case: Case) -> None:
+    case.disk.rmdir()
+    case.disk.touch()
+    assert case.known() is None
+    (note,) = [event for event in case.events if isinstance(event, Note)]
+    assert "is no directory" in note.text
+
+
+def test_that_it_can_not_be_kept_is_no_matter(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Ceilings) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ceilings, "keep", full)
+    assert case.known() is not None
