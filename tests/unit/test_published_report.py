@@ -19,6 +19,7 @@ from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.published.verdict import Verdict
+from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import run_summary
@@ -74,6 +75,23 @@ def test_the_brief_scale_stands_with_every_verdict_and_decides_less() -> None:
         assert f"{verdict} (BRIEF): With 1 subscription" in text
         assert "BRIEF (--scale brief): fewer points" in text
         assert "weaker evidence" in " ".join(text.split())
+
+
+def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
+    run.environment({"host": {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30}})
+    kafka, pulsar = pair(50.0, 10.0)
+    for one in (kafka, pulsar):
+        run.trial(one.spec).finish(one, totals())
+    run.finish("finished")
+    store.keep_published(run.path, examined(replace(CHOICE, scale="brief"), store.load_run(run.path)))
+    stored = store.load_run(run.path)
+    page = report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials})
+    section = page.partition('<section id="published">')[2].partition("</section>")[0]
+    assert "Theirs: 3 brokers i3en.2xlarge" in section
+    assert "Here: 2 CPUs (EPYC)" in section
+    assert "BRIEF (--scale brief): fewer points" in section
+    assert "NOT DECIDED (BRIEF): " in section
 
 
 def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tidegauge import __version__
+from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report import fairness, levels
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
@@ -77,6 +78,7 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         mark=fairness.MARK,
         claims=[(claim, claim_table(claim)) for claim in run.published.claims] if run.published else [],
         claim_counts=counts(run.published) if run.published else "",
+        claim_scale=BRIEF_WORDS if run.published and run.published.scale == Scale.BRIEF else "",
         claim_marks=verdict_marks(run.published, bool(run.terms.unequal)) if run.published else "",
         sessions=session_words(run),
         trials=disclosure.trial_rows(run),
