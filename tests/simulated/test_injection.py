@@ -197,6 +197,15 @@ def test_a_leader_is_asked_for_again_until_there_is_one() -> None:
     assert one.nodes == (3,)
 
 
+def test_recovered_is_what_the_servers_say() -> None:
+    def refuses() -> str:
+        raise RunFailedError("connection refused")
+
+    for missing, recovered in ((lambda: "", True), (lambda: "1 of 3 brokers", False), (refuses, False)):
+        with injecting(Recorder(), missing=missing) as injector:
+            assert injector.recovered() is recovered
+
+
 def test_without_nodes_nothing_can_be_made() -> None:
     recorder = Recorder()
     recorder.nodes = ()

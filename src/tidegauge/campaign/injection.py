@@ -94,6 +94,13 @@ class Injector:
         if self._error is not None:
             raise self._error
 
+    def recovered(self) -> bool:
+        """Whether all nodes and replicas take part again; False if nobody can tell."""
+        try:
+            return not self.scene.missing()
+        except RunFailedError:
+            return False
+
     def close(self) -> None:
         """Make no more, and lift what is in force. Never raises."""
         self._stop.set()

@@ -49,6 +49,9 @@ from tidegauge.workload.model import Arrival
 
 _GRACE_S = 10.0
 _IDLE_S = 5.0
+_FAULTED_IDLE_S = 60.0
+"""After a fault a consumer may wait for its session to expire (Kafka: 45 s) before it reads again."""
+_RECOVER_S_MAX = 120.0
 _LEAD_S = 0.4
 _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
@@ -226,9 +229,18 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
 
 
 def _await_faults(session: Session, follower: Follower) -> None:
-    """Until the last fault is lifted: a node that is still starting can't be drained."""
-    while session.faults is not None and session.faults.busy:
+    """Until the last fault is lifted and all nodes take part again, or time is up; the load goes on meanwhile.
+
+    Else messages that wait for a node that is still starting would be taken for failed, or for lost.
+    """
+    if session.faults is None:
+        return
+    while session.faults.busy:
         follower.until(time.monotonic_ns() + _SECOND_NS // 4)
+    session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
+    deadline_s = time.monotonic() + _RECOVER_S_MAX
+    while not session.faults.recovered() and time.monotonic() < deadline_s:
+        follower.until(time.monotonic_ns() + _SECOND_NS // 2)
 
 
 def _offer(spec: TrialSpec) -> str:
@@ -273,7 +285,7 @@ def _drain(session: Session, follower: Follower) -> tuple[str, TotalFigures]:
         total = sum(sub.received for sub in totals.subscriptions)
         if total > received:
             received, progress_s = total, now_s
-        elif now_s - progress_s > _IDLE_S:
+        elif now_s - progress_s > (_FAULTED_IDLE_S if session.faults else _IDLE_S):
             return "idle", totals
         if now_s > deadline_s:
             return "limit", totals
