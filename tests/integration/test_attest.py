@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from command import Place
 
@@ -72,11 +74,53 @@ def test_one_node_keeps_level_3_and_its_control_loses(
     assert not finding["refuted"]
     assert "Not modelled: the drive's own volatile write cache" in told
     assert left_over(tmp_path) == []
-    if system == "kafka" and finding["decided"]:
-        _carried(place)
 
 
-def _carried(place: Place) -> None:
-    """A later run with the same settings says what was attested."""
+@pytest.mark.slow
+def test_a_later_run_with_the_same_settings_carries_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGAUGE_DATA", str(tmp_path / "data"))
+    place = Place(tmp_path)
+    code, report = attested(place, "kafka", "--level", "3", "--cuts", "3")
+    assert code == 0, report["findings"]
     done = place.run("run", str(place.write(LATER)), timeout_s=300)
-    assert "level 3, attested: 0 lost in 1 cuts (all)" in " ".join(done.stdout.split()), done.stdout + done.stderr
+    assert "level 3, attested: 0 lost in 3 cuts (all)" in " ".join(done.stdout.split()), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_three_nodes_at_level_2_lose_when_all_are_cut_and_nothing_when_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEGAUGE_DATA", str(tmp_path / "data"))
+    arguments = ("kafka", "--level", "2", "--scenario", "all", "--scenario", "one", "--cuts", "2")
+    code, report = attested(Place(tmp_path), *arguments)
+    everyone, one = report["findings"][0]["attestations"]
+    assert (code, everyone["verdict"], everyone["promised"]) == (5, "refuted", False)
+    assert everyone["lost"] > 0
+    assert (one["lost"], one["promised"]) == (0, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after_s", [1.0, 4.0, 9.0])
+def test_a_killed_attestation_leaves_nothing_after_the_next_start(after_s: float, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    command = place.start("attest", "kafka", "--level", "4", "--cuts", "50", start_new_session=True)
+    assert command.stdout is not None
+    for line in command.stdout:
+        if "cutting: all" in line:
+            break
+    time.sleep(after_s)
+    command.kill()
+    command.wait()
+    deadline_s = time.monotonic() + 120
+    while left_over(tmp_path) and time.monotonic() < deadline_s:
+        place.run("clean")
+        time.sleep(1.0)
+    assert left_over(tmp_path) == []
+    assert [one for one in psutil.process_iter() if _is_below(one, tmp_path)] == []
+
+
+def _is_below(process: psutil.Process, root: Path) -> bool:
+    try:
+        return any(str(root) in word for word in process.cmdline())
+    except psutil.Error:
+        return False
