@@ -85,6 +85,9 @@ class Worker(FakeWorker):
                 self.acked += 1
             time.sleep(EACH_S)
 
+    def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
+        self.journal.note(f"rate {msgs_per_s:g}")
+
     def totals(self) -> TotalFigures:
         return replace(super().totals(), acked=self.acked)
 
@@ -262,6 +265,7 @@ def test_each_step_has_its_place(stage: Stage) -> None:
         "down 1",
         "cut kafka-1 on disk-1",
         "start 1",
+        "rate 100",
         "stop producers",
         "read everything",
         "finish",
@@ -271,9 +275,9 @@ def test_each_step_has_its_place(stage: Stage) -> None:
     ]
     assert [entry for entry in stage.world.journal.entries if entry in order and entry != "committed positions"] == [
         *order[:2],
-        *order[3:8],
+        *order[3:9],
         "read everything",
-        *order[8:],
+        *order[9:],
     ]
     assert stage.world.journal.index("committed positions") < stage.world.journal.index("down 1")
 

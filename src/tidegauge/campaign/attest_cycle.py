@@ -36,6 +36,8 @@ GRACE_S = 75.0
 read began would be in the second only."""
 OUTCOME_S_MAX = 60.0
 """A message without an outcome for so long is given up: longer than servers take to serve again."""
+AFTER_SHARE = 0.1
+"""Of the rate, once nothing more is cut."""
 READ_S_MAX = 60.0
 ACKED_AGAIN_S_MAX = 60.0
 _POLL_S = 0.05
@@ -124,6 +126,8 @@ def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
             began_s = time.monotonic()
         _keep_up(ground, began_s + cycle.tail_s)
         if cycle.acts:
+            # What the load asks for while servers recover is a debt that it pays off before anything can be read.
+            session.worker.set_rate(AFTER_SHARE * (session.spec.msgs_per_s or 0.0))
             _serve_again(ground, order, watch)
     except StartFailedError as error:
         watch.unavailable = error.message
