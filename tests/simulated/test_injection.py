@@ -197,6 +197,15 @@ def test_a_leader_is_asked_for_again_until_there_is_one() -> None:
     assert one.nodes == (3,)
 
 
+@pytest.mark.parametrize("kind", [FaultKind.POWER_CUT, FaultKind.SLOW_DISK, FaultKind.HUNG_DISK])
+def test_a_node_without_data_has_no_disk_to_make_a_fault_on(kind: FaultKind) -> None:
+    recorder = Recorder()
+    recorder.nodes = (*NODES, Node(4, ("broker",), ()))
+    with pytest.raises(RunFailedError, match="node 4, which keeps no data"):
+        done(recorder, fault(kind, "4"))
+    assert not {"cut_power", "throttle_disk", "hang_disk"} & set(recorder.names)
+
+
 def test_recovered_is_what_the_servers_say() -> None:
     def refuses() -> str:
         raise RunFailedError("connection refused")

@@ -179,9 +179,10 @@ class Injector:
         elif kind is FaultKind.PAUSE:
             rig.pause(self._processes(one.nodes))
         elif kind is FaultKind.POWER_CUT:
+            places = self._disks(one.nodes)
             self._down(one.nodes)
             # From the first thread that stands still, the load feels it.
-            return rig.cut_power(self._processes(one.nodes), self._disks(one.nodes)).asked_ns
+            return rig.cut_power(self._processes(one.nodes), places).asked_ns
         elif kind is FaultKind.SLOW_DISK:
             for place in self._disks(one.nodes):
                 rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
@@ -210,6 +211,7 @@ class Injector:
     def _lift(self, one: Injected) -> None:
         """Undo it. Raises `TidegaugeError`."""
         rig, kind = self.scene.rig, one.fault.kind
+        places = [self.scene.disks[number] for number in one.nodes if number in self.scene.disks]
         if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
             # At the end of the trial a node would be started only to be ended.
             for number in () if self._stop.is_set() else one.nodes:
@@ -217,10 +219,10 @@ class Injector:
         elif kind is FaultKind.PAUSE:
             rig.resume(self._processes(one.nodes))
         elif kind is FaultKind.SLOW_DISK:
-            for place in self._disks(one.nodes):
+            for place in places:
                 rig.throttle_disk(place)
         elif kind is FaultKind.HUNG_DISK:
-            for place in self._disks(one.nodes):
+            for place in places:
                 rig.unhang_disk(place)
         elif kind is FaultKind.PARTITION:
             rig.heal()
@@ -272,5 +274,12 @@ class Injector:
         return [name for node in self.scene.deployment.nodes if node.number in nodes for name in node.processes]
 
     def _disks(self, nodes: Sequence[int]) -> list[Path]:
-        """Of nodes that keep data; a broker that keeps none has no disk."""
-        return [self.scene.disks[number] for number in nodes if number in self.scene.disks]
+        """Of nodes that keep data. Raises `RunFailedError` if none does, such as a broker of Pulsar by itself."""
+        found = [self.scene.disks[number] for number in nodes if number in self.scene.disks]
+        if not found:
+            numbers = ", ".join(map(str, nodes))
+            raise RunFailedError(
+                f"A fault of disks can't be made on node {numbers}, which keeps no data.",
+                "Choose a node by its number: of a tiered Pulsar the first ones are the bookies.",
+            )
+        return found
