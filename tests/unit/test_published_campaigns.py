@@ -159,6 +159,18 @@ def test_the_brief_scale_is_marked_wherever_the_plan_is_shown(capsys: pytest.Cap
     assert "BRIEF" not in dry_run(capsys, "confluent-2020-latency")
 
 
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_what_differs_at_the_brief_scale_speaks_of_that_scale(path: Path) -> None:
+    whole, brief = parsed(path).published, parsed(path, scale="brief").published
+    assert whole is not None
+    assert brief is not None
+    assert brief.differs
+    shares = {trial.rate_rule for trial in plan_campaign(parsed(path, scale="brief")).trials if "%" in trial.rate_rule}
+    told = " ".join(brief.differs)
+    assert all(rule.partition("%")[0] in told for rule in shares), told
+    assert "sustain" not in told
+
+
 def test_mistakes_in_the_original_values_are_told_with_their_lines(tmp_path: Path) -> None:
     text = BASE.replace("rate: 200k", "rat: 200k")
     assert "mine.yaml:9: experiments[0].rat: unknown key 'rat'" in refused(tmp_path, text, scale="original")

@@ -24,6 +24,8 @@ from tidegauge.published.scale import Scale
 from tidegauge.store.read import StoredRun
 
 KEY = "published"
+_DIFFERS = "differs"
+"""Of a scale: what differs there, instead of the campaign's own."""
 _KEPT = ("name", "description", "published")
 
 
@@ -62,7 +64,12 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
                 (KEY, "claims", index),
                 f"'{fields.report}' has no claim '{name}'{nearest(name, known)}; known: {', '.join(known)}",
             )
-    differs = tuple(" ".join(sentence.split()) for sentence in fields.differs)
+    own = getattr(fields, scale, {}).get(_DIFFERS) if scale in (Scale.ORIGINAL, Scale.BRIEF) else None
+    told = fields.differs if own is None else own
+    if not isinstance(told, list) or not all(isinstance(sentence, str) for sentence in told):
+        source.complain((KEY, scale, _DIFFERS), "must be a list of sentences")
+        return None
+    differs = tuple(" ".join(sentence.split()) for sentence in told)
     return Choice(fields.report, tuple(fields.claims), differs, scale or Scale.SHARES.value)
 
 
@@ -82,6 +89,8 @@ def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
             "Only the campaigns of published reports have them: see docs/published.md.",
         )
     for key, value in values.items():
+        if key == _DIFFERS:
+            continue
         if key in _KEPT:
             source.complain((KEY, scale, key), f"can't be another at the {scale} scale")
             continue

@@ -244,7 +244,8 @@ def _repeats(run: StoredRun, ratios: Sequence[compare.Ratio]) -> Iterable[Render
         yield Text("To decide what is open, if figures go on to scatter as they did:")
     else:
         yield Text("To see whether a difference is more than chance, repeat the trials:")
-    yield Paragraph(f"tidegauge run {campaign} --repeat {needed}", first="  ", rest="  ")
+    scale = f" --scale {run.overrides['scale']}" if "scale" in run.overrides else ""
+    yield Paragraph(f"tidegauge run {campaign}{scale} --repeat {needed}", first="  ", rest="  ")
 
 
 def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
