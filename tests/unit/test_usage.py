@@ -83,12 +83,20 @@ class TestShares:
     def test_what_was_seen_goes_before_what_is_computed(self) -> None:
         seen = Seen({"254:0": 250e6}, {"254:0": 90e6}, {"254:0": 600.0}, 1e9)
         found = by_kind(shares(replace(moved(50.0), seen=seen), ceilings()))
-        assert {one.basis for one in found.values()} == {Basis.SEEN}
         assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.5)
         assert found[Ceiling.READS, "ext4 on vda"].share == pytest.approx(0.1)
-        assert found[Ceiling.SYNCS, "ext4 on vda"].share == pytest.approx(0.8)
-        assert found[Ceiling.SYNCS, "ext4 on vda"].unit == "syncs/s"
         assert found[Ceiling.LOOPBACK, ""].share == pytest.approx(0.5)
+        assert {one.basis for one in found.values() if one.of is not Ceiling.SYNCS} == {Basis.SEEN}
+
+    def test_flushes_are_the_least_number_of_syncs(self) -> None:
+        found = by_kind(shares(replace(moved(), seen=Seen(flushes_per_s={"254:0": 600.0})), ceilings()))
+        syncs = found[Ceiling.SYNCS, "ext4 on vda"]
+        assert syncs.share == pytest.approx(0.8)
+        assert (syncs.unit, syncs.basis) == ("syncs/s", Basis.COMPUTED)
+
+    def test_of_other_devices_the_least_is_computed(self) -> None:
+        found = by_kind(shares(replace(moved(50.0), seen=Seen({"7:0": 250e6})), ceilings()))
+        assert found[Ceiling.WRITES, "ext4 on vda"].basis is Basis.COMPUTED
 
     def test_syncs_and_reads_are_never_computed(self) -> None:
         assert {one.of for one in shares(moved(), ceilings())} == {Ceiling.WRITES, Ceiling.LOOPBACK}

@@ -12,6 +12,7 @@ from tidegauge.experiments.api import TrialResult
 from tidegauge.limiting.api import Limiting
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
+from tidegauge.usage.seen import Seen
 from tidegauge.worker.api import TotalFigures
 from tidegauge.workload.model import Arrival
 
@@ -39,6 +40,16 @@ def device_of(place: Path) -> str:
         return ""
     device = f"{os.major(number)}:{os.minor(number)}"
     return device if Path(f"/sys/dev/block/{device}").exists() else ""
+
+
+def seen_of(use: WindowUse) -> Seen:
+    """What was used, as far as it is held against ceilings."""
+    return Seen(
+        written_bytes_per_s={one.number: one.written_bytes_per_s for one in use.devices},
+        read_bytes_per_s={one.number: one.read_bytes_per_s for one in use.devices},
+        flushes_per_s={one.number: one.flushes_per_s for one in use.devices},
+        loopback_bytes_per_s=use.host.loopback_bytes_per_s,
+    )
 
 
 def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:

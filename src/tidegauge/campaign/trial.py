@@ -22,7 +22,7 @@ from tidegauge.campaign.disruptions import fault_results
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
-from tidegauge.campaign.limiting import begin_recording, limiting_of
+from tidegauge.campaign.limiting import begin_recording, limiting_of, seen_of
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.progress import Progress
 from tidegauge.campaign.reading import read_only
@@ -120,8 +120,10 @@ def _recorded(
     finally:
         use.close()
     found = use.window_use()
-    cost = found.telemetry_cpus if found else None
-    return replace(result, limiting=limiting_of(session, result, totals, found), telemetry_cpus=cost), totals
+    limits = limiting_of(session, result, totals, found)
+    if found is None:
+        return replace(result, limiting=limits), totals
+    return replace(result, limiting=limits, telemetry_cpus=found.telemetry_cpus, seen=seen_of(found)), totals
 
 
 def _wanted(spec: TrialSpec, subject: Subject) -> str:

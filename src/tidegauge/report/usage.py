@@ -166,8 +166,8 @@ def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
         told.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):
             told.append(
-                ">=: the least that message values need, once for each copy, each reader and each journal of its own; "
-                "headers, indexes and further writes come on top, and what memory still holds is not on a disk yet."
+                ">=: the least. Of bytes, what message values need, once for each copy, reader and journal "
+                "apart; headers and indexes come on top. Of syncs, flushes of the disk's cache."
             )
         disks = run.ceilings.ceilings.disks
         told += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 class Seen:
     """What was seen of the machine over the measured window, a second; empty or None where nobody looked.
 
-    `written_bytes_per_s`, `read_bytes_per_s` and `syncs_per_s` are by device ("254:0").
+    Everything that moved is counted, whoever moved it. By device ("254:0"): bytes written and read, and flushes of its
+    cache; each flush is the end of one sync or of several that a file system committed together.
     """
 
     written_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
     read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
-    syncs_per_s: Mapping[str, float] = field(default_factory=dict)
+    flushes_per_s: Mapping[str, float] = field(default_factory=dict)
     loopback_bytes_per_s: float | None = None
 
 

@@ -62,12 +62,13 @@ def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
     seen = result.seen or NOTHING_SEEN
     found: list[Share | None] = []
     # Of reads and syncs nothing can be computed: what was just written is read from memory, and batches share a sync.
+    # Flushes that were seen are the least number of syncs: several syncs may share one.
     least = _least_written(result, known)
     for disk in known.ceilings.disks:
         found += [
             _share(Ceiling.WRITES, disk.name, disk.write_bytes_per_s, *_used(seen.written_bytes_per_s, disk, least)),
             _share(Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used(seen.read_bytes_per_s, disk, {})),
-            _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, *_used(seen.syncs_per_s, disk, {})),
+            _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, seen.flushes_per_s.get(disk.device), Basis.COMPUTED),
         ]
     loopback = known.ceilings.loopback
     if loopback is not None:
