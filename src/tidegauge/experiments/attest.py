@@ -88,7 +88,8 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
         weaker = replace(base, choice=LevelChoice(base.choice.level + 1))
         # Without a cut, the level itself is looked at: its control needs cuts only.
         controls = plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed + 1, first=0)[1:]
-        trials.append(_trial(options, weaker, f"{base.trial_id}-control", controls, control=True))
+        # Trials are read back by name: what is attested comes first.
+        trials.append(_trial(options, weaker, f"{base.trial_id}-positive-control", controls, control=True))
     return tuple(trials)
 
 

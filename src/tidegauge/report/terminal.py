@@ -47,8 +47,10 @@ def run_report(run: StoredRun) -> RenderableType:
     if not run.results:
         parts += [Text("No trial has finished, so there are no figures."), Text("")]
     else:
-        parts += [*_durability(run.results), Text(""), Paragraph(WORDS, "dim"), Text("")]
-        for one in swept(blocks(run.results)):
+        tables = swept(blocks(run.results))
+        parts += [*_durability(run.results), Text("")]
+        parts += [Paragraph(WORDS, "dim"), Text("")] if tables else []
+        for one in tables:
             parts += [*_experiment(one), Text("")]
         parts += distributions.parts(run)
         parts += findings(run.findings)
