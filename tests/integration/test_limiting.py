@@ -131,7 +131,7 @@ def test_a_client_whose_cpu_is_limited(tmp_path: Path) -> None:
 def test_a_disk_that_is_throttled(tmp_path: Path) -> None:
     place = Place(tmp_path)
     text = CAMPAIGN.replace("durability: 4", "durability: 3").replace("warm-up-max: 4s", "warm-up-max: 10s")
-    with throttled_disk(tmp_path, 2 << 30, DISK_BYTES_PER_S) as disk:
+    with throttled_disk(tmp_path, 3 << 30, DISK_BYTES_PER_S) as disk:
         run = place.start("run", str(place.write(text)), "--data-dir", str(disk))
         _, result = finished(run, place)
     found = result["limiting"]

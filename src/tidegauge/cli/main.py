@@ -32,6 +32,7 @@ from tidegauge.cli.options import (
     Live,
     Markdown,
     PricePerHostHour,
+    Prometheus,
     Repeat,
     Resume,
     RunsDir,
@@ -91,6 +92,7 @@ def quick(
     threshold: Thresholds = None,
     dry_run: DryRun = False,
     live: Live = False,
+    prometheus: Prometheus = None,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -103,7 +105,7 @@ def quick(
         ready_campaign("quick"),
         overrides,
         runs_dir,
-        _Manner(dry_run, allow_unequal, live, as_json),
+        _Manner(dry_run, allow_unequal, live, as_json, prometheus),
         WantedFiles(junit, markdown),
     )
 
@@ -124,6 +126,7 @@ def run(
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
     live: Live = False,
+    prometheus: Prometheus = None,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -134,7 +137,7 @@ def run(
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
     if scale is not Scale.SHARES:
         overrides["scale"] = scale.value
-    manner, files = _Manner(dry_run, allow_unequal, live, as_json), WantedFiles(junit, markdown)
+    manner, files = _Manner(dry_run, allow_unequal, live, as_json, prometheus), WantedFiles(junit, markdown)
     if resume is not None:
         return _resume(_Resumed(resume, campaign, runs_dir), overrides, manner, files)
     if campaign is None:
@@ -328,12 +331,15 @@ class _Manner(NamedTuple):
     allow_unequal: bool
     live: bool
     as_json: bool
+    prometheus: int | None = None
 
 
 def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner, files: WantedFiles) -> int:
     from tidegauge.cli.running import RunRequest, run_campaign
 
-    request = RunRequest(path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files, manner.live)
+    request = RunRequest(
+        path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files, manner.live, manner.prometheus
+    )
     return run_campaign(request, Output(manner.as_json))
 
 
@@ -352,7 +358,7 @@ def _resume(wanted: _Resumed, overrides: dict[str, Any], manner: _Manner, files:
             "Leave the options out, or start a new run.",
         )
     path = campaign_path(wanted.campaign) if wanted.campaign is not None else None
-    request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files, manner.live)
+    request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files, manner.live, manner.prometheus)
     return resume_run(request, Output(manner.as_json))
 
 

@@ -58,6 +58,10 @@ ScaleOption = Annotated[
     ),
 ]
 
+Prometheus = Annotated[
+    int | None,
+    typer.Option("--prometheus", metavar="PORT", help="Tell figures to Prometheus on this port of loopback meanwhile."),
+]
 Live = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that follows the run.")]
 
 AllowUnequal = Annotated[

@@ -27,7 +27,7 @@ from tidegauge.cli.running import (
     with_verdicts,
     write_wanted,
 )
-from tidegauge.cli.serving import live_page
+from tidegauge.cli.serving import live_page, prometheus
 from tidegauge.errors import UserError
 from tidegauge.fairness.tilt import Stage
 from tidegauge.fleet.reap import await_agents
@@ -50,6 +50,7 @@ class ResumeRequest:
     dry_run: bool
     files: WantedFiles = NO_FILES
     live: bool = False
+    prometheus: int | None = None
 
 
 def resume_run(request: ResumeRequest, out: Output) -> int:
@@ -79,8 +80,9 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
     session = len(stored.sessions) + 1
     kept = f"Session {session} of this run: {_kept(recorded)}"
-    with live_page(request.live, run.path, out):
-        failure = carry_out(ready.campaign, run, out, (Note(kept), *ready.left_out), recorded)
+    with prometheus(request.prometheus, out) as watchers, live_page(request.live, run.path, out):
+        notes = (Note(kept), *ready.left_out)
+        failure = carry_out(ready.campaign, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 

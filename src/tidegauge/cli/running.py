@@ -42,7 +42,7 @@ from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
 from tidegauge.cli.progress import Progress
 from tidegauge.cli.reports import keep_report
-from tidegauge.cli.serving import live_page
+from tidegauge.cli.serving import live_page, prometheus
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.fairness.tilt import Terms
@@ -76,6 +76,7 @@ class RunRequest:
     allow_unequal: bool = False
     files: WantedFiles = NO_FILES
     live: bool = False
+    prometheus: int | None = None
 
 
 def run_campaign(request: RunRequest, out: Output) -> int:
@@ -98,8 +99,8 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     run.unequal_allowed = request.allow_unequal
     run.thresholds = ready.campaign.thresholds
     run.price = ready.campaign.price
-    with live_page(request.live, run.path, out):
-        failure = carry_out(ready.campaign, run, out, ready.left_out)
+    with prometheus(request.prometheus, out) as watchers, live_page(request.live, run.path, out):
+        failure = carry_out(ready.campaign, run, out, ready.left_out, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 
@@ -245,14 +246,21 @@ def _disk(directory: str) -> Path:
 
 
 def carry_out(
-    campaign: Campaign, run: store.DirectoryRun, out: Output, notes: Sequence[Note], recorded: Recorded = NOTHING
+    campaign: Campaign,
+    run: store.DirectoryRun,
+    out: Output,
+    notes: Sequence[Note],
+    recorded: Recorded = NOTHING,
+    *,
+    watchers: Sequence[Observer] = (),
 ) -> TidegaugeError | KeyboardInterrupt | None:
     """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen.
 
-    `notes` are what the user should know before; what is `recorded` of earlier sessions is not made again.
+    `notes` are what the user should know before; `watchers` see every event too;
+    what is `recorded` of earlier sessions is not made again.
     """
     progress = Progress(out)
-    observer = _noted(run, progress)
+    observer = _noted(run, progress, watchers)
     agents: list[int] = []
     data = run.disks or (run.data_directory,)
     try:
@@ -289,11 +297,13 @@ def _topics_left(run: Path | None = None) -> list[Note]:
     return [Note(text) for text in (*cleaned.deleted, *cleaned.remaining)]
 
 
-def _noted(run: store.DirectoryRun, progress: Observer) -> Observer:
+def _noted(run: store.DirectoryRun, progress: Observer, watchers: Sequence[Observer]) -> Observer:
     """Shows everything, and keeps in the run what the user was told."""
 
     def observe(event: Event) -> None:
         progress(event)
+        for watcher in watchers:
+            watcher(event)
         if isinstance(event, Note):
             run.note(event.text)
 

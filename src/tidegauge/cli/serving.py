@@ -16,6 +16,7 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.live.access import is_loopback
 
 if TYPE_CHECKING:
+    from tidegauge.campaign.events import Observer
     from tidegauge.live.server import LiveServer
 
 LOOPBACK = "127.0.0.1"
@@ -47,6 +48,19 @@ def live_page(wanted: bool, run: Path, out: Output) -> Iterator[None]:
     finally:
         if server is not None:
             server.close()
+
+
+@contextmanager
+def prometheus(port: int | None, out: Output) -> Iterator[list[Observer]]:
+    """The endpoint for Prometheus as long as a run goes, if a port was given. Raises `UserError`."""
+    if port is None:
+        yield []
+        return
+    from tidegauge.live.exporter import Exporter
+
+    with Exporter(port) as exporter:
+        out.say(f"Prometheus: {exporter.url}")
+        yield [exporter]
 
 
 def _started(run: Path, out: Output) -> LiveServer | None:

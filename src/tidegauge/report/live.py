@@ -23,6 +23,7 @@ from tidegauge.campaign.events import (
     TrialEnded,
     TrialKept,
     UnequalFound,
+    UseNow,
 )
 from tidegauge.experiments.api import TrialSpec, Validity
 from tidegauge.fairness.tilt import Tilt
@@ -193,6 +194,17 @@ def figures(second: SecondSeen) -> str:
         f"{count(second.msgs_per_s)} msg/s, {short(second.mb_per_s)} MB/s, "
         f"response p99 {ms(second.response_p99_ms)} ms, "
         f"end-to-end p99 {ms(second.end_to_end_p99_ms)} ms, backlog {count(second.backlog)}"
+        f"{use_words(second.use)}"
+    )
+
+
+def use_words(use: UseNow | None) -> str:
+    """What is being used, to go on with; "" where nobody looks."""
+    if use is None:
+        return ""
+    return (
+        f"; CPU: host {use.host_cpu_share:.0%}, servers {short(use.server_cpus)}, client {short(use.worker_cpus)}; "
+        f"disk busy {use.disk_busy_share:.0%}, {short(use.disk_written_bytes_per_s / 1e6)} MB/s written"
     )
 
 

@@ -14,6 +14,7 @@ from tidegauge.store.disclosed import Disclosed, read_disclosed
 from tidegauge.store.intervals import read_intervals
 from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
+from tidegauge.store.use_rows import use_rows
 
 END_TO_END = "end-to-end"
 SECONDS_MAX = 3600
@@ -42,6 +43,8 @@ class TrialDetails:
     witness: Mapping[str, Any] = field(default_factory=dict)
     page_cache: Mapping[str, Any] = field(default_factory=dict)
     disclosed: Disclosed | None = None
+    use: tuple[Mapping[str, Any], ...] = ()
+    """What was used, a row a second (`store.use_rows`)."""
 
 
 def read_details(trial: StoredTrial) -> TrialDetails:
@@ -50,6 +53,7 @@ def read_details(trial: StoredTrial) -> TrialDetails:
     return TrialDetails(
         trial=trial,
         seconds=_seconds(directory),
+        use=use_rows(directory, SECONDS_MAX),
         window_ns=_window(_object(directory / "result.json")),
         histograms=_histograms(directory / "window.hlog"),
         settings=_object(directory / "settings.json"),

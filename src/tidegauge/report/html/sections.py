@@ -18,7 +18,7 @@ from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.percentiles import percentile_plots
 from tidegauge.report.plots.shares import share_bars
 from tidegauge.report.plots.sweep import sweep_plots
-from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, timelines, trial_timelines
 from tidegauge.report.records import records_table
 from tidegauge.report.remarks import Remark, remarks
 from tidegauge.report.sweeps import Swept, swept
@@ -141,7 +141,7 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
             *percentile_plots(block, details, prefix),
             *([] if chased else timelines(block, details, prefix, MAIN)),
         ),
-        more=tuple(timelines(block, details, prefix, RESOURCES)),
+        more=tuple(timelines(block, details, prefix, (*USED, *RESOURCES))),
         tables=(
             *_split(figure_table(block)),
             *(table for table in (records_table(block), faults_table(block)) if table is not None),

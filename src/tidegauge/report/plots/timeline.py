@@ -32,6 +32,8 @@ class Chart:
     axis: Axis
     column: Column
     meaning: str
+    of_use: bool = False
+    """Whether the rows are those of what was used, instead of the load's seconds."""
 
 
 def _plain(name: str, factor: float = 1.0) -> Column:
@@ -75,6 +77,64 @@ MAIN = (
         Axis("end-to-end p99 of each second, ms", _MS_AXIS, Form.MS),
         _plain("end_to_end_p99_ms"),
         "p99 of the end-to-end latency in each second, of the slowest subscription",
+    ),
+)
+USED = (
+    Chart(
+        "server-cpu",
+        "CPU of the servers",
+        Axis("cores, all server processes together", form=Form.SHORT, from_zero=True),
+        _rate("server_cpu_s"),
+        "CPU seconds a second that all server processes used together",
+        of_use=True,
+    ),
+    Chart(
+        "host-cpu",
+        "CPU of the host",
+        Axis("% of all CPUs, whoever used them", form=Form.SHORT, from_zero=True),
+        _plain("host_cpu_percent"),
+        "Share of all CPUs that were busy, whoever used them",
+        of_use=True,
+    ),
+    Chart(
+        "server-memory",
+        "Memory of the servers",
+        Axis("MiB resident", form=Form.COUNT, from_zero=True),
+        _plain("server_resident_bytes", 1 / _MIB),
+        "Memory of all server processes together",
+        of_use=True,
+    ),
+    Chart(
+        "server-gc",
+        "GC pauses of the servers",
+        Axis("ms in each second", form=Form.MS, from_zero=True),
+        _plain("server_gc_pause_s", 1000.0),
+        "Time that garbage collection stopped servers in each second, summed over them",
+        of_use=True,
+    ),
+    Chart(
+        "disk-written",
+        "Written to disk",
+        Axis("MB/s", form=Form.SHORT, from_zero=True),
+        lambda row: None if (found := _rate("disk_written_bytes")(row)) is None else found / 1e6,
+        "Bytes written to the disks that hold the servers' data, whoever wrote them",
+        of_use=True,
+    ),
+    Chart(
+        "disk-busy",
+        "Disk busy",
+        Axis("% of the time", form=Form.SHORT, from_zero=True),
+        _plain("disk_busy_percent"),
+        "Share of the time for which the busiest of the servers' disks had a request under way",
+        of_use=True,
+    ),
+    Chart(
+        "context-switches",
+        "Context switches of the servers",
+        Axis("a second, all threads", form=Form.COUNT, from_zero=True),
+        _rate("server_context_switches"),
+        "How often a thread of any server was given a CPU, a second",
+        of_use=True,
     ),
 )
 RESOURCES = (
@@ -181,7 +241,7 @@ def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> li
 
 
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
-    rows = trial.seconds
+    rows = trial.use if chart.of_use else trial.seconds
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
     at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
     x, y = thinned(at, [chart.column(row) for row in rows], POINTS_MAX)

@@ -1,0 +1,127 @@
+"""A run's newest figures for Prometheus, on loopback, as long as the run goes.
+
+Gauges of the last whole second: a scraper keeps the history, and the run's directory has every second anyway.
+Nothing is asked of servers or workers for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+
+from prometheus_client import CollectorRegistry, Gauge, start_http_server
+
+from tidegauge.campaign.events import Event, PhaseStarted, RunStarted, SecondSeen, TrialEnded, TrialKept, UseNow
+from tidegauge.errors import UserError
+
+LOOPBACK = "127.0.0.1"
+PORT_MAX = 65535
+FIGURES: Mapping[str, str] = {
+    "tidegauge_trials": "Trials of the run as it is expected now",
+    "tidegauge_trials_done": "Trials that have ended, with a result or without",
+    "tidegauge_acknowledged_msgs_per_s": "Messages acknowledged in the last second",
+    "tidegauge_acknowledged_mb_per_s": "Message values acknowledged in the last second, 10^6 bytes",
+    "tidegauge_response_p99_ms": "p99 of the response time in the last second",
+    "tidegauge_end_to_end_p99_ms": "p99 of the end-to-end latency in the last second",
+    "tidegauge_backlog_msgs": "Messages that the slowest subscription has yet to receive",
+    "tidegauge_host_cpu_share": "Share of all CPUs of the host that were busy",
+    "tidegauge_server_cpus": "CPUs that all server processes used together",
+    "tidegauge_worker_cpus": "CPUs that the load generator used",
+    "tidegauge_server_resident_bytes": "Memory of all server processes together",
+    "tidegauge_disk_written_bytes_per_s": "Written to the disks that hold the servers' data",
+    "tidegauge_disk_read_bytes_per_s": "Read from the disks that hold the servers' data",
+    "tidegauge_disk_busy_share": "Share of the time for which the busiest of these disks was at work",
+    "tidegauge_loopback_bytes_per_s": "Sent over loopback",
+    "tidegauge_server_gc_pause_s": "Pauses of servers' garbage collectors in the last second, together",
+}
+"""Every gauge with its meaning; those of a second have the label `trial`, and vanish with it."""
+_OF_RUN = ("tidegauge_trials", "tidegauge_trials_done")
+
+
+class Exporter:
+    """An observer of a run, and the endpoint that tells what it saw: `with Exporter(9400) as exporter: ...`."""
+
+    def __init__(self, port: int) -> None:
+        """Listen on a port of loopback (0: any that is free). Raises `UserError` if that can't be."""
+        if not 0 <= port <= PORT_MAX:
+            raise UserError(f"--prometheus: {port} is no port.", f"Give a number from 1 to {PORT_MAX}.")
+        self._registry = CollectorRegistry()
+        self._gauges = {
+            name: Gauge(name, meaning, () if name in _OF_RUN else ("trial",), registry=self._registry)
+            for name, meaning in FIGURES.items()
+        }
+        self._phase = Gauge(
+            "tidegauge_phase", "1 for the phase that goes on", ("trial", "phase"), registry=self._registry
+        )
+        self._done = 0
+        try:
+            self._server, self._thread = start_http_server(port, LOOPBACK, self._registry)
+        except OSError as error:
+            raise UserError(
+                f"--prometheus: port {port} of {LOOPBACK} can't be listened on: {error.strerror}.",
+                "Choose another one; 0 takes any that is free.",
+            ) from error
+        self.url = f"http://{LOOPBACK}:{self._server.server_port}/metrics"
+
+    def __enter__(self) -> Exporter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        if isinstance(self._thread, threading.Thread):
+            self._thread.join(5.0)
+
+    def __call__(self, event: Event) -> None:
+        """Take what happened."""
+        match event:
+            case RunStarted():
+                self._gauges["tidegauge_trials"].set(len(event.trials))
+            case PhaseStarted():
+                self._phase.clear()
+                self._phase.labels(event.trial_id, event.phase).set(1)
+            case SecondSeen():
+                self._second(event)
+            case TrialEnded() | TrialKept():
+                self._done += 1
+                self._gauges["tidegauge_trials_done"].set(self._done)
+                self._forget()
+            case _:
+                pass
+
+    def _second(self, second: SecondSeen) -> None:
+        self._set("acknowledged_msgs_per_s", second.trial_id, second.msgs_per_s)
+        self._set("acknowledged_mb_per_s", second.trial_id, second.mb_per_s)
+        self._set("response_p99_ms", second.trial_id, second.response_p99_ms)
+        self._set("end_to_end_p99_ms", second.trial_id, second.end_to_end_p99_ms)
+        self._set("backlog_msgs", second.trial_id, second.backlog)
+        if second.use is not None:
+            self._use(second.trial_id, second.use)
+
+    def _use(self, trial: str, use: UseNow) -> None:
+        for name in ("host_cpu_share", "server_cpus", "worker_cpus", "server_resident_bytes", "disk_busy_share"):
+            self._set(name, trial, getattr(use, name))
+        for name in ("disk_written_bytes_per_s", "disk_read_bytes_per_s", "loopback_bytes_per_s"):
+            self._set(name, trial, getattr(use, name))
+        self._set("server_gc_pause_s", trial, use.gc_pause_s)
+
+    def _set(self, name: str, trial: str, value: float | None) -> None:
+        """What is not known in this second is not told, rather than told as it was."""
+        gauge = self._gauges[f"tidegauge_{name}"]
+        if value is None:
+            gauge.clear()
+        else:
+            gauge.labels(trial).set(value)
+
+    def _forget(self) -> None:
+        for name, gauge in self._gauges.items():
+            if name not in _OF_RUN:
+                gauge.clear()
+        self._phase.clear()

@@ -1,0 +1,74 @@
+"""What a run tells Prometheus, read as Prometheus reads it."""
+
+from __future__ import annotations
+
+import socket
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tidegauge.campaign.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
+from tidegauge.errors import UserError
+from tidegauge.live.exporter import FIGURES, Exporter
+
+USE = UseNow(0.5, 1.2, 0.7, 600 << 20, 5e6, 0.0, 0.97, 1e8, 0.01)
+SECOND = SecondSeen("0001-peak-kafka", 5000.0, 5.12, 12.5, None, 42, USE)
+
+
+def told(exporter: Exporter) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    with urllib.request.urlopen(exporter.url, timeout=10) as answer:
+        text = answer.read().decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {(one.name, tuple(sorted(one.labels.items()))): one.value for one in samples}
+
+
+def test_a_run_from_its_start_to_its_end() -> None:
+    trial: Any = ("trial", "0001-peak-kafka")
+    with Exporter(0) as exporter:
+        exporter(RunStarted("runs/x", (None, None), 60.0))  # type: ignore[arg-type]
+        exporter(PhaseStarted("0001-peak-kafka", "warm-up", "", None))
+        exporter(PhaseStarted("0001-peak-kafka", "measure", "", None))
+        exporter(SECOND)
+        found = told(exporter)
+        assert found["tidegauge_trials", ()] == 2
+        assert found["tidegauge_phase", (("phase", "measure"), trial)] == 1
+        assert ("tidegauge_phase", (("phase", "warm-up"), trial)) not in found
+        assert found["tidegauge_acknowledged_msgs_per_s", (trial,)] == 5000
+        assert found["tidegauge_response_p99_ms", (trial,)] == 12.5
+        assert ("tidegauge_end_to_end_p99_ms", (trial,)) not in found
+        assert found["tidegauge_backlog_msgs", (trial,)] == 42
+        assert found["tidegauge_disk_busy_share", (trial,)] == 0.97
+        assert found["tidegauge_server_cpus", (trial,)] == 1.2
+        names = {name for name, _ in found} | {"tidegauge_end_to_end_p99_ms"}
+        assert names == {*FIGURES, "tidegauge_phase"}
+
+        exporter(TrialEnded(None, None, "failed"))  # type: ignore[arg-type]
+        found = told(exporter)
+        assert found["tidegauge_trials_done", ()] == 1
+        assert not any(labels for _, labels in found)
+
+
+def test_only_loopback_listens() -> None:
+    with Exporter(0) as exporter:
+        assert exporter.url.startswith("http://127.0.0.1:")
+        port = int(exporter.url.split(":")[2].split("/")[0])
+        listens = [
+            line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if f":{port:04X} " in line
+        ]
+        assert listens
+        assert all(address.startswith("0100007F:") for address in listens)
+
+
+def test_a_port_that_is_taken_or_none() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UserError, match="can't be listened on"):
+        Exporter(server.getsockname()[1])
+    with pytest.raises(UserError, match="70000 is no port"):
+        Exporter(70000)
+
+
+def test_every_gauge_is_in_the_document() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs/telemetry.md").read_text()
+    assert [name for name in FIGURES if f"`{name}`" not in text] == []
