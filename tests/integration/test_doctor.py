@@ -65,12 +65,17 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
     assert by_kind["loopback"]["share"] > 0
     if content["ceilings"]["disks"][0]["direct"]:
         assert by_kind["disk writes"]["ceiling"] == content["ceilings"]["disks"][0]["write_bytes_per_s"]
-    assert one["cost"]["per_billion_messages"] == pytest.approx(0.34 / (one["msgs_per_s"] * 3600) * 1e9)
-    assert (one["cost"]["currency"], one["cost"]["hosts"]) == ("USD", 1)
+    assert report["price"] == {"per_host_hour": 0.34, "currency": "USD"}
+    (result,) = report["experiments"][0]["results"]
+    if result["validity"] == "invalid":  # A machine that is short of CPU may make it so.
+        assert one["cost"] is None
+    else:
+        assert one["cost"]["per_billion_messages"] == pytest.approx(0.34 / (one["msgs_per_s"] * 3600) * 1e9)
+        assert (one["cost"]["currency"], one["cost"]["hosts"]) == ("USD", 1)
     stored = json.loads((place.only_run() / "ceilings.json").read_text())
     jsonschema.validate(stored, json.loads((SCHEMAS / "ceilings-1.json").read_text()))
     shown = place.run("show", "last").stdout
-    assert "Of what this machine can do" in shown and "cost, USD" in shown
+    assert result["validity"] == "invalid" or ("Of what this machine can do" in shown and "cost, USD" in shown)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
