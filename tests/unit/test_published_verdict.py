@@ -334,24 +334,6 @@ def test_a_factor_of_sustainable_rates(run: Measured, verdict: Verdict, told: st
     assert told in found.reason
 
 
-def test_repeats_with_the_same_rate_decide_no_finer_than_a_search_goes() -> None:
-    def repeated(kafka: float) -> Measured:
-        made = [
-            throughput(system, rate, block=block)
-            for block in range(3)
-            for system, rate in (("kafka", kafka), ("pulsar", 10_000.0))
-        ]
-        return Measured(tuple(one for one, _ in made), (), tuple(one for _, one in made))
-
-    for rate, verdict in (
-        (20_500.0, NOT_DECIDED),
-        (19_500.0, NOT_DECIDED),
-        (21_500, CONFIRMED),
-        (18_500, CONTRADICTED),
-    ):
-        assert judged(TWICE, repeated(rate)).verdict is verdict
-
-
 def test_sustainable_rates_are_shown_in_the_unit_that_was_published() -> None:
     kafka, pulsar = judged(TWICE, sustained(40_000, 10_000)).parts[0].sides
     assert (kafka.values, kafka.unit, kafka.published) == ((40.96,), "MB/s", 420.0)

@@ -1,0 +1,25 @@
+"""Verdicts on published claims are no finer than the searches that they rest on."""
+
+from __future__ import annotations
+
+from test_published_verdict import CONFIRMED, CONTRADICTED, NOT_DECIDED, TWICE, judged, throughput
+
+from tidegauge.published.observe import Measured
+
+
+def test_repeats_with_the_same_rate_decide_no_finer_than_a_search_goes() -> None:
+    def repeated(kafka: float) -> Measured:
+        made = [
+            throughput(system, rate, block=block)
+            for block in range(3)
+            for system, rate in (("kafka", kafka), ("pulsar", 10_000.0))
+        ]
+        return Measured(tuple(one for one, _ in made), (), tuple(one for _, one in made))
+
+    for rate, verdict in (
+        (20_500.0, NOT_DECIDED),
+        (19_500.0, NOT_DECIDED),
+        (21_500, CONFIRMED),
+        (18_500, CONTRADICTED),
+    ):
+        assert judged(TWICE, repeated(rate)).verdict is verdict
