@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from test_telemetry_parts import DEVICE, PROCESS, SAMPLE, later
 
+from tidegauge.live.state import _with_use
 from tidegauge.store.telemetry import TelemetryLog
-from tidegauge.store.use_rows import use_rows
+from tidegauge.store.use_rows import last_use_rows, use_rows
 
 
 def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> None:
@@ -43,3 +45,35 @@ def test_nothing_recorded_is_no_row(tmp_path: Path) -> None:
     (tmp_path / "telemetry").mkdir()
     (tmp_path / "telemetry/host.parquet").write_text("no parquet")
     assert use_rows(tmp_path, 10) == ()
+
+
+def test_the_newest_rows_of_a_trial_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = TelemetryLog(tmp_path)
+    assert last_use_rows(tmp_path) == []
+    for second in range(50):
+        log.sample(later(SAMPLE, second))
+    log.close()
+    assert last_use_rows(tmp_path) == list(use_rows(tmp_path, 100))
+    monkeypatch.setattr("tidegauge.store.use_rows.LAST_BYTES", 4096)
+    newest = last_use_rows(tmp_path)
+    assert 5 < len(newest) < 50
+    assert newest[-1] == use_rows(tmp_path, 100)[-1]
+    log.finish()
+    assert last_use_rows(tmp_path) == []
+
+
+def test_the_live_page_is_told_what_was_used_in_each_second() -> None:
+    rows = [{"from_mono_ns": second * 10**9 + 3, "until_mono_ns": (second + 1) * 10**9 + 3} for second in range(3)]
+    used = [
+        {
+            "from_mono_ns": 10**9,
+            "until_mono_ns": 2 * 10**9,
+            "host_cpu_percent": 90.0,
+            "server_cpu_s": 0.5,
+            "disk_busy_percent": 40.0,
+            "disk_written_bytes": 3e6,
+        }
+    ]
+    seconds = _with_use([{}, {}, {}], rows, used)
+    assert [one["host_cpu_percent"] for one in seconds] == [None, 90.0, None]
+    assert (seconds[1]["server_cpu_cores"], seconds[1]["disk_written_mb_per_s"]) == (0.5, 3.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
 from tidegauge.store.plain import plain
 from tidegauge.store.seconds import last_seconds
+from tidegauge.store.use_rows import last_use_rows
 
 LIVE_SCHEMA = "tidegauge.live/1"
 SECONDS_MAX = 240
@@ -88,7 +89,34 @@ def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
         "trial_id": trial.trial_id,
         "system": trial.spec.system if trial.spec else "",
         "phase": phase,
-        "seconds": [_second(row) for row in rows],
+        "seconds": _with_use([_second(row) for row in rows], rows, last_use_rows(trial.directory)),
+    }
+
+
+def _with_use(
+    seconds: list[dict[str, Any]], rows: Sequence[Mapping[str, Any]], used: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Each second with what was used in it: of the look in which its middle lies; None where there is none."""
+    place = 0
+    for second, row in zip(seconds, rows, strict=True):
+        middle_ns = (row["from_mono_ns"] + row["until_mono_ns"]) // 2
+        while place < len(used) and used[place]["until_mono_ns"] <= middle_ns:
+            place += 1
+        found = used[place] if place < len(used) and used[place]["from_mono_ns"] <= middle_ns else None
+        second.update(_used(found))
+    return seconds
+
+
+def _used(row: Mapping[str, Any] | None) -> dict[str, float | None]:
+    if row is None:
+        return dict.fromkeys(("host_cpu_percent", "server_cpu_cores", "disk_busy_percent", "disk_written_mb_per_s"))
+    length_s = max(1e-3, (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S)
+    cpu_s, written = row["server_cpu_s"], row["disk_written_bytes"]
+    return {
+        "host_cpu_percent": row["host_cpu_percent"],
+        "server_cpu_cores": None if cpu_s is None else cpu_s / length_s,
+        "disk_busy_percent": row["disk_busy_percent"],
+        "disk_written_mb_per_s": None if written is None else written / length_s / 1e6,
     }
 
 

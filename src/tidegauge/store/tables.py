@@ -91,6 +91,21 @@ def read_table(directory: Path, name: str) -> Iterator[dict[str, Any]]:
         yield from read_lines(growing)
 
 
+def last_lines(path: Path, bytes_max: int) -> Iterator[dict[str, Any]]:
+    """The newest rows of a growing table, without reading more of a long one. Raises `OSError`, `ValueError`."""
+    with path.open("rb") as file:
+        names = json.loads(file.readline())
+        file.seek(max(file.tell(), file.seek(0, 2) - bytes_max))
+        # The first line may be cut, and so may the last.
+        for line in file.read().split(b"\n"):
+            try:
+                content = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(content, list) and len(content) == len(names):
+                yield dict(zip(names, content, strict=True))
+
+
 def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Schema) -> None:
     """Write all rows to one Parquet file, complete or not at all; some thousand of them are in memory at a time.
 

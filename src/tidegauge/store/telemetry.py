@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidegauge.fleet.use import DeviceUse, ProcessUse, Sample
-from tidegauge.store.tables import Table, read_table
+from tidegauge.store.tables import Table, last_lines, read_table
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
@@ -149,6 +149,12 @@ def process_row(use: ProcessUse) -> dict[str, Any]:
 def device_row(use: DeviceUse) -> dict[str, Any]:
     """The columns of one device."""
     return {**asdict(use), "device": use.name}
+
+
+def last_telemetry(trial_directory: Path, table: str, bytes_max: int) -> Iterator[dict[str, Any]]:
+    """The newest rows of a trial that goes on; none of one that is done. Raises `OSError`, `ValueError`."""
+    path = trial_directory / DIRECTORY / f"{table}.jsonl"
+    return last_lines(path, bytes_max) if path.exists() else iter(())
 
 
 def read_telemetry(trial_directory: Path, table: str) -> Iterator[dict[str, Any]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tidegauge.store.telemetry import DEVICES, HOST, PROCESSES, read_telemetry
+from tidegauge.store.telemetry import DEVICES, HOST, PROCESSES, last_telemetry, read_telemetry
 
 WORKER = "worker"
 """Name of the load generator's process; all others are servers."""
 ROWS_MAX = 7200
 """In memory at once; beyond it, neighbours are merged (`condense`)."""
+
+LAST_BYTES = 256 * 1024
+"""Of each table, read for the newest rows: four minutes of a cluster, more of one server."""
 
 Row = dict[str, Any]
 
@@ -25,12 +28,23 @@ def use_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
         return ()
 
 
-def _rows(directory: Path) -> Iterator[Row]:
+def last_use_rows(trial_directory: Path) -> list[Row]:
+    """The newest rows of a trial that goes on, some minutes of them at most; [] once it is done."""
+    try:
+        return list(_rows(trial_directory, lambda directory, table: last_telemetry(directory, table, LAST_BYTES)))
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+Read = Callable[[Path, str], Iterator[Row]]
+
+
+def _rows(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
     """The three tables joined by their spans. They were written look by look, so they are in the same order."""
-    processes = _looks(directory, PROCESSES)
-    devices = _looks(directory, DEVICES)
+    processes = _looks(read(directory, PROCESSES))
+    devices = _looks(read(directory, DEVICES))
     of_process, of_device = next(processes, None), next(devices, None)
-    for host in read_telemetry(directory, HOST):
+    for host in read(directory, HOST):
         at = host["from_mono_ns"]
         while of_process is not None and of_process[0] < at:
             of_process = next(processes, None)
@@ -42,9 +56,9 @@ def _rows(directory: Path) -> Iterator[Row]:
         yield _row(host, servers, of_device[1] if of_device and of_device[0] == at else [])
 
 
-def _looks(directory: Path, table: str) -> Iterator[tuple[int, list[Row]]]:
-    for at, rows in groupby(read_telemetry(directory, table), key=lambda row: int(row["from_mono_ns"])):
-        yield at, list(rows)
+def _looks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
+    for at, alike in groupby(rows, key=lambda row: int(row["from_mono_ns"])):
+        yield at, list(alike)
 
 
 def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row:

@@ -9,6 +9,10 @@
     ["backlog_msgs", "Backlog, messages"],
     ["in_flight_msgs", "In flight, messages"],
     ["worker_cpu_cores", "Load generator, cores"],
+    ["server_cpu_cores", "Servers, cores"],
+    ["host_cpu_percent", "Host CPU, %"],
+    ["disk_busy_percent", "Disk busy, %"],
+    ["disk_written_mb_per_s", "Written to disk, MB/s"],
   ];
   const main = document.getElementById("main");
   const byId = (id) => document.getElementById(id);
