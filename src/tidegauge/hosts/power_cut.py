@@ -8,8 +8,11 @@ and flags.
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import os
 import struct
+import time
 from pathlib import Path
 
 from tidegauge.fleet.rig_api import DiskCheck, FileSystem
@@ -20,6 +23,8 @@ _SHUTDOWN = 0x8004587D
 _WITHOUT_FLUSHING_THE_LOG = struct.pack("I", 2)
 _CHECK: dict[FileSystem, tuple[str, ...]] = {"ext4": ("e2fsck", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
 _REPORT_CHARS_MAX = 2000
+_ELSEWHERE_S = 60.0
+_POLL_S = 0.01
 
 
 def cut_off(descriptor: int) -> None:
@@ -35,15 +40,36 @@ def mount_again(place: Path, number: str, file_system: FileSystem) -> DiskCheck:
     finds then is damage.
     """
     device = loop_disk.device_path(number)
-    loop_disk.unmount(place)
+    _unmount(place, device)
     # XFS writes, and waits, once for every record of its journal: with the host's cache in between, 12 s became 0.2.
     loop_disk.read_directly(device, False)
     try:
         loop_disk.mount(device, place, file_system)
-        loop_disk.unmount(place)
+        _unmount(place, device)
         done = finished(*_CHECK[file_system], device)
         loop_disk.mount(device, place, file_system)
     finally:
         loop_disk.read_directly(device, True)
     said = "\n".join(text.strip() for text in (done.stdout, done.stderr) if text.strip())
     return DiskCheck(str(place), file_system, done.returncode == 0, said[-_REPORT_CHARS_MAX:])
+
+
+def _unmount(place: Path, device: str) -> None:
+    """Unmount a disk, and wait until no other mount namespace has it mounted any more. Raises `OSError`.
+
+    A process that got a mount namespace of its own meanwhile took a copy of every mount with it; as long as it lives,
+    the file system stays as it is, cut off, and mounting the device gives just that again.
+    """
+    loop_disk.unmount(place)
+    deadline_s = time.monotonic() + _ELSEWHERE_S
+    while True:
+        try:
+            # The kernel opens a device for a file system in this way, too: only one can have it so.
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            if time.monotonic() > deadline_s:
+                raise OSError(0, f"{device} is still mounted in another mount namespace") from error
+        time.sleep(_POLL_S)
