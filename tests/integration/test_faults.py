@@ -72,8 +72,9 @@ def test_a_pause_and_a_crash_are_told_fault_by_fault(tmp_path: Path) -> None:
     assert any("2 faults were made" in warning for warning in result["warnings"])
     text = " ".join(shown.split())
     assert "with 2 faults" in text
-    assert "pause of the leader" in text
-    assert "kill of all nodes" in text
+    # The rest of a label stands below it.
+    assert "1. pause of" in text
+    assert "2. kill of" in text
 
 
 def test_a_kill_of_tidegauge_leaves_no_fault_in_force(tmp_path: Path) -> None:
