@@ -113,6 +113,16 @@ def test_a_disk_at_the_rate_it_is_limited_to() -> None:
     assert answer.words == "9.7 MB/s written of 10.0 MB/s it may take"
 
 
+def test_a_limit_given_out_in_slices_is_near_at_less_while_tasks_wait() -> None:
+    near = device(written_bytes_per_s=8.0 * MB, write_bytes_per_s_max=10 * MB)
+    assert found(load(), device=near, host=host(io_stall_share=0.5)).resource is Resource.DISK
+    assert found(load(), device=near, host=host(io_stall_share=0.1)).resource is Resource.WINDOW
+
+
+def test_a_few_segments_sent_again_are_no_lossy_network() -> None:
+    assert found(load(), host=host(tcp_segments=2_500, tcp_retransmits=40)).resource is Resource.WINDOW
+
+
 def test_a_disk_at_the_writes_it_is_limited_to() -> None:
     answer = found(load(), device=device(writes_per_s=99.0, writes_per_s_max=100))
     assert answer.words == "99 writes/s of the 100 it may take"

@@ -20,12 +20,16 @@ FULL = 0.90
 FULL_THREAD = 0.90
 OF_CEILING = 0.85
 """Of a measured rate: ceilings are best cases, and a mixed load reaches less."""
+OF_LIMIT = 0.75
+"""Of a cgroup's rate limit while tasks wait for I/O: it is given out in slices, of which a load that syncs misses some."""
 THROTTLED = 0.15
 """Seconds a second that a quota held a process back."""
 STALL = 0.20
 """Share of the time in which somebody waited for the resource, without which a busy one is not named."""
 MEMORY_LEFT_SHARE = 0.05
 RETRANSMITTED = 0.01
+RETRANSMITS_MIN = 1000
+"""Fewer are a busy host's late acknowledgements."""
 HELD_BACK = 0.30
 """Share of the window for which the system held producers back. Below it, a closed loop met the generator's limit."""
 MET = 0.98
@@ -147,7 +151,8 @@ def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
         rates.append((share, f"{_mb(one.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
     share, words = max(rates, default=(0.0, ""))
     stall = case.use.host.io_stall_share
-    if share >= OF_CEILING:
+    limited = bool(one.write_bytes_per_s_max or one.writes_per_s_max)
+    if share >= OF_CEILING or (limited and share >= OF_LIMIT and (stall or 0.0) >= STALL):
         yield Limiting(Resource.DISK, one.name, min(1.0, share), words)
     elif one.busy_share >= FULL and (stall is None or stall >= STALL):
         waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
@@ -197,7 +202,8 @@ def _network(case: Case) -> Iterator[Limiting]:
             f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(loopback.bytes_per_s)} measured on one connection"
         )
         yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
-    if host.tcp_segments and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
+    many = host.tcp_retransmits >= RETRANSMITS_MIN
+    if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
         lost = host.tcp_retransmits / host.tcp_segments
         words = f"{lost:.1%} of {host.tcp_segments:,} TCP segments had to be sent again"
         yield Limiting(Resource.NETWORK, "", None, words)
