@@ -21,7 +21,7 @@ FULL_THREAD = 0.90
 OF_CEILING = 0.85
 """Of a measured rate: ceilings are best cases, and a mixed load reaches less."""
 OF_LIMIT = 0.75
-"""Of a cgroup's rate limit while tasks wait for I/O: it is given out in slices, of which a load that syncs misses some."""
+"""Of a cgroup's rate limit while tasks wait for I/O: given out in slices, of which a load that syncs misses some."""
 THROTTLED = 0.15
 """Seconds a second that a quota held a process back."""
 STALL = 0.20
