@@ -111,7 +111,8 @@ class Worker(FakeWorker):
             rows[name] = getattr(found, name)
         header = np.array([(reads.MAGIC, reads.RECORD.itemsize, 0, order.trial_id, 0)], dtype=reads.HEADER)
         file.write_bytes(header.tobytes() + rows.tobytes())
-        return ReadBack(file, 0, 0, found.partitions)
+        began_ns = time.monotonic_ns()
+        return ReadBack(file, began_ns, began_ns, found.partitions)
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:
         self.journal.note("committed positions")

@@ -39,3 +39,8 @@ def not_modelled(means: Means) -> str:
             f"Not modelled either: {'; '.join(NOT_MODELLED)}."
         )
     return f"Not modelled: {'; '.join(NOT_MODELLED)}."
+
+
+def counted_cuts(cuts: int) -> str:
+    """ "1 cut", "2 cuts"."""
+    return f"{cuts:,} cut{'' if cuts == 1 else 's'}"

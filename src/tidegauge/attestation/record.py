@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.attestation.judging import Judged
-from tidegauge.attestation.kinds import CRASH_LABEL, FileSystem, Means
+from tidegauge.attestation.kinds import CRASH_LABEL, FileSystem, Means, counted_cuts
 from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.scenario import Scenario
 from tidegauge.attestation.verdict import Verdict
@@ -126,7 +126,7 @@ def carried(known: Sequence[Attestation]) -> str:
 def _told(those: Sequence[Attestation]) -> str:
     lost, cuts = sum(one.lost for one in those), sum(one.cuts for one in those)
     scenarios = ", ".join(dict.fromkeys(one.scenario.value for one in those))
-    return f"{lost:,} lost in {cuts} cuts ({scenarios})"
+    return f"{lost:,} lost in {counted_cuts(cuts)} ({scenarios})"
 
 
 def _beyond(lost: Sequence[Attestation]) -> str:

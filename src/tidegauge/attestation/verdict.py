@@ -21,6 +21,7 @@ from scipy import stats
 
 from tidegauge.attestation.anomalies import Anomalies, Witness
 from tidegauge.attestation.history import History
+from tidegauge.attestation.kinds import counted_cuts
 
 WRITE_AGE_S_MAX = 5.0
 """A cut later than this after the newest write finds data that the kernel wrote back by itself."""
@@ -106,13 +107,15 @@ class Judgement:
         if self.verdict is Verdict.REFUTED and self.witness is not None and self.cut is not None:
             nodes = ", ".join(map(str, self.cut.nodes))
             return (
-                f"REFUTED: {self.broken:,} acknowledged messages broken in {self.losing_cuts} of {self.cuts} cuts; "
-                f"cut {self.cut.number} ({self.cut.scenario}, node {nodes}): {self.witness.sentence()}"
+                f"REFUTED: {self.broken:,} acknowledged messages broken in {self.losing_cuts} of "
+                f"{counted_cuts(self.cuts)}; cut {self.cut.number} ({self.cut.scenario}, node {nodes}): "
+                f"{self.witness.sentence()}"
             )
         if self.verdict is Verdict.NOT_REFUTED:
             return (
-                f"NOT REFUTED in {self.cuts} cuts with {self.at_risk:,} acknowledged messages at risk: such a cut "
-                f"loses something with a probability below {self.loss_per_cut_max:.1%} ({CONFIDENCE:.0%} confidence)"
+                f"NOT REFUTED in {counted_cuts(self.cuts)} with {self.at_risk:,} acknowledged messages at risk: such a "
+                f"cut loses something with a probability below {self.loss_per_cut_max:.1%} "
+                f"({CONFIDENCE:.0%} confidence)"
             )
         return f"INCONCLUSIVE: {'; '.join(self.reasons)}"
 
@@ -193,7 +196,7 @@ def judge(
         doubts.append("the positive control (the same cut with local sync off) is missing")
     elif not any(cut.anomalies.lost for cut in positive):
         doubts.append(
-            f"the positive control lost nothing in {len(positive)} cuts with local sync off: "
+            f"the positive control lost nothing in {counted_cuts(len(positive))} with local sync off: "
             "these cuts would not show a loss"
         )
     if not counted:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tidegauge.attestation.judging import Judged
-from tidegauge.attestation.kinds import CRASH_LABEL, Means, not_modelled
+from tidegauge.attestation.kinds import CRASH_LABEL, Means, counted_cuts, not_modelled
 from tidegauge.attestation.model import AttestOutcome, CutTold
 from tidegauge.attestation.verdict import Verdict
 from tidegauge.durability.levels import describe_choice
@@ -105,4 +105,4 @@ def attest_outcome(outcome: AttestOutcome) -> str:
     cuts = sum(len(cycle.cuts) for cycle in outcome.cycles)
     lost = sum(cycle.lost for cycle in outcome.cycles)
     acked = sum(cycle.acked for cycle in outcome.cycles)
-    return f"{cuts} cuts, {lost:,} of {acked:,} acknowledged messages lost"
+    return f"{counted_cuts(cuts)}, {lost:,} of {acked:,} acknowledged messages lost"

@@ -341,8 +341,9 @@ def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], 
     return settings, session.subject.system.incomplete(settings, nodes)
 
 
-def await_complete(session: Session, topics: Sequence[str], seconds_max: float = COMPLETE_S_MAX) -> list[Setting]:
+def await_complete(session: Session, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
     """The settings read back once every replica takes part. Raises `StartFailedError` with what is missing."""
+    seconds_max = COMPLETE_S_MAX if seconds_max is None else seconds_max
     deadline_s = time.monotonic() + seconds_max
     while True:
         settings, missing = _read_back(session, topics)

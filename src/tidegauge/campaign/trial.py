@@ -149,6 +149,8 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     settings = [*server_settings, *client_settings]
     level = checked_level(spec, system, settings, session.deployment)
     session.bench.in_force(_in_force(session, settings))
+    if level.level is None:
+        return order, level
     known = session.bench.attestations(spec.system, spec.choice, settings_digest(server_settings))
     return order, replace(level, attested=carried(known))
 
