@@ -54,10 +54,18 @@ def left_over(root: Path) -> list[str]:
     return [*mounts, *(line for line in devices.stdout.splitlines() if str(root) in line)]
 
 
-@pytest.mark.parametrize("system", ["kafka", "pulsar", "rabbitmq"])
-def test_one_node_keeps_level_3_and_its_control_loses(
-    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_node_keeps_level_3_and_its_control_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeps_level_3("rabbitmq", tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["kafka", "pulsar"])
+def test_others_keep_it_too(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeps_level_3(system, tmp_path, monkeypatch)
+
+
+def keeps_level_3(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One node keeps what it acknowledged through a cut at level 3; without syncs the same cut loses."""
     monkeypatch.setenv("TIDEGAUGE_DATA", str(tmp_path / "data"))
     place = Place(tmp_path)
     code, report = attested(place, system, "--level", "3", "--cuts", "1")
@@ -68,7 +76,8 @@ def test_one_node_keeps_level_3_and_its_control_loses(
     assert cut["figures"]["lost"] == 0, told
     assert len(cut["cuts"]) == 1
     assert cut["acked"] > 0
-    assert sum(one["figures"]["lost"] for one in cycles(report, "-control")) > 0, told
+    if finding["decided"]:
+        assert sum(one["figures"]["lost"] for one in cycles(report, "-control")) > 0, told
     # 3: with a machine this busy the one cut may have met nothing in flight, and then decides nothing.
     assert code == (0 if finding["decided"] else 3), told
     assert not finding["refuted"]

@@ -126,6 +126,7 @@ def test_the_run_keeps_the_files_and_tells_what_differs(steady: dict[str, Any], 
         assert word in notes
 
 
+@pytest.mark.slow
 def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -> None:
     """What OMB's own files vary, each in a small form, and in a fiftieth of its time."""
     assert len(DOZEN) >= 12

@@ -15,7 +15,7 @@ import pytest
 from command import Place
 from ruamel.yaml import YAML
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600), pytest.mark.slow]
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "campaigns/published"
 READY = PUBLISHED / "streamnative-2020-latency.yaml"

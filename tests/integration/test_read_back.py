@@ -142,6 +142,7 @@ def assert_kept(found: Anomalies) -> None:
     assert found.counts[Fate.KEPT] > 800, figures
 
 
+@pytest.mark.slow
 def test_kafka_keeps_what_it_acknowledged_through_a_kill(tmp_path: Path) -> None:
     with ready("kafka", LevelChoice(4), tmp_path) as here:
         found = through_a_kill(here, tmp_path)
@@ -150,6 +151,7 @@ def test_kafka_keeps_what_it_acknowledged_through_a_kill(tmp_path: Path) -> None
         assert found.positions == ()
 
 
+@pytest.mark.slow
 def test_pulsar_keeps_what_it_acknowledged_through_a_kill(tmp_path: Path) -> None:
     with ready("pulsar", LevelChoice(4, "journal"), tmp_path) as here:
         found = through_a_kill(here, tmp_path)
