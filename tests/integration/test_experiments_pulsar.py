@@ -1,4 +1,4 @@
-"""Each experiment on a real Pulsar, in short. Which tests do that for which system: `experiments_covered.py`."""
+"""Each experiment on a real Pulsar, in short (see `tests/unit/test_experiments_covered.py`)."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from tidegauge.attestation import history, reads
 from tidegauge.attestation.history import Kind as Record
 from tidegauge.attestation.kinds import FileSystem, Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
+from tidegauge.attestation.records import HEADER
 from tidegauge.attestation.scenario import Act, Cycle, Kind, Role, Scenario
 from tidegauge.campaign import attest_cycle
 from tidegauge.campaign.attesting import run_attestation
@@ -96,7 +97,7 @@ class Worker(FakeWorker):
         self.stopping.set()
         self.thread.join()
         assert self.order is not None
-        header = np.array([(history.MAGIC, history.RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=history.HEADER)
+        header = np.array([(history.MAGIC, history.RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=HEADER)
         rows = np.array(self.records, dtype=history.RECORD)
         (Path(self.order.history_directory) / "producer-0.history").write_bytes(header.tobytes() + rows.tobytes())
         return 0
@@ -109,7 +110,7 @@ class Worker(FakeWorker):
         rows = np.zeros(len(found), dtype=reads.RECORD)
         for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
             rows[name] = getattr(found, name)
-        header = np.array([(reads.MAGIC, reads.RECORD.itemsize, 0, order.trial_id, 0)], dtype=reads.HEADER)
+        header = np.array([(reads.MAGIC, reads.RECORD.itemsize, 0, order.trial_id, 0)], dtype=HEADER)
         file.write_bytes(header.tobytes() + rows.tobytes())
         began_ns = time.monotonic_ns()
         return ReadBack(file, began_ns, began_ns, found.partitions)

@@ -8,7 +8,7 @@ both are fine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -16,17 +16,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.attestation.records import Longs, read_records
 from tidegauge.errors import RunFailedError
 
 MAGIC = b"TGHIST01"
-HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("producer", "<u4"), ("trial", "<u8"), ("made", "<i8")])
 RECORD = np.dtype(
     [("mono_ns", "<i8"), ("sequence", "<i8"), ("position", "<i8"), ("partition", "<i4"), ("kind", "u1"), ("_", "V3")]
 )
 """As `io.tidegauge.worker.engine.history.HistoryFile` writes it, little endian."""
 FILES = "producer-*.history"
-
-Longs = NDArray[np.int64]
+COLUMNS = ("producer", "sequence", "invoked_ns", "resolved_ns", "outcome", "partition", "position")
 
 
 class Kind(IntEnum):
@@ -140,16 +139,7 @@ def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> Histor
     def column(name: str) -> Longs:
         return np.array([int(getattr(row, name)) for row in rows], dtype=np.int64)
 
-    return History(
-        producer=column("producer"),
-        sequence=column("sequence"),
-        invoked_ns=column("invoked_ns"),
-        resolved_ns=column("resolved_ns"),
-        outcome=column("outcome"),
-        partition=column("partition"),
-        position=column("position"),
-        doubts=doubts,
-    )
+    return _of_columns(column, doubts)
 
 
 def read_history(directory: Path, trial_id: int) -> History:
@@ -167,30 +157,18 @@ def read_history(directory: Path, trial_id: int) -> History:
         joined: Longs = np.concatenate([getattr(part, name) for part in parts])[order]
         return joined
 
-    return History(
-        producer=column("producer"),
-        sequence=column("sequence"),
-        invoked_ns=column("invoked_ns"),
-        resolved_ns=column("resolved_ns"),
-        outcome=column("outcome"),
-        partition=column("partition"),
-        position=column("position"),
-        doubts=tuple(doubt for part in parts for doubt in part.doubts),
-    )
+    return _of_columns(column, tuple(doubt for part in parts for doubt in part.doubts))
+
+
+def _of_columns(column: Callable[[str], Longs], doubts: tuple[str, ...]) -> History:
+    return History(**{name: column(name) for name in COLUMNS}, doubts=doubts)
 
 
 def _one_file(file: Path, trial_id: int) -> History:
     """The history of one producer, ordered by sequence."""
-    data = file.read_bytes()
-    if len(data) < HEADER.itemsize:
-        raise RunFailedError(f"{file} is no history: it has {len(data)} bytes, less than its header.")
-    header = np.frombuffer(data, HEADER, count=1)[0]
-    if bytes(header["magic"]) != MAGIC or int(header["record_bytes"]) != RECORD.itemsize:
-        raise RunFailedError(f"{file} is no history, or one of another version of Tidegauge.")
+    header, records, rest = read_records(file, "history", MAGIC, RECORD)
     if int(header["trial"]) != trial_id:
         raise RunFailedError(f"{file} is the history of trial {int(header['trial']):x}, not of {trial_id:x}.")
-    whole, rest = divmod(len(data) - HEADER.itemsize, RECORD.itemsize)
-    records = np.frombuffer(data, RECORD, count=whole, offset=HEADER.itemsize)
     doubts = [f"{file.name}: the last {rest} bytes are part of a record only, and left out"] if rest else []
     return _outcomes(int(header["producer"]), records, file.name, doubts)
 

@@ -12,12 +12,11 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.history import Longs
+from tidegauge.attestation.records import Longs, read_records
 from tidegauge.errors import RunFailedError
 from tidegauge.worker.read_back import PartitionRead, ReadBack
 
 MAGIC = b"TGREAD01"
-HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("zero", "<u4"), ("trial", "<u8"), ("made", "<i8")])
 RECORD = np.dtype(
     [
         ("sequence", "<i8"),
@@ -31,6 +30,7 @@ RECORD = np.dtype(
     ]
 )
 """As `io.tidegauge.worker.engine.history.ReadLog` writes it, little endian."""
+COLUMNS = ("producer", "sequence", "topic", "partition", "position", "flags")
 
 
 class Flag(IntFlag):
@@ -110,35 +110,17 @@ def read_of(name: str, found: Iterable[Found], partitions: tuple[PartitionRead, 
     def column(field: str) -> Longs:
         return np.array([int(getattr(row, field)) for row in rows], dtype=np.int64)
 
-    return Read(
-        name=name,
-        producer=column("producer"),
-        sequence=column("sequence"),
-        topic=column("topic"),
-        partition=column("partition"),
-        position=column("position"),
-        flags=column("flags"),
-        partitions=partitions,
-    )
+    return Read(name=name, partitions=partitions, began_ns=NEVER, **{field: column(field) for field in COLUMNS})
 
 
 def load_read(name: str, told: ReadBack, trial_id: int) -> Read:
     """The pass that a worker has made. Raises `RunFailedError` if its file is damaged or of another trial."""
-    data = told.file.read_bytes()
-    if len(data) < HEADER.itemsize:
-        raise RunFailedError(f"{told.file} is no read log: it has {len(data)} bytes, less than its header.")
-    header = np.frombuffer(data, HEADER, count=1)[0]
-    if bytes(header["magic"]) != MAGIC or int(header["record_bytes"]) != RECORD.itemsize:
-        raise RunFailedError(f"{told.file} is no read log, or one of another version of Tidegauge.")
+    header, records, rest = read_records(told.file, "read log", MAGIC, RECORD)
     if int(header["trial"]) != trial_id:
         raise RunFailedError(f"{told.file} was read for trial {int(header['trial']):x}, not for {trial_id:x}.")
-    body = len(data) - HEADER.itemsize
+    body = records.nbytes + rest
     expected = sum(p.messages for p in told.partitions) * RECORD.itemsize
     if body != expected:
         raise RunFailedError(f"{told.file} has {body:,} bytes of records; the worker says it wrote {expected:,}.")
-    records = np.frombuffer(data, RECORD, offset=HEADER.itemsize)
-    columns = {
-        field: records[field].astype(np.int64)
-        for field in ("producer", "sequence", "topic", "partition", "position", "flags")
-    }
+    columns = {field: records[field].astype(np.int64) for field in COLUMNS}
     return Read(name=name, partitions=told.partitions, began_ns=told.began_mono_ns, **columns)
