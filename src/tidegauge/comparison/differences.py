@@ -31,8 +31,10 @@ _NUMBERED = re.compile(r"\b(broker|bookie|node|server|controller|zookeeper)[- ]?
 _BARE_PORT = re.compile(r"\b\d{4,5}\b")
 _A_PORT = re.compile(r"port", re.IGNORECASE)
 
-_OF_EACH_TRIAL = frozenset({"cluster.id"})
-"""Settings that are drawn anew each time."""
+_OF_EACH_TRIAL = frozenset(
+    {"cluster.id", "leaders.by.partition", "partition.owners.by.partition", "queue.leaders.by.queue"}
+)
+"""What is drawn anew each time. How many partitions each node leads is told apart from that, and compared."""
 _COUNTED = "so far"
 """What servers tell of themselves beside their settings."""
 
