@@ -61,6 +61,12 @@ def test_a_loss_that_nobody_can_assign_is_a_question_mark() -> None:
     assert "which of several faults" in fault_notes(block)[1]
 
 
+def test_a_loss_that_nobody_can_assign_is_not_hidden_by_trials_without_one() -> None:
+    found = (replace(TOLD, lost=0), replace(TOLD, lost=None))
+    block = Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(found)))
+    assert any(" ? " in line for line in shown(block))
+
+
 def test_without_faults_nothing_is_said() -> None:
     block = Block("latency", (result(spec(KAFKA, "latency", 1, 0), 1.0),))
     assert faults_table(block) is None

@@ -19,6 +19,7 @@ from run_samples import result, second, spec, totals
 from tidegauge import store
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.store import files
+from tidegauge.store.telemetry import METRICS, MetricRow, read_telemetry
 from tidegauge.store.writer import Writer, boot_id, may_be_alive, this_writer
 from tidegauge.systems.api import Distribution, Setting
 from tidegauge.worker.api import WorkerFacts
@@ -49,6 +50,20 @@ def test_whether_the_page_cache_was_dropped_is_disclosed(tmp_path: Path) -> None
     run = _whole_run(tmp_path)
     content = json.loads((run.path / "trials" / spec().trial_id / "trial.json").read_text())
     assert (content["status"], content["page_cache"]) == ("finished", {"dropped": False, "reason": "needs root"})
+
+
+def test_telemetry_that_can_not_become_parquet_costs_no_result(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.plan([spec()])
+    trial = run.trial(spec())
+    trial.metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
+    lines = trial.directory / "telemetry/metrics.jsonl"
+    with lines.open("a") as file:
+        file.write('[1,2,"kafka-1","log_flush_ms","not a number"]\n')
+    trial.finish(result(), totals())
+    assert store.load_run(run.path).trials[0].result is not None
+    assert len(list(read_telemetry(trial.directory, METRICS))) == 2
+    assert [path.name for path in lines.parent.iterdir()] == ["metrics.jsonl"]
 
 
 def test_notes_are_kept_from_the_first_moment(tmp_path: Path) -> None:

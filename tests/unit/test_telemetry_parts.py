@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUs
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
 from tidegauge.store.tables import read_table
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
-from tidegauge.systems.metrics import Combine, Kind, Metric, figures, read_text
+from tidegauge.systems.metrics import Combine, Kind, Metric, fetch, figures, read_text
 
 HOST_USE = HostUse(2, 1.0, 0.2, 0.1, 0.0, 8 << 30, 4 << 30, 0, 1000, 10, 20, 100, 1, 500, 0.5, 0.0, 0.0, 0.3, 0.1)
 PROCESS = ProcessUse(
@@ -259,6 +261,21 @@ class TestMetrics:
 
     def test_what_is_not_told_is_left_out(self) -> None:
         assert read_text("nothing 1\n", self.ALL) == {}
+
+    def test_an_answer_that_breaks_off_is_told_as_any_other_failure(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def answer() -> None:
+                peer, _ = server.accept()
+                with peer:
+                    peer.recv(4096)
+                    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nqueue_size 3\n")
+
+            answering = threading.Thread(target=answer)
+            answering.start()
+            with pytest.raises(OSError, match="broke off"):
+                fetch(f"http://127.0.0.1:{server.getsockname()[1]}/metrics")
+            answering.join()
 
     def test_nothing_happened_has_no_mean(self) -> None:
         told = read_text(self.text(180, 30), self.ALL)

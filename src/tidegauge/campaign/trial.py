@@ -19,6 +19,7 @@ from tidegauge.attestation.record import carried
 from tidegauge.campaign import space, witnessing
 from tidegauge.campaign.chase import Chased, chase_backlog
 from tidegauge.campaign.disruptions import fault_results
+from tidegauge.campaign.events import Note
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
@@ -243,7 +244,11 @@ def _await_faults(session: Session, follower: Follower) -> None:
         follower.until(time.monotonic_ns() + _SECOND_NS // 4)
     session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
     deadline_s = time.monotonic() + _RECOVER_S_MAX
-    while not session.faults.recovered() and time.monotonic() < deadline_s:
+    while not session.faults.recovered():
+        if time.monotonic() > deadline_s:
+            told = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the last fault"
+            session.bench.observer(Note(f"{session.spec.trial_id}: {told}; what they owed counts as failed or lost."))
+            return
         follower.until(time.monotonic_ns() + _SECOND_NS // 2)
 
 

@@ -118,7 +118,7 @@ class HostUse:
 class Sample:
     """One look: what was used since the one before. `cost_s` is the CPU time that looking took.
 
-    `number` counts from 1. A gap in numbers means that nobody asked for a while.
+    `number` counts from 1, without gaps. A span that begins after the last one ended: nobody asked for a while.
     """
 
     number: int

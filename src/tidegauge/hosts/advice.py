@@ -202,7 +202,10 @@ def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
 def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
     options = [*facts.get("mount_options", "").split(","), *facts.get("file_system_options", "").split(",")]
     shown = ",".join(dict.fromkeys(option for option in options if option)) or "none told"
-    why = "nobarrier and data=writeback make fsync a promise that a power cut breaks; sync and discard cost time"
+    why = (
+        "nobarrier makes fsync a promise that a power cut breaks, and data=writeback may show old data in files after "
+        "one; sync, data=journal and discard cost time"
+    )
     unsafe = [option for option in options if option in ("nobarrier", "barrier=0", "data=writeback")]
     slow = [option for option in options if option in ("sync", "data=journal")]
     if unsafe:

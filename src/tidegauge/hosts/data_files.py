@@ -8,8 +8,9 @@ message was stored, not that the server would serve it.
 from __future__ import annotations
 
 import mmap
+import os
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,12 +40,21 @@ def find_copies(
     found: dict[Message, list[Copy]] = {}
     sought = set(wanted)
     for directory in directories:
-        for file in sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink()):
+        for file in sorted(_files(directory)):
             try:
                 _search(file, trial_id, sought, found)
             except (OSError, ValueError):  # ValueError: an empty file can't be mapped.
                 continue
     return {message: tuple(copies) for message, copies in found.items()}
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """All files below; `os.walk` passes over directories that vanish meanwhile, as servers' segments do."""
+    for root, _, names in os.walk(directory):
+        for name in names:
+            path = Path(root, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
 
 
 def _search(file: Path, trial_id: int, sought: set[Message], found: dict[Message, list[Copy]]) -> None:

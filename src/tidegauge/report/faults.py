@@ -1,4 +1,4 @@
-"""What the faults of trials did, as a table and in words; of repeated trials the median of each figure."""
+"""What the faults of trials did, as a table and in words; of repeated trials the median of each figure, all lost."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ def _normal(found: Sequence[FaultResult]) -> str:
 
 
 def _lost(found: Sequence[FaultResult]) -> str:
+    """Of all trials together; "?" if in any of them some were, and nobody knows which of its faults did it."""
     known = [one.lost for one in found if one.lost is not None]
-    return count(float(sum(known))) if known else "?"
+    return count(float(sum(known))) if len(known) == len(found) else "?"
 
 
 def _seconds(value: float | None) -> str:

@@ -119,6 +119,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Sch
                 writer.write_table(pa.Table.from_pylist(batch, schema=columns))
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise write_failed(path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)
     sync_directory(path.parent)

@@ -124,11 +124,18 @@ class DirectoryTrial:
         growing = self.directory / "seconds.jsonl"
         write_parquet(read_lines(growing), self.directory / "seconds.parquet", COLUMNS)
         growing.unlink(missing_ok=True)
-        self._telemetry.finish()
+        self._finish_telemetry()
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
         self._write_status("finished", "", now())
         self.ended = True
+
+    def _finish_telemetry(self) -> None:
+        """As Parquet. What can't be made that stays as lines, which are read alike: no result is lost for it."""
+        try:
+            self._telemetry.finish()
+        except (RunFailedError, ValueError, TypeError):  # pyarrow's own errors are ValueErrors and TypeErrors
+            self._telemetry.close()
 
     def fail(self, reason: str, interrupted: bool) -> None:
         """The trial ended without a result; what was measured stays. Does nothing after `finish`."""

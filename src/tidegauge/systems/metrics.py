@@ -8,6 +8,7 @@ Source: https://github.com/prometheus/docs/blob/main/docs/instrumenting/expositi
 
 from __future__ import annotations
 
+import http.client
 import math
 import re
 import urllib.request
@@ -84,8 +85,14 @@ def fetch(url: str) -> str:
     # Never by a proxy: endpoints are on loopback.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers={"Accept": "text/plain"})
-    with opener.open(request, timeout=FETCH_S_MAX) as answer:
-        content: bytes = answer.read(FETCH_BYTES_MAX + 1)
+    try:
+        with opener.open(request, timeout=FETCH_S_MAX) as answer:
+            content: bytes = answer.read(FETCH_BYTES_MAX + 1)
+            if answer.length and len(content) <= FETCH_BYTES_MAX:
+                raise http.client.IncompleteRead(content)
+    except http.client.HTTPException as error:
+        # A server that is killed in the middle of its answer; not all of these are `OSError`s.
+        raise OSError(f"its answer broke off ({type(error).__name__})") from error
     if len(content) > FETCH_BYTES_MAX:
         raise ValueError(f"it tells more than {FETCH_BYTES_MAX >> 20} MiB")
     return content.decode("utf-8", "replace")
