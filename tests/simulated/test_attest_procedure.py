@@ -25,7 +25,7 @@ from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.events import Event, PhaseProgress
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.session import Bench, Subject
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.rig_api import CutReport, DiskCheck
 from tidegauge.hosts.page_cache import CacheDrop
@@ -360,6 +360,39 @@ def test_servers_that_never_serve_again_end_the_trial_and_are_told(stage: Stage)
     assert found[0].figures == {}
     assert "killed by signal 9" in found[0].unreadable[0]
     assert "deployment stopped" in stage.world.journal.entries
+
+
+def test_servers_that_can_not_be_started_again_were_cut_all_the_same(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise StartFailedError("kafka-1 ended with exit code 1.")
+
+    monkeypatch.setattr(Deployment, "start_node", fails)
+    (found,) = outcome_of(stage.run(all_at())).cycles
+    assert found.unreadable == ("kafka-1 ended with exit code 1.",)
+    (told,) = found.cuts
+    assert told.at_risk > 50
+    assert told.restart_s is None
+
+
+def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = Worker.prepare
+
+    def fails_later(worker: Worker, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+        if order.history_directory.endswith("0003"):
+            raise RunFailedError("The topic could not be made.")
+        return prepare(worker, order, told)
+
+    monkeypatch.setattr(Worker, "prepare", fails_later)
+    cycles = outcome_of(stage.run(NONE, all_at(), all_at(number=3), all_at(number=4))).cycles
+    assert [(one.number, len(one.cuts), one.unreadable) for one in cycles] == [
+        (1, 0, ()),
+        (2, 1, ()),
+        (3, 0, ("The topic could not be made.",)),
+    ]
 
 
 def test_a_crash_makes_no_disks_and_cuts_nothing(stage: Stage) -> None:

@@ -55,6 +55,8 @@ def test_a_loss_that_the_level_allows_breaks_no_promise() -> None:
         (outcome(cycle(cuts=(cut(write_age_s=31.0),))), LOSING_CONTROL, "after the newest write"),
         (outcome(cycle(cuts=(cut(at_risk=3),))), LOSING_CONTROL, "3 acknowledged messages at risk"),
         (outcome(cycle(figures={}, unreadable=("it never served again",))), LOSING_CONTROL, "it never served again"),
+        (outcome(cycle(), cycle(figures={}, unreadable=("it is gone",))), LOSING_CONTROL, "after cut 2 not everything"),
+        (outcome(cycle(), cycle(cuts=0, figures={}, unreadable=("the worker ended",))), LOSING_CONTROL, "worker ended"),
     ],
 )
 def test_what_would_not_have_shown_a_loss_is_inconclusive(

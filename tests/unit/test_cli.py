@@ -390,15 +390,3 @@ def test_thresholds_are_checked_with_file_and_line(capsys: pytest.CaptureFixture
     shown = " ".join(capsys.readouterr().err.split())
     assert "mine.yaml:6: thresholds[1]: unknown figure 'response_p99' (did you mean 'response_ms_p99'?)" in shown
     assert "mine.yaml:7: thresholds[2]: the campaign has no system 'pulsar'" in shown
-
-
-def test_files_that_cannot_be_written_are_refused_before_anything_runs(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    for option, place, why in (
-        ("--junit", tmp_path, "this is a directory"),
-        ("--markdown", tmp_path / "nowhere" / "x.md", "there is no directory"),
-    ):
-        assert run_command(["quick", option, str(place)]) == 2
-        assert why in capsys.readouterr().err
-    assert store.list_runs(tmp_path / "runs") == []

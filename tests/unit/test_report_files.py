@@ -10,6 +10,7 @@ import pytest
 from run_samples import latency, result, spec, totals
 
 from tidegauge import store
+from tidegauge.cli.main import run_command
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Severity, Stage, Terms, Tilt
@@ -127,3 +128,16 @@ def test_every_figure_can_be_read_from_a_result(name: str) -> None:
     if name.endswith("_ms_p99") and FIGURES[name].scheduled:
         empty = result(response=latency(1.0, 0), service=latency(1.0, 0), delay=latency(1.0, 0), subscriptions=())
         assert FIGURES[name].of(empty) is None
+
+
+def test_files_that_cannot_be_written_are_refused_before_anything_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
+    for option, place, why in (
+        ("--junit", tmp_path, "this is a directory"),
+        ("--markdown", tmp_path / "nowhere" / "x.md", "there is no directory"),
+    ):
+        assert run_command(["quick", option, str(place)]) == 2
+        assert why in capsys.readouterr().err
+    assert store.list_runs(tmp_path / "runs") == []

@@ -16,7 +16,17 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 JAVA_METHOD_LINES_MAX = 70
 
-PURE = ("statistics", "durability", "fairness", "search", "experiments", "thresholds", "comparison", "usage")
+PURE = (
+    "statistics",
+    "durability",
+    "fairness",
+    "search",
+    "experiments",
+    "thresholds",
+    "comparison",
+    "usage",
+    "limiting",
+)
 IO_MODULES = {"subprocess", "socket", "shutil", "tempfile", "os", "grpc", "requests", "urllib"}
 
 

@@ -46,7 +46,8 @@ def judge_scenarios(
     found = []
     for scenario in scenarios:
         cycles = subject.of(scenario)
-        judged = judge(cut_results(cycles), negative, positive)
+        broken_off = [why for cycle in cycles if not cycle.cuts for why in cycle.unreadable]
+        judged = judge(cut_results(cycles), negative, positive, broken_off=broken_off)
         found.append(Judged(scenario, judged, promise(level, scenario, nodes), cycles))
     return tuple(found)
 

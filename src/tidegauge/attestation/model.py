@@ -50,7 +50,7 @@ class CutTold:
     frozen_mono_ns: int
     freeze_s: float
     down_s: float
-    restart_s: float
+    restart_s: float | None = None
     serve_s: float | None = None
     write_age_s: float = 0.0
     at_risk: int = 0

@@ -158,9 +158,13 @@ def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
         return f"cut {cut.number} had {cut.at_risk:,} acknowledged messages at risk; at least {criteria.at_risk_min:,}"
     if cut.in_flight < criteria.in_flight_min:
         return f"cut {cut.number} had {cut.in_flight:,} messages in flight; at least {criteria.in_flight_min:,}"
-    if cut.anomalies.unreadable:
-        return f"after cut {cut.number} not everything could be read: {cut.anomalies.unreadable[0]}"
-    return ""
+    return _unread(cut)
+
+
+def _unread(cut: CutResult) -> str:
+    """Why not everything could be read after a cut; "" if it could."""
+    unreadable = cut.anomalies.unreadable
+    return f"after cut {cut.number} not everything could be read: {unreadable[0]}" if unreadable else ""
 
 
 def judge(
@@ -168,6 +172,7 @@ def judge(
     negative: Anomalies | None,
     positive: Sequence[CutResult],
     criteria: Criteria | None = None,
+    broken_off: Sequence[str] = (),
 ) -> Judgement:
     """The verdict.
 
@@ -176,6 +181,7 @@ def judge(
         negative: of the same procedure without a cut; None if it was not done.
         positive: the same cuts with local sync off; empty if none was done.
         criteria: what a cut needs to count.
+        broken_off: why cycles did not come to a cut.
     """
     excluded = [why for cut in cuts if (why := why_not_counted(cut, criteria or Criteria()))]
     counted = [cut for cut in cuts if not why_not_counted(cut, criteria or Criteria())]
@@ -187,7 +193,8 @@ def judge(
         worst = max(losing, key=lambda cut: cut.anomalies.witness.before_cut_s if cut.anomalies.witness else 0.0)
         judged = _judgement(Verdict.REFUTED, excluded, list(cuts))
         return Judgement(**{**vars(judged), "witness": worst.anomalies.witness, "cut": worst})
-    doubts = []
+    # What was acknowledged before a cut and can't be read after it may be lost: no other cut makes up for that.
+    doubts = [*broken_off, *filter(None, map(_unread, cuts))]
     if negative is None:
         doubts.append("the negative control (the same without a cut) is missing")
     elif negative.unreadable:
@@ -202,7 +209,7 @@ def judge(
     if not counted:
         doubts.extend(excluded or ["there was no cut"])
     if doubts:
-        return _judgement(Verdict.INCONCLUSIVE, doubts, counted)
+        return _judgement(Verdict.INCONCLUSIVE, [*dict.fromkeys(doubts)], counted)
     return _judgement(Verdict.NOT_REFUTED, excluded, counted)
 
 

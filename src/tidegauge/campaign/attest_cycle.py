@@ -32,8 +32,8 @@ from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.read_back import CommittedPositions, ReadingWorker
 
 GRACE_S = 75.0
-"""For outcomes of what is still in flight when the load ends, longer than any may take: what is written after the first
-read began would be in the second only."""
+"""For outcomes of what is still in flight when the load ends: what is written after the first read began would be in
+the second only. Longer than clients wait for one, but for RabbitMQ's queues, where it may be twice `OUTCOME_S_MAX`."""
 OUTCOME_S_MAX = 60.0
 """A message without an outcome for so long is given up: longer than servers take to serve again."""
 AFTER_SHARE = 0.1
@@ -183,10 +183,10 @@ def _do(ground: Ground, act: Act, leader: int, watch: Watch) -> None:
         _cut(ground, nodes, watch)
         if act.again_after_s is not None:
             time.sleep(act.again_after_s)
-            first = watch.cuts.pop()
             _cut(ground, nodes, watch)
             # What was acknowledged is judged by the first of the two; how long it all took by the second.
-            watch.cuts[-1] = replace(watch.cuts[-1], frozen_mono_ns=first.frozen_mono_ns, cuts=2)
+            first, second = watch.cuts[-2:]
+            watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, cuts=2)]
         if act.until_complete:
             _await_serving(ground, watch)
 
@@ -216,19 +216,20 @@ def _cut(ground: Ground, nodes: Sequence[int], watch: Watch) -> None:
         checks = {
             Path(disk.place).name: "clean" if disk.is_clean else disk.report or "not clean" for disk in report.disks
         }
-    for number in nodes:
-        deployment.start_node(number)
     watch.mounted_ns = mounted_ns
+    # It was cut, whether or not the servers can be started again.
     watch.cuts.append(
         CutTold(
             nodes=tuple(nodes),
             frozen_mono_ns=frozen_ns,
             freeze_s=(frozen_ns - asked_ns) / 1e9,
             down_s=(mounted_ns - frozen_ns) / 1e9,
-            restart_s=(time.monotonic_ns() - mounted_ns) / 1e9,
             checks=checks,
         )
     )
+    for number in nodes:
+        deployment.start_node(number)
+    watch.cuts[-1] = replace(watch.cuts[-1], restart_s=(time.monotonic_ns() - mounted_ns) / 1e9)
 
 
 def _await_serving(ground: Ground, watch: Watch) -> None:

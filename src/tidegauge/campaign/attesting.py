@@ -22,6 +22,7 @@ from tidegauge.campaign.events import PhaseProgress, PhaseStarted
 from tidegauge.campaign.level import checked_level
 from tidegauge.campaign.session import Bench, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.topics import OwnTopics
+from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.statistics.summary import NO_LATENCY
 from tidegauge.store.api import TrialStore
@@ -104,12 +105,21 @@ class _Trial:
         self._digest = ""
 
     def run(self) -> AttestOutcome:
-        """All cycles, until one finds the servers gone for good; of a positive control until one has lost something."""
+        """All cycles, until one can't be carried out; of a positive control until one has lost something.
+
+        Raises `RunFailedError` if that is the first one.
+        """
         outcomes: list[CycleOutcome] = []
         began_s = time.monotonic()
         for cycle in self._plan.cycles:
             self._tell(cycle, outcomes, began_s)
-            outcomes.append(self._cycle(cycle))
+            try:
+                outcomes.append(self._cycle(cycle))
+            except RunFailedError as error:
+                if not outcomes:
+                    raise
+                # What the cycles before found is kept; this one makes its scenario inconclusive.
+                outcomes.append(CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,)))
             if self._is_enough(cycle, outcomes[-1]):
                 break
         self.took_s = time.monotonic() - began_s
