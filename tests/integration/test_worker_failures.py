@@ -137,12 +137,12 @@ def test_a_worker_out_of_memory_says_so(host: LocalHost, tmp_path: Path) -> None
     worker = start_worker(host, "null", tmp_path, WorkerOptions(heap_mb=32))
     client = ClientSettings(in_flight_messages_max=5_000_000, receive_queue_messages=5_000_000)
     load = order(workload=replace(WORKLOAD, producers=20, arrival=Arrival.CLOSED_LOOP, client=client))
-    with pytest.raises(RunFailedError, match="OutOfMemoryError") as caught:
+    with pytest.raises(RunFailedError, match="heap is 32 MiB, ran out of memory: ") as caught:
         worker.prepare(load)
         worker.start()
         for _ in worker.watch():
             pass
-    assert "worker: {heap:" in caught.value.hint
+    assert "worker: {heap: 64MiB}" in caught.value.hint
     worker.close()
 
 

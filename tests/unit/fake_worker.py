@@ -45,6 +45,9 @@ class FakeWorker(WorkerServicer):
         return pb.ProbeReply(took_ns=1_500_000_000)
 
     def Totals(self, request: Any, context: Any) -> Any:
+        if MODE == "full":
+            print("Terminating due to java.lang.OutOfMemoryError: Java heap space", file=sys.stderr, flush=True)
+            os._exit(3)
         print("java.lang.IllegalStateException: out of ideas", file=sys.stderr, flush=True)
         if MODE == "dies":
             os._exit(3)

@@ -211,6 +211,8 @@ class TestTheCommand:
         [
             (["--time-scale", "2"], "--time-scale 2: must be from 0.001 to 1"),
             (["--output-directory", "/nowhere"], "--output-directory /nowhere"),
+            (["--worker-heap", "much"], "--worker-heap much: must be"),
+            (["--worker-heap", "1MiB"], "--worker-heap 1MiB: must be from 32MiB to 1024GiB"),
             (["--driver", "/nowhere.yaml"], "/nowhere.yaml: there is no such driver file"),
         ],
     )

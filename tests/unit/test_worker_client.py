@@ -113,6 +113,14 @@ def test_a_worker_that_dies_is_named_with_its_last_words(connect: Connect, tmp_p
     assert caught.value.log_path == tmp_path / "worker.log"
 
 
+def test_a_worker_out_of_memory_says_which_and_what_to_do(connect: Connect) -> None:
+    with pytest.raises(RunFailedError) as caught:
+        connect("full").totals()
+    assert caught.value.message == "The load generator ran out of memory: Java heap space (seen during Totals)."
+    assert "worker: {heap: 1GiB}" in caught.value.hint
+    assert "--worker-heap 1GiB" in caught.value.hint
+
+
 def test_a_worker_that_dies_ends_watch_with_the_cause(connect: Connect) -> None:
     seen = []
     with pytest.raises(RunFailedError, match="ended with exit code 3"):

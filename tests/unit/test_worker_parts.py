@@ -19,7 +19,7 @@ from tidegauge.worker.api import LoadOrder, SecondFigures, SubscriptionTotals, T
 from tidegauge.worker.classpath import worker_class_path
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.launch import WorkerOptions, jvm_flags
-from tidegauge.worker.log import cause_from_log
+from tidegauge.worker.log import cause_from_log, memory_exhausted
 from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys, Payload, SubscriptionType, Workload
 from tidegauge.workload.schedule import RatePhase, RateSchedule
@@ -81,6 +81,12 @@ def test_cause_from_log(tmp_path: Path) -> None:
     assert cause_from_log(log) == "Unrecognized VM option 'X'"
     log.write_text("\x1b[1;31mERROR\x1b[0m \x1b]52;c;aGk=\x1b\\the disk\x07 is full\n")
     assert cause_from_log(log) == "ERROR the disk is full"
+
+
+def test_memory_exhausted_tells_which() -> None:
+    assert memory_exhausted("Terminating due to java.lang.OutOfMemoryError: Java heap space") == "Java heap space"
+    assert memory_exhausted("java.lang.OutOfMemoryError") == "no more is known"
+    assert memory_exhausted("java.io.IOException: disk") == ""
 
 
 class RefusingHost:

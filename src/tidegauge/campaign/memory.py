@@ -5,7 +5,7 @@ Trials follow one another, so one deployment at a time counts, with the load gen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.campaign.contenders import label
@@ -88,12 +88,14 @@ def fitting(
     """
     left_out: dict[str, str] = {}
     refused: list[str] = []
+    needs: list[MemoryNeed] = []
     points = []
     for point in campaign.each:
         kept = []
         for choice in point.campaign.systems:
             need = _need(point.campaign, choice, find_system(choice.name))
             reason = too_large(need, available)
+            needs += [need] if reason else []
             if not reason:
                 kept.append(choice)
             elif choice.optional or (campaign.skip_impossible and point.values):
@@ -105,13 +107,24 @@ def fitting(
     if refused or not points:
         raise UserError(
             f"There is too little memory. {'. '.join(dict.fromkeys(refused or left_out.values()))}.",
-            "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs.",
+            _advice(needs),
         )
     if not left_out:
         return campaign, {}
     if not campaign.points:
         return points[0].campaign, left_out
     return replace(points[0].campaign, points=tuple(points)), left_out
+
+
+def _advice(needs: Sequence[MemoryNeed]) -> str:
+    """What to give less, by what takes most of the memory that there isn't."""
+    largest = max(needs, key=lambda need: need.total_mb)
+    if largest.worker_mb > largest.servers_mb:
+        return (
+            "Give the load generator less ('worker' in the campaign, --worker-heap of `tidegauge omb`), take fewer "
+            "topics, subscriptions or consumers, or end other programs."
+        )
+    return "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."
 
 
 def _where(need: MemoryNeed, point: Point) -> str:

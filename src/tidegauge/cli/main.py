@@ -39,6 +39,7 @@ from tidegauge.cli.options import (
     ScaleOption,
     Systems,
     Thresholds,
+    WorkerHeap,
     overrides_of,
 )
 from tidegauge.cli.output import Output
@@ -164,6 +165,7 @@ def omb(
     output_directory: Annotated[
         Path | None, typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.")
     ] = None,
+    worker_heap: WorkerHeap = None,
     dry_run: DryRun = False,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -171,7 +173,7 @@ def omb(
     """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON."""
     from tidegauge.cli.omb import OmbRequest, run_omb
 
-    request = OmbRequest(workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run)
+    request = OmbRequest(workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run, worker_heap)
     return run_omb(request, Output(as_json))
 
 

@@ -18,6 +18,8 @@ from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, E
 from tidegauge.cli.output import Output, error_content
 from tidegauge.cli.reports import keep_report
 from tidegauge.cli.running import Ready, carry_out, create, exit_code, prepare
+from tidegauge.config.fields import size_between
+from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.omb.driver import without_secrets
 from tidegauge.omb.translate import Translation, translate_all
@@ -28,12 +30,17 @@ from tidegauge.report.terminal import heading, run_report
 
 OMB_SCHEMA = "tidegauge.omb/1"
 TIME_SCALE_MIN = 0.001
+HEAP = ("32MiB", "1024GiB")
+"""The least and the most that `--worker-heap` takes, as `worker` of a campaign does."""
 _WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID)
 
 
 @dataclass(frozen=True)
 class OmbRequest:
-    """What the user asked for. `output_directory` None = results stay in the runs' directories only."""
+    """What the user asked for. `output_directory` None = results stay in the runs' directories only.
+
+    `worker_heap` is of the load generator, such as "1GiB"; None = what each workload needs.
+    """
 
     workloads: Sequence[Path]
     drivers: Sequence[Path]
@@ -42,6 +49,7 @@ class OmbRequest:
     runs_directory: Path
     output_directory: Path | None
     dry_run: bool
+    worker_heap: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,8 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
     _check_output(request.output_directory)
-    found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale)
+    heap_mb = _heap_mb(request.worker_heap)
+    found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, heap_mb)
     # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
     ready = [(one, prepare(one.campaign, request.dry_run, allow_unequal=True)) for one in found]
     if request.dry_run:
@@ -82,6 +91,17 @@ def _check_output(directory: Path | None) -> None:
             f"--output-directory {directory}: there is no such directory, or it can't be written.",
             "Create it first, or leave the option out: results are in the runs' directories too.",
         )
+
+
+def _heap_mb(text: str | None) -> int:
+    """What the user wants for the load generator's heap, MiB; 0 = it was left to us. Raises `UserError`."""
+    if text is None:
+        return 0
+    try:
+        heap_bytes = size_between(*HEAP)(parse_size_bytes(text))
+    except ValueError as error:
+        raise UserError(f"--worker-heap {text}: {error}.") from error
+    return heap_bytes >> 20
 
 
 def _title(one: Translation) -> str:

@@ -80,6 +80,16 @@ Markdown = Annotated[
     typer.Option("--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there."),
 ]
 
+WorkerHeap = Annotated[
+    str | None,
+    typer.Option(
+        "--worker-heap",
+        metavar="SIZE",
+        help="Heap of the load generator, such as 1GiB (default: what each workload needs).",
+        show_default=False,
+    ),
+]
+
 DEFAULT_RUNS = Path("runs")
 
 

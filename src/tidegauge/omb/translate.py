@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability.levels import level_named
 from tidegauge.experiments.registry import experiments
 from tidegauge.omb.driver import ReadDriver, read_driver
+from tidegauge.omb.memory import worker_for
 from tidegauge.omb.workload import UNREACHABLE_MSGS_PER_S, ReadWorkload, notes, read_workload, translate
 from tidegauge.systems.omb import DriverTerms
 from tidegauge.workload.model import ClientSettings, Keys, SubscriptionType, Workload
-
-WORKER = WorkerChoice(heap_mb=512, direct_memory_mb=256)
-"""More than campaigns have by default: OMB's batches and queues are large."""
 
 _MINUTE_S = 60.0
 _WARM_UP_S = (1.0, 3600.0)
@@ -52,14 +50,24 @@ class Translation:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Manner:
+    """What the user says of all files alike: see `translate_all`."""
+
+    managed: bool
+    time_scale: float
+    worker_heap_mb: int
+
+
 def translate_all(
-    workloads: Sequence[Path], drivers: Sequence[Path], managed: bool, time_scale: float
+    workloads: Sequence[Path], drivers: Sequence[Path], managed: bool, time_scale: float, worker_heap_mb: int = 0
 ) -> list[Translation]:
     """Every workload on every driver, in OMB's order: workloads by name, drivers as given.
 
     Args:
         managed: start servers here instead of attaching to the clusters that the driver files name.
         time_scale: the files' durations are multiplied by this.
+        worker_heap_mb: of the load generator, MiB; 0 = what each workload needs.
 
     Raises:
         UserError: with every problem of every file.
@@ -77,8 +85,9 @@ def translate_all(
                 _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
     raise_problems(sources, "files")
+    manner = _Manner(managed, time_scale, worker_heap_mb)
     return [
-        _translation(read, _with_clients(workload, driver.terms), driver, managed, time_scale)
+        _translation(read, _with_clients(workload, driver.terms), driver, manner)
         for read, workload in found
         for driver, _ in drivers_read
         if driver
@@ -113,9 +122,7 @@ def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
     return translate(read, ClientSettings())
 
 
-def _translation(
-    read: ReadWorkload, workload: Workload, driver: ReadDriver, managed: bool, time_scale: float
-) -> Translation:
+def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, manner: _Manner) -> Translation:
     terms = driver.terms
     system = SystemChoice(
         name=driver.system.name,
@@ -126,7 +133,7 @@ def _translation(
         attach=driver.attach,
         copies=terms.copies,
     )
-    experiment, told = _experiment(read, time_scale)
+    experiment, told = _experiment(read, manner.time_scale)
     campaign = Campaign(
         name=_slug(f"omb-{read.label}-{driver.name}"),
         description=f"OMB workload {read.name} on driver {driver.name}",
@@ -139,13 +146,13 @@ def _translation(
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=WORKER,
+        worker=worker_for(workload, manner.worker_heap_mb),
     )
     every = [
         *told,
         *notes(read),
         *terms.notes,
-        *_servers(driver, managed),
+        *_servers(driver, manner.managed),
         _durability(driver),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         *MEANINGS,

@@ -22,7 +22,7 @@ from tidegauge.worker import messages
 from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, Told, TotalFigures, tell_nobody
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
-from tidegauge.worker.log import cause_from_log
+from tidegauge.worker.log import cause_from_log, memory_exhausted
 from tidegauge.worker.read_back import CommittedPositions, ReadBack
 
 PROTOCOL_VERSION = 1
@@ -65,6 +65,8 @@ class WorkerProcess:
     log_path: Path
     scratch: Path
     """Its temporary files; removed with it."""
+    heap_mb: int = 0
+    """What it was given, MiB; 0 = not known."""
 
 
 class GrpcWorker:
@@ -299,6 +301,9 @@ class GrpcWorker:
         status = _await_end(self._process)
         log = self._process.log_path
         cause = cause_from_log(log)
+        exhausted = memory_exhausted(cause)
+        if exhausted:
+            return self._out_of_memory(exhausted, call)
         said = f" Its log ends with: {cause}" if cause else " Its log is empty."
         if status is None or status.exit_code is None:
             how = "does not listen any more"
@@ -311,6 +316,18 @@ class GrpcWorker:
             "If memory was short, raise the campaign's 'worker: {heap: 512MiB, direct-memory: 256MiB}', or lower "
             "the number of producers, consumers or messages in flight.",
             log,
+        )
+
+    def _out_of_memory(self, exhausted: str, call: str) -> RunFailedError:
+        """The error for a worker that ended since some memory, named in the JVM's words, was all used."""
+        heap_mb = self._process.heap_mb
+        who = f"The load generator, whose heap is {heap_mb:,} MiB," if heap_mb else "The load generator"
+        more = f"{2 * heap_mb}MiB" if heap_mb else "1GiB"
+        return RunFailedError(
+            f"{who} ran out of memory: {exhausted} (seen during {call}).",
+            f"Give it more: 'worker: {{heap: {more}}}' in the campaign, or --worker-heap {more} of `tidegauge omb`; or "
+            "lower the number of producers, consumers, subscriptions or partitions.",
+            self._process.log_path,
         )
 
 

@@ -77,7 +77,7 @@ def start_worker(
         host.start(spec)
         undo.callback(host.stop, name)
         port = _await_port(host, name, port_file, log_path, options.start_timeout_s)
-        worker = GrpcWorker(WorkerProcess(host, name, port, secret, log_path, scratch))
+        worker = GrpcWorker(WorkerProcess(host, name, port, secret, log_path, scratch, options.heap_mb))
         undo.pop_all()
     return worker
 

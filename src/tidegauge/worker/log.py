@@ -13,6 +13,7 @@ _STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more)")
 _EMPTY_WORDS = ("Could not create the Java Virtual Machine", "A fatal exception has occurred")
 """What the JVM adds after the line that says what is wrong."""
 _LINE_CHARS_MAX = 300
+_OUT_OF_MEMORY = re.compile(r"OutOfMemoryError:?\s*(.*)")
 
 
 def cause_from_log(path: Path) -> str:
@@ -26,6 +27,12 @@ def cause_from_log(path: Path) -> str:
     lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
     telling = [line for line in lines if _CAUSE.search(line)] or lines
     return telling[-1][:_LINE_CHARS_MAX] if telling else ""
+
+
+def memory_exhausted(cause: str) -> str:
+    """Which memory ran out, in the JVM's words ("Java heap space"), if that is the cause from a log; else ""."""
+    found = _OUT_OF_MEMORY.search(cause)
+    return (found[1] or "no more is known") if found else ""
 
 
 def _is_noise(line: str) -> bool:
