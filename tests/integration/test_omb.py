@@ -161,7 +161,7 @@ def test_rate_0_is_searched_and_only_what_was_confirmed_is_in_the_json(place: Pl
     assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
     (run,) = json.loads(done.stdout)["runs"]
     (finding,) = run["report"]["findings"]
-    (goal,) = finding["goals"]
+    (goal,) = finding["details"]["goals"]
     assert finding["experiment"] == "max-throughput"
     assert any("producerRate: 0 becomes `max-throughput`" in note for note in run["report"]["run"]["notes"])
     if not goal["decided"]:
