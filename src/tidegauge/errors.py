@@ -51,12 +51,6 @@ class AccessRefusedError(RunFailedError):
     """A system is there but does not let us in: TLS, credentials or rights. Trying again does not help."""
 
 
-class MeasurementInvalidError(TidegaugeError):
-    """The measurement can't be trusted (the generator was the bottleneck, say)."""
-
-    exit_code = 3
-
-
 def nearest(value: str, allowed: list[str]) -> str:
     """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
     close = get_close_matches(value, allowed, n=1, cutoff=0.5)

@@ -144,3 +144,12 @@ def test_an_inconclusive_one_attests_nothing() -> None:
 
 def test_the_witness_survives_storing() -> None:
     assert typed(type(witness()), plain(witness())) == witness()
+
+
+def test_a_damaged_file_system_and_an_odd_history_are_told() -> None:
+    subject = outcome(
+        cycle(cuts=(cut(checks={"disk-1": "clean", "disk-2": "inode 12\nis wrong"}),), doubts=("cut short",))
+    )
+    told = sentences(CHOICE, Means.POWER, [judged(subject)])
+    assert "all: file systems that a check found damaged after a cut: disk-2: inode 12 is wrong." in told
+    assert "all: odd about the histories: cut short." in told

@@ -9,6 +9,9 @@ from tidegauge.attestation.anomalies import PositionChange, Witness
 from tidegauge.attestation.kinds import FileSystem, Means
 from tidegauge.attestation.scenario import Cycle, Scenario
 
+CLEAN = "clean"
+"""What is told of a disk whose file system's check found nothing to mend."""
+
 
 @dataclass(frozen=True)
 class AttestPlan:
@@ -42,7 +45,7 @@ class CutTold:
         write_age_s: from the newest write to the cut; infinite without one.
         at_risk: messages acknowledged within five seconds before it.
         in_flight: messages sent and not yet acknowledged then.
-        checks: by disk, what the check of the file system said.
+        checks: by disk, what the check of the file system said: `CLEAN`, or its own words.
         cuts: 2 where the same was cut once more while it recovered; times are those of the second then.
     """
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from scipy import stats
 
@@ -120,19 +121,37 @@ class Judgement:
         return f"INCONCLUSIVE: {'; '.join(self.reasons)}"
 
 
+class AtStake(NamedTuple):
+    """What a cut could destroy; see `CutResult`."""
+
+    write_age_s: float
+    at_risk: int
+    in_flight: int
+
+
+def at_stake(history: History, cut_mono_ns: int) -> AtStake:
+    """What a history says of the instant of a cut."""
+    newest_ns = history.newest_before(cut_mono_ns)
+    return AtStake(
+        write_age_s=(cut_mono_ns - newest_ns) / 1e9 if newest_ns >= 0 else float("inf"),
+        at_risk=history.acknowledged_between(cut_mono_ns - round(AT_RISK_S * 1e9), cut_mono_ns),
+        in_flight=history.in_flight_at(cut_mono_ns),
+    )
+
+
 def cut_result(
     history: History, anomalies: Anomalies, *, number: int, scenario: str, nodes: Sequence[int], cut_mono_ns: int
 ) -> CutResult:
     """A cut with what its history says of the instant."""
-    newest_ns = history.newest_before(cut_mono_ns)
+    stake = at_stake(history, cut_mono_ns)
     return CutResult(
         number=number,
         scenario=scenario,
         nodes=tuple(nodes),
         cut_mono_ns=cut_mono_ns,
-        write_age_s=(cut_mono_ns - newest_ns) / 1e9 if newest_ns >= 0 else float("inf"),
-        at_risk=history.acknowledged_between(cut_mono_ns - round(AT_RISK_S * 1e9), cut_mono_ns),
-        in_flight=history.in_flight_at(cut_mono_ns),
+        write_age_s=stake.write_age_s,
+        at_risk=stake.at_risk,
+        in_flight=stake.in_flight,
         anomalies=anomalies,
     )
 

@@ -7,17 +7,13 @@ from statistics import median
 
 from tidegauge.attestation.judging import Judged
 from tidegauge.attestation.kinds import CRASH_LABEL, Means, counted_cuts, not_modelled
-from tidegauge.attestation.model import AttestOutcome, CutTold
+from tidegauge.attestation.model import CLEAN, AttestOutcome
 from tidegauge.attestation.verdict import Verdict
 from tidegauge.durability.levels import describe_choice
 from tidegauge.systems.api import LevelChoice
 
 _SHOWN_MAX = 3
-
-
-def limits_sentence(means: Means) -> str:
-    """What is not modelled; stands in every output."""
-    return not_modelled(means)
+_CHECK_CHARS_MAX = 120
 
 
 def sentences(choice: LevelChoice, means: Means, judged: Sequence[Judged]) -> tuple[str, ...]:
@@ -27,7 +23,7 @@ def sentences(choice: LevelChoice, means: Means, judged: Sequence[Judged]) -> tu
         label = f" ({CRASH_LABEL})" if means is Means.CRASH else ""
         found.append(f"{describe_choice(choice)}, {one.scenario.value}{label}: {one.judgement.sentence()}.")
         found += [f"{one.scenario.value}: {told}" for told in _beside(choice, one)]
-    return (*found, limits_sentence(means))
+    return (*found, not_modelled(means))
 
 
 def _beside(choice: LevelChoice, one: Judged) -> Iterable[str]:
@@ -45,6 +41,18 @@ def _beside(choice: LevelChoice, one: Judged) -> Iterable[str]:
     unreadable = [why for cycle in one.cycles for why in cycle.unreadable]
     if unreadable:
         yield f"not readable: {'; '.join(unreadable[:_SHOWN_MAX])}."
+    damaged = [
+        f"{disk}: {' '.join(said.split())[:_CHECK_CHARS_MAX]}"
+        for cycle in one.cycles
+        for cut in cycle.cuts
+        for disk, said in cut.checks.items()
+        if said != CLEAN
+    ]
+    if damaged:
+        yield f"file systems that a check found damaged after a cut: {'; '.join(damaged[:_SHOWN_MAX])}."
+    doubts = [doubt for cycle in one.cycles for doubt in cycle.doubts]
+    if doubts:
+        yield f"odd about the histories: {'; '.join(doubts[:_SHOWN_MAX])}."
 
 
 _OTHERS = (
@@ -92,12 +100,6 @@ def cells(choice: LevelChoice, one: Judged) -> dict[str, str | int | float | Non
 def _median(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known else None
-
-
-def cut_times(cut: CutTold) -> str:
-    """How long one cut took, in words."""
-    served = "never" if cut.serve_s is None else f"{cut.serve_s:.1f} s"
-    return f"stopped in {cut.freeze_s * 1e3:.0f} ms, off for {cut.down_s:.2f} s, served again after {served}"
 
 
 def attest_outcome(outcome: AttestOutcome) -> str:

@@ -18,10 +18,10 @@ from tidegauge.attestation.anomalies import LOST, Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
 from tidegauge.attestation.kinds import Means
-from tidegauge.attestation.model import CutTold, CycleOutcome
+from tidegauge.attestation.model import CLEAN, CutTold, CycleOutcome
 from tidegauge.attestation.reads import Read, load_read
 from tidegauge.attestation.scenario import Act, Cycle, Kind, targets
-from tidegauge.attestation.verdict import AT_RISK_S
+from tidegauge.attestation.verdict import at_stake
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.session import Session, await_complete, await_ready
 from tidegauge.errors import StartFailedError
@@ -186,7 +186,8 @@ def _do(ground: Ground, act: Act, leader: int, watch: Watch) -> None:
             _cut(ground, nodes, watch)
             # What was acknowledged is judged by the first of the two; how long it all took by the second.
             first, second = watch.cuts[-2:]
-            watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, cuts=2)]
+            checks = {**second.checks, **{disk: said for disk, said in first.checks.items() if said != CLEAN}}
+            watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
         if act.until_complete:
             _await_serving(ground, watch)
 
@@ -214,7 +215,7 @@ def _cut(ground: Ground, nodes: Sequence[int], watch: Watch) -> None:
         report = rig.cut_power(processes, ground.disks_of(nodes))
         asked_ns, frozen_ns, mounted_ns = report.asked_ns, report.frozen_ns, report.mounted_ns
         checks = {
-            Path(disk.place).name: "clean" if disk.is_clean else disk.report or "not clean" for disk in report.disks
+            Path(disk.place).name: CLEAN if disk.is_clean else disk.report or "not clean" for disk in report.disks
         }
     watch.mounted_ns = mounted_ns
     # It was cut, whether or not the servers can be started again.
@@ -259,14 +260,8 @@ def _read(ground: Ground, order: LoadOrder, commits: bool) -> tuple[list[Read], 
 
 def _with_history(cut: CutTold, history: History) -> CutTold:
     """A cut with what was at stake at its instant."""
-    cut_ns = cut.frozen_mono_ns
-    newest_ns = history.newest_before(cut_ns)
-    return replace(
-        cut,
-        write_age_s=(cut_ns - newest_ns) / 1e9 if newest_ns >= 0 else float("inf"),
-        at_risk=history.acknowledged_between(cut_ns - round(AT_RISK_S * 1e9), cut_ns),
-        in_flight=history.in_flight_at(cut_ns),
-    )
+    stake = at_stake(history, cut.frozen_mono_ns)
+    return replace(cut, write_age_s=stake.write_age_s, at_risk=stake.at_risk, in_flight=stake.in_flight)
 
 
 def _with_anomalies(

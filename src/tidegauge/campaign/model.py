@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.config.fields import Fields
@@ -109,13 +109,6 @@ class Campaign:
     def each(self) -> tuple[Point, ...]:
         """The campaign at each point; once, at a point without values, if it has no sweep."""
         return self.points or (Point({}, self),)
-
-    def at_each(self, change: Callable[[Campaign], Campaign]) -> Campaign:
-        """The campaign with a change made at each point."""
-        if not self.points:
-            return change(self)
-        points = tuple(replace(point, campaign=change(point.campaign)) for point in self.points)
-        return replace(change(self), points=points)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.attestation.kinds import FileSystem, Means
+from tidegauge.attestation.kinds import FileSystem, Means, not_modelled
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.attestation.record import Attestation, Setup, attestation_of
 from tidegauge.attestation.scenario import Cycle, Scenario, impossible, plan_cycles
 from tidegauge.attestation.verdict import Verdict
-from tidegauge.attestation.words import cells, limits_sentence, sentences
+from tidegauge.attestation.words import cells, sentences
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.durability.levels import level_named
 from tidegauge.errors import UserError
@@ -121,13 +121,13 @@ def _finding(
     setup = Setup(spec.system, spec.choice, spec.nodes, options.means, options.file_system)
     attested: list[Attestation] = [attestation_of(setup, one, subject) for one in judged]
     details: dict[str, Any] = {
-        "not_modelled": limits_sentence(options.means),
+        "not_modelled": not_modelled(options.means),
         "means": options.means,
         "scenarios": attested,
         "positive_control": control or subject,
     }
     refuted = any(
-        one.judgement.verdict is Verdict.REFUTED and (one.promise.kept or not options.allow_by_level) for one in judged
+        one.breaks_promise if options.allow_by_level else one.judgement.verdict is Verdict.REFUTED for one in judged
     )
     return Finding(
         finding_id=spec.trial_id.removesuffix("-cuts"),
