@@ -52,10 +52,12 @@ def text_is(page: Any, selector: str, wanted: str) -> None:
 def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.DirectoryRun) -> None:
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
+    text_is(page, "#left", "Should end any moment")
     trial = run.trial(spec(number=3))
     for number in range(5):
         trial.second(second(number), "measure")
     text_is(page, "#trial", "0003-latency-kafka: measure")
+    page.wait_for_function("() => /^About \\d+ (s|min) left$/.test(document.querySelector('#left').textContent)")
     text_is(page, "#charts .now", "19,990")
     line = "document.querySelector('#charts polyline').getAttribute('points').split(' ').length"
     assert page.evaluate(line) == 5
@@ -64,6 +66,7 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     assert float(page.locator("#charts rect").first.get_attribute("width")) > 100
     run.finish("finished")
     text_is(page, "#state", "finished")
+    assert page.locator("#left").text_content() == ""
     page.get_by_role("link", name="The report").click()
     assert "Tidegauge report" in page.title()
     assert {address.split("/")[2] for address in seen.requests} == {f"127.0.0.1:{server.port}"}

@@ -68,7 +68,7 @@ class Scene:
 
     def run(self) -> Any:
         plan = make_plan(self.campaign, self.systems.__getitem__)
-        bench = Bench(FakeHost(self.journal), self.start_worker, lambda: CacheDrop(True), self.events.append)
+        bench = Bench(FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append)
         return carry_out(self.campaign, plan, self.store, bench, self.systems.__getitem__)
 
     def ended(self) -> dict[str, str]:
@@ -193,10 +193,10 @@ def test_a_page_cache_that_stays_is_told_once(monkeypatch: pytest.MonkeyPatch) -
     from tidegauge.hosts.page_cache import CacheDrop
 
     told: list[Event] = []
-    monkeypatch.setattr(execute, "drop_page_cache", lambda: CacheDrop(False, "needs root"))
+    monkeypatch.setattr(execute, "drop_page_cache", lambda _: CacheDrop(False, "needs root"))
     drop = _dropper(told.append)
-    drop()
-    drop()
+    drop([])
+    drop([])
     assert len(told) == 1
     assert isinstance(told[0], Note)
     assert "needs root" in told[0].text
@@ -210,7 +210,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
         return scene.start_worker(host, driver, log_directory)
 
     monkeypatch.setattr(execute_module, "start_worker", start)
-    monkeypatch.setattr(execute_module, "drop_page_cache", lambda: CacheDrop(True))
+    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
     monkeypatch.setattr(execute_module, "watch_syncs", watch_nothing)
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -73,7 +74,8 @@ class Scene:
         self.journal.note("worker started")
         return self.worker
 
-    def drop_page_cache(self) -> CacheDrop:
+    def drop_page_cache(self, written: Sequence[Path]) -> CacheDrop:
+        assert set(written) == {self.store.directory, self.store.data_directory}
         self.journal.note("page cache dropped")
         return CacheDrop(False, "needs root")
 

@@ -59,7 +59,7 @@ class Stage:
         bench = Bench(
             host=FakeHost(self.journal),
             start_worker=lambda *_: self.worker,
-            drop_page_cache=lambda: CacheDrop(True),
+            drop_page_cache=lambda _: CacheDrop(True),
             observer=lambda _: None,
             watch_syncs=watch or self.watch,
         )

@@ -85,6 +85,16 @@ def test_others_servers_are_on_others_disks(case: Case, tmp_path: Path) -> None:
     assert case.measured == []
 
 
+def test_attestations_have_no_throughput_to_hold_against_them(case: Case) -> None:
+    (peak,) = case.campaign.experiments
+    attest = replace(peak, name="attest")
+    case.campaign = replace(case.campaign, experiments=(attest,))
+    assert case.known() is None
+    assert case.measured == []
+    case.campaign = replace(case.campaign, experiments=(attest, peak))
+    assert case.known() is not None
+
+
 def test_what_can_not_be_measured_is_told_and_the_run_goes_on(case: Case) -> None:
     case.fails = OSError(28, "No space left on device")
     assert case.known() is None

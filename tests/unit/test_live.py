@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
@@ -13,11 +15,12 @@ from report_samples import interrupted_run
 from run_samples import result, second, spec, totals
 
 from tidegauge import store
+from tidegauge.campaign.plan import seconds_expected
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
 from tidegauge.live.access import Access, is_loopback
 from tidegauge.live.server import LiveServer
-from tidegauge.live.state import Follower
+from tidegauge.live.state import Follower, run_seconds_left
 from tidegauge.report.schemas import json_schemas
 from tidegauge.store.seconds import last_seconds
 
@@ -156,6 +159,27 @@ class TestFollower:
         state = follower.state()
         assert state["run"]["status"] == "interrupted"
         assert state["trial"]["phase"] == "interrupted"
+
+    def test_the_time_left_is_the_plans_less_what_has_gone_by(self, going: store.DirectoryRun) -> None:
+        run = store.load_run(going.path)
+        each_s = seconds_expected(spec())
+        begun = datetime.fromisoformat(run.trials[1].started_at)
+        assert run_seconds_left(run, begun) == pytest.approx(2 * each_s)
+        assert run_seconds_left(run, begun + timedelta(seconds=20)) == pytest.approx(2 * each_s - 20)
+        # A trial that takes longer than expected takes nothing from the others.
+        assert run_seconds_left(run, begun + timedelta(hours=2)) == pytest.approx(each_s)
+        assert Follower(going.path).state()["seconds_left"] == pytest.approx(2 * each_s, abs=each_s)
+
+    def test_time_left_where_no_trial_goes(self, going: store.DirectoryRun) -> None:
+        run = store.load_run(going.path)
+        now = datetime.fromisoformat(run.trials[0].started_at)
+        unknown = replace(run, trials=(run.trials[0], replace(run.trials[1], started_at="")))
+        between = replace(run, trials=run.trials[:1])
+        for one in (unknown, between):
+            assert run_seconds_left(one, now) == pytest.approx(2 * seconds_expected(spec()))
+        going.finish("finished")
+        assert run_seconds_left(store.load_run(going.path), now) is None
+        assert Follower(going.path).state()["seconds_left"] is None
 
     def test_of_a_long_trial_only_the_end_is_read(self, tmp_path: Path) -> None:
         with (tmp_path / "seconds.jsonl").open("w") as file:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tidegauge.campaign.events import Note, Observer, PhaseStarted
 from tidegauge.campaign.model import Campaign
 from tidegauge.errors import UserError
+from tidegauge.experiments.attest import NAME as ATTEST
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.ceilings_kept import age_s, fresh, keep, read_kept
@@ -23,7 +24,7 @@ SWITCH = "TIDEGAUGE_CEILINGS"
 def run_ceilings(
     campaign: Campaign, data: Sequence[Path], journals: Sequence[Path], host: Host, observer: Observer
 ) -> RunCeilings | None:
-    """Those of this machine and the disks of a run; None where others run all servers, or where it can't be done.
+    """Those of this machine and the disks of a run; None if no result of it is held against them, or it can't be done.
 
     Never raises but for interruptions: results are worth having without.
 
@@ -31,8 +32,7 @@ def run_ceilings(
         data, journals: the directories that nodes take by turns; they need not exist yet.
         host: removes what was written if we are killed.
     """
-    attached = all(system.attach is not None for point in campaign.each for system in point.campaign.systems)
-    if attached or os.environ.get(SWITCH, "").lower() == "off":
+    if not _of_use(campaign) or os.environ.get(SWITCH, "").lower() == "off":
         return None
     try:
         data_devices, journal_devices = (tuple(place_for(one)[1] for one in places) for places in (data, journals))
@@ -54,6 +54,13 @@ def run_ceilings(
         data_devices=data_devices,
         journal_devices=journal_devices,
     )
+
+
+def _of_use(campaign: Campaign) -> bool:
+    """Not where others run all servers, nor for attestations: these measure no throughput."""
+    points = [point.campaign for point in campaign.each]
+    ours = any(system.attach is None for point in points for system in point.systems)
+    return ours and any(choice.name != ATTEST for point in points for choice in point.experiments)
 
 
 def _measured(disks: Sequence[Path], devices: int, host: Host, observer: Observer) -> Ceilings:

@@ -199,15 +199,14 @@ def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
     return calm
 
 
-def _dropper(observer: Observer) -> Callable[[], CacheDrop]:
-    """Drops the page cache before a trial; says once where that can't be done."""
-    told = False
+def _dropper(observer: Observer) -> Callable[[Sequence[Path]], CacheDrop]:
+    """Drops the page cache before a trial; says once why that can't be done."""
+    told: set[str] = set()
 
-    def drop() -> CacheDrop:
-        nonlocal told
-        outcome = drop_page_cache()
-        if not outcome.done and not told:
-            told = True
+    def drop(written: Sequence[Path]) -> CacheDrop:
+        outcome = drop_page_cache(written)
+        if not outcome.done and outcome.reason not in told:
+            told.add(outcome.reason)
             observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
         return outcome
 

@@ -97,6 +97,14 @@ def seconds_expected(trial: TrialSpec) -> float:
     return start_s + topics_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
 
 
+def seconds_left(trials: Sequence[TrialSpec], spent_s: float) -> float:
+    """An estimate for trials that have not ended; in the first of them `spent_s` have gone by already."""
+    if not trials:
+        return 0.0
+    first, *others = map(seconds_expected, trials)
+    return max(0.0, first - spent_s) + sum(others)
+
+
 def _late_s(trial: TrialSpec) -> float:
     """What late readers take: building their backlog, and reading it about as fast again as it was written.
 

@@ -46,6 +46,7 @@ _NOT_CREATED = "could not create"
 @dataclass(frozen=True)
 class Bench:
     """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
+    `drop_page_cache` takes directories whose file systems are written back before.
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
     of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
@@ -57,7 +58,7 @@ class Bench:
 
     host: Host
     start_worker: Callable[[Host, str, Path], LoadWorker]
-    drop_page_cache: Callable[[], CacheDrop]
+    drop_page_cache: Callable[[Sequence[Path]], CacheDrop]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
@@ -155,7 +156,7 @@ def open_session(
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
     `StartFailedError`.
     """
-    dropped = _drop_page_cache(spec, bench, running)
+    dropped = _drop_page_cache(spec, bench, store, running)
     store.page_cache(dropped.done, dropped.reason)
     bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     written = [] if spec.attached else _one_by_disk(_written(store))
@@ -184,13 +185,13 @@ def open_session(
     return _with_nodes_told(session)
 
 
-def _drop_page_cache(spec: TrialSpec, bench: Bench, running: Running | None) -> CacheDrop:
+def _drop_page_cache(spec: TrialSpec, bench: Bench, store: TrialStore, running: Running | None) -> CacheDrop:
     """Empty this machine's page cache before servers start on it."""
     if spec.attached:
         return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
     if running is not None:
         return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
-    return bench.drop_page_cache()
+    return bench.drop_page_cache([store.directory, *_written(store)])
 
 
 def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> Session:

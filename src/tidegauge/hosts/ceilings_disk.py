@@ -49,7 +49,7 @@ class DiskMeasure:
     """Measurements in one directory, which the caller makes and removes. All raise `OSError`."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = directory / "sequential"
+        self.sequential_file = directory / "sequential"
         self._directory = directory
         self._blocks_written = 0
         self.direct = True
@@ -79,7 +79,7 @@ class DiskMeasure:
 
     def sync(self, call: str, write_bytes: int, files: int, seconds: float) -> SyncCeiling:
         """Append `write_bytes` and call "fsync" or "fdatasync", over and over, in `files` files at the same time."""
-        self._file.unlink(missing_ok=True)
+        self.sequential_file.unlink(missing_ok=True)
         sync = {"fsync": os.fsync, "fdatasync": os.fdatasync}[call]
         block = os.urandom(write_bytes)
         times_ns: list[list[int]] = [[] for _ in range(files)]
@@ -104,12 +104,12 @@ class DiskMeasure:
         """Past the page cache where the file system lets us; the test is whether it opens (open(2))."""
         if self.direct:
             try:
-                return os.open(self._file, flags | os.O_DIRECT | os.O_CLOEXEC, 0o600)
+                return os.open(self.sequential_file, flags | os.O_DIRECT | os.O_CLOEXEC, 0o600)
             except OSError as error:
                 if error.errno != errno.EINVAL:
                     raise
                 self.direct = False
-        return os.open(self._file, flags | os.O_CLOEXEC, 0o600)
+        return os.open(self.sequential_file, flags | os.O_CLOEXEC, 0o600)
 
 
 def doubts_of(direct: bool, written: Stream, read: Stream | None) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tidegauge import store
+from tidegauge.campaign.plan import seconds_left
 from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
 from tidegauge.store.plain import plain
@@ -28,6 +30,7 @@ class Follower:
         self._mark: tuple[object, ...] = ()
         self._content: dict[str, Any] = {}
         self._newest: store.StoredTrial | None = None
+        self._run: store.StoredRun | None = None
 
     def state(self) -> dict[str, Any]:
         """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run."""
@@ -36,8 +39,26 @@ class Follower:
             run = store.load_run(self._path)
             self._content = _run_content(run)
             self._newest = run.trials[-1] if run.trials else None
-            self._mark = mark
-        return {"schema": LIVE_SCHEMA, **self._content, "trial": _trial(self._newest)}
+            self._run, self._mark = run, mark
+        left_s = run_seconds_left(self._run, datetime.now(UTC)) if self._run else None
+        return {"schema": LIVE_SCHEMA, **self._content, "seconds_left": left_s, "trial": _trial(self._newest)}
+
+
+def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
+    """By the plan as it is now, less what has gone by of the trial that goes; None of a run that goes no more. Pure."""
+    if run.status != "running":
+        return None
+    ended = {trial.trial_id for trial in run.trials if trial.status != "running"}
+    going = next((trial for trial in run.trials if trial.trial_id not in ended and trial.spec is not None), None)
+    waiting = [spec for spec in run.planned if spec.trial_id not in ended]
+    if going is None or going.spec is None:
+        return seconds_left(waiting, 0.0)
+    waiting = [going.spec, *(spec for spec in waiting if spec.trial_id != going.trial_id)]
+    try:
+        spent_s = (now - datetime.fromisoformat(going.started_at)).total_seconds()
+    except ValueError:
+        spent_s = 0.0
+    return seconds_left(waiting, max(0.0, spent_s))
 
 
 def _mark(path: Path) -> tuple[object, ...]:
@@ -128,6 +149,7 @@ def _second(row: Mapping[str, Any]) -> dict[str, Any]:
         "second": row["second"],
         "phase": row.get("phase") or "",
         "msgs_per_s": row["acked_msgs"] / length_s if whole else None,
+        "response_p50_ms": row["response_p50_ms"],
         "response_p99_ms": row["response_p99_ms"],
         "end_to_end_p99_ms": row["end_to_end_p99_ms"],
         "backlog_msgs": row["backlog_msgs"],

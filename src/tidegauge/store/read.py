@@ -36,6 +36,7 @@ class StoredTrial:
         problem: why a file of this trial could not be read; "" if all could.
         session: in which session of the run it was made, from 1.
         digest: of the system's files that it ran; "" if it does not say.
+        started_at: UTC, ISO 8601; "" if it does not say.
     """
 
     directory: Path
@@ -47,6 +48,7 @@ class StoredTrial:
     problem: str
     session: int = 1
     digest: str = ""
+    started_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,7 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
         problem=problem,
         session=int((head or {}).get("session") or 1),
         digest=str(((read_object(directory / "distribution.json") or {}).get("distribution") or {}).get("digest", "")),
+        started_at=str((head or {}).get("started_at", "")),
     )
 
 

@@ -197,6 +197,7 @@ class Live(TypedDict):
     run: RunHead
     headline: str
     trials: list[Object]
+    seconds_left: NotRequired[float | None]
     trial: LiveTrial | None
 
 

@@ -4,6 +4,7 @@
   const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 22;
   const CHARTS = [
     ["msgs_per_s", "Rate, msg/s"],
+    ["response_p50_ms", "Response p50, ms"],
     ["response_p99_ms", "Response p99, ms"],
     ["end_to_end_p99_ms", "End-to-end p99, ms"],
     ["backlog_msgs", "Backlog, messages"],
@@ -19,6 +20,15 @@
   const number = (value) => {
     if (value === null || value === undefined) return "-";
     return value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+  };
+
+  // Of the plan, so in steps that do not feign more than it knows.
+  const left = (seconds) => {
+    if (seconds === null || seconds === undefined) return "";
+    if (seconds <= 0) return "Should end any moment";
+    const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60);
+    if (seconds < 90) return `About ${Math.max(5, Math.ceil(seconds / 5) * 5)} s left`;
+    return hours ? `About ${hours} h ${minutes % 60} min left` : `About ${minutes} min left`;
   };
 
   // Everything is set as text, never as markup: names and reasons come from others.
@@ -88,6 +98,7 @@
     const run = state.run;
     const words = `${run.status}: ${run.trials_finished} of ${run.trials_planned} trials finished`;
     if (byId("state").textContent !== words) byId("state").textContent = words;
+    byId("left").textContent = left(state.seconds_left);
     byId("headline").textContent = state.headline;
     table(state.trials);
     if (state.trial !== null) {
@@ -107,6 +118,7 @@
       if (!answer.ok) throw new Error(await answer.text());
       goesOn = show(await answer.json());
     } catch (problem) {
+      byId("left").textContent = "";
       byId("state").textContent = "The run no longer answers: it has ended, and its report is in its directory.";
     }
     if (goesOn) setTimeout(ask, 1000);
