@@ -25,6 +25,9 @@ def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> No
     assert first["server_context_switches"] == 1800
     assert first["host_cpu_percent"] == 50.0
     assert (first["disk_written_bytes"], first["disk_busy_percent"]) == (10240, 90.0)
+    assert (first["disk_read_bytes"], first["disk_flushes"]) == (2 * DEVICE.read_bytes, 2 * DEVICE.flushes)
+    assert first["loopback_bytes"] == SAMPLE.host.loopback_bytes
+    assert (first["cpu_stall_percent"], first["io_stall_percent"]) == (50.0, 30.0)
     assert (second["server_cpu_s"], second["disk_busy_percent"], second["host_cpu_percent"]) == (None, None, 50.0)
 
 

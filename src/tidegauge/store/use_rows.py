@@ -76,8 +76,16 @@ def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row
         "server_gc_pause_s": total(servers, "gc_pause_s"),
         "server_context_switches": total(servers, "context_switches"),
         "disk_written_bytes": total(devices, "written_bytes"),
+        "disk_read_bytes": total(devices, "read_bytes"),
+        "disk_flushes": total(devices, "flushes"),
         "disk_busy_percent": max((min(100.0, 100 * row["busy_s"] / length_s) for row in devices), default=None),
+        "loopback_bytes": float(host["loopback_bytes"]),
+        **{f"{what}_stall_percent": _percent(host[f"{what}_stall_s"], length_s) for what in ("cpu", "io")},
     }
+
+
+def _percent(spent_s: float | None, length_s: float) -> float | None:
+    return None if spent_s is None else min(100.0, 100 * spent_s / length_s)
 
 
 def _bounded(rows: Iterator[Row], rows_max: int) -> list[Row]:

@@ -55,6 +55,17 @@ def _rate(name: str) -> Column:
     return column
 
 
+def _mb_rate(name: str) -> Column:
+    """Bytes of a row as MB/s."""
+    rate = _rate(name)
+
+    def column(row: Mapping[str, Any]) -> float | None:
+        value = rate(row)
+        return None if value is None else value / 1e6
+
+    return column
+
+
 _MS_AXIS = Scale.LOG
 MAIN = (
     Chart(
@@ -116,8 +127,24 @@ USED = (
         "disk-written",
         "Written to disk",
         Axis("MB/s", form=Form.SHORT, from_zero=True),
-        lambda row: None if (found := _rate("disk_written_bytes")(row)) is None else found / 1e6,
+        _mb_rate("disk_written_bytes"),
         "Bytes written to the disks that hold the servers' data, whoever wrote them",
+        of_use=True,
+    ),
+    Chart(
+        "disk-read",
+        "Read from disk",
+        Axis("MB/s", form=Form.SHORT, from_zero=True),
+        _mb_rate("disk_read_bytes"),
+        "Bytes read from the disks that hold the servers' data, whoever read them",
+        of_use=True,
+    ),
+    Chart(
+        "disk-flushes",
+        "Cache flushes of the disks",
+        Axis("flushes/s", form=Form.SHORT, from_zero=True),
+        _rate("disk_flushes"),
+        "How often a second the servers' disks emptied their own cache, which a sync asks for",
         of_use=True,
     ),
     Chart(
@@ -126,6 +153,30 @@ USED = (
         Axis("% of the time", form=Form.SHORT, from_zero=True),
         _plain("disk_busy_percent"),
         "Share of the time for which the busiest of the servers' disks had a request under way",
+        of_use=True,
+    ),
+    Chart(
+        "io-stall",
+        "Waiting for I/O",
+        Axis("% of the time", form=Form.SHORT, from_zero=True),
+        _plain("io_stall_percent"),
+        "Share of the time in which some task of the host waited for I/O (pressure-stall information)",
+        of_use=True,
+    ),
+    Chart(
+        "cpu-stall",
+        "Waiting for a CPU",
+        Axis("% of the time", form=Form.SHORT, from_zero=True),
+        _plain("cpu_stall_percent"),
+        "Share of the time in which some task of the host waited for a CPU (pressure-stall information)",
+        of_use=True,
+    ),
+    Chart(
+        "loopback",
+        "Over loopback",
+        Axis("MB/s", form=Form.SHORT, from_zero=True),
+        _mb_rate("loopback_bytes"),
+        "Bytes sent over loopback, whoever sent them",
         of_use=True,
     ),
     Chart(
