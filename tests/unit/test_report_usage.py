@@ -13,7 +13,11 @@ from report_samples import ceilings, sample_run
 from rich.console import Console
 
 from tidegauge import store
+from tidegauge.hosts.abilities import Ability
+from tidegauge.hosts.clock import clock_quality
+from tidegauge.hosts.facts import host_facts
 from tidegauge.report import usage
+from tidegauge.report.doctor import Diagnosis, doctor_report
 from tidegauge.report.html.page import plots_of
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.plots.model import data_table
@@ -139,6 +143,26 @@ class TestDoctor:
         assert done.returncode == 0, done.stderr
         assert "CPU governor" in done.stdout and "What it can do at most" not in done.stdout
         assert list(tmp_path.iterdir()) == []
+
+    def test_what_an_ordinary_user_lacks_is_told_with_what_it_is_for(self) -> None:
+        root = Ability("root", False, "this is user 1000", "the rest", "it is refused", "Run it as root.")
+        disk = Ability("loop disk", False, "needs root", "a disk of its own", "it is left out", "")
+        pressure = Ability("pressure figures", True, "", "waiting", "it is missing", "Boot with psi=1.")
+
+        def told(*found: Ability) -> str:
+            console = Console(width=100)
+            with console.capture() as capture:
+                console.print(doctor_report(Diagnosis(host_facts([]), clock_quality(), None, (), found)))
+            assert max(map(len, capture.get().splitlines())) <= 100
+            return " ".join(capture.get().split())
+
+        text = told(root, disk, pressure)
+        assert "What an ordinary user of this machine can't do: 2 of 3" in text
+        assert "Throughput and latency are measured all the same" in text
+        assert "root: this is user 1000. It is for: the rest. Without it: it is refused. To have it: run it" in text
+        assert text.endswith("Without it: it is left out. It can: pressure figures.")
+        assert "What this machine can't do: 1 of 2" in told(disk, pressure)
+        assert told(pressure).endswith("It can do everything")
 
     def test_a_disk_that_is_not_there(self, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "tidegauge.cli", "doctor", "--disk", str(tmp_path / "no")]

@@ -151,8 +151,14 @@ def _to_do(change: str) -> str:
 def _abilities(found: Sequence[Ability]) -> Iterable[RenderableType]:
     missing = [one for one in found if not one.possible]
     can = [one.name for one in found if one.possible]
-    yield heading(f"What this machine can't do: {len(missing)} of {len(found)}" if missing else "It can do everything")
+    if not missing:
+        yield heading("It can do everything")
+        return
+    who = "an ordinary user of this machine" if missing[0].name == "root" else "this machine"
+    yield heading(f"What {who} can't do: {len(missing)} of {len(found)}")
+    yield Paragraph("Throughput and latency are measured all the same; what a result lacks, it says.", "", "  ", "  ")
     for one in missing:
-        yield bullet(f"{one.name}: {one.reason}. For: {one.used_for}. Without: {one.without}. {one.remedy}")
-    if missing and can:
+        remedy = f" To have it: {one.remedy[0].lower()}{one.remedy[1:]}" if one.remedy else ""
+        yield bullet(f"{one.name}: {one.reason}. It is for: {one.used_for}. Without it: {one.without}.{remedy}")
+    if can:
         yield Paragraph(f"It can: {', '.join(can)}.", first="  ", rest="    ")
