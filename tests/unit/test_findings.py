@@ -13,12 +13,13 @@ from run_samples import result, spec, totals
 
 from tidegauge import store
 from tidegauge.campaign.events import Decided, Found, RunStarted
+from tidegauge.campaign.plan import seconds_expected
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
 from tidegauge.cli.running import exit_code
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.report.findings import findings
-from tidegauge.report.live import LiveState, advance, lasting, plain_lines
+from tidegauge.report.live import LiveState, advance, lasting, plain_lines, seconds_left
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
 
@@ -117,4 +118,4 @@ def test_decisions_and_findings_are_lines_that_stay() -> None:
 def test_the_time_left_follows_what_is_expected() -> None:
     state = advance(LiveState(), RunStarted("runs/x", (spec(),), 50.0), 0.0)
     state = advance(state, Decided("", (spec(), spec(number=2)), 1, 50.0), 1.0)
-    assert (len(state.trials), state.seconds_expected) == (2, 100.0)
+    assert seconds_left(state, 1.0) == 2 * seconds_expected(spec())

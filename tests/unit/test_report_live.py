@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 from run_samples import result, spec
@@ -16,11 +17,14 @@ from tidegauge.campaign.events import (
     TrialEnded,
     UnequalFound,
 )
+from tidegauge.campaign.plan import seconds_expected
 from tidegauge.fairness.tilt import Severity, Stage, Tilt
 from tidegauge.report.live import LiveState, advance, live_view, plain_lines, seconds_left
+from tidegauge.report.numbers import duration
 
 TRIALS = (spec(), spec("pulsar@4.2.4", number=2))
-BEGIN = RunStarted("runs/x", TRIALS, 100.0)
+EACH_S = seconds_expected(spec())
+BEGIN = RunStarted("runs/x", TRIALS, 2 * EACH_S)
 
 
 def seen(rate: float = 20_000.0) -> SecondSeen:
@@ -48,18 +52,26 @@ def test_phase_time_left_and_figures_are_shown() -> None:
     state = after((0, BEGIN), (1, phase("start")), (5, phase("measure", limit=30)), (10, seen()))
     text = shown(state, 15)
     assert "Trial 1 of 2: latency on kafka@4.3.1" in text
-    assert "measuring: 20 s left, about 1 min 26 s left in all" in text
+    left = duration(float(round(2 * EACH_S - 14)))
+    assert f"measuring: 20 s left, about {left} left in all" in text
     assert "20,000 msg/s, 20.5 MB/s, response p99 7.80 ms, end-to-end p99 - ms, backlog 1,234" in text
 
 
 def test_time_left_never_goes_below_zero_and_fetching_does_not_count() -> None:
     assert seconds_left(LiveState(), 5) is None
     fetching = after((0, BEGIN), (0, PhaseStarted("", "fetch", "Apache Kafka 4.3.1", None)))
-    assert seconds_left(fetching, 500) == 100
+    assert seconds_left(fetching, 500) == 2 * EACH_S
     assert "Before the first of 2 trials" in shown(fetching, 500)
     late = after((0, BEGIN), (0, phase("start")), (900, phase("measure", limit=30)))
-    assert seconds_left(late, 1000) == 50
+    assert seconds_left(late, 1000) == EACH_S
     assert "0 s left" in shown(late, 1000)
+
+
+def test_a_long_trial_counts_with_its_own_length() -> None:
+    long = replace(TRIALS[1], measure_s=3600.0)
+    state = after((0, RunStarted("runs/x", (TRIALS[0], long), 0.0)), (0, phase("start")))
+    ended = advance(state, TrialEnded(TRIALS[0], result(), ""), 60)
+    assert (seconds_left(ended, 60) or 0.0) > 3600
 
 
 def test_trials_so_far_and_failures_stay_in_view() -> None:

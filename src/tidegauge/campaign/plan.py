@@ -97,12 +97,16 @@ def seconds_expected(trial: TrialSpec) -> float:
     return start_s + topics_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
 
 
-def seconds_left(trials: Sequence[TrialSpec], spent_s: float) -> float:
-    """An estimate for trials that have not ended; in the first of them `spent_s` have gone by already."""
-    if not trials:
-        return 0.0
-    first, *others = map(seconds_expected, trials)
-    return max(0.0, first - spent_s) + sum(others)
+def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str, spent_s: float) -> float:
+    """An estimate for all trials but those that have `ended`; in the one that is `going`, `spent_s` have gone by.
+
+    One that takes longer than expected takes nothing from the others.
+    """
+    return sum(
+        max(0.0, seconds_expected(trial) - (spent_s if trial.trial_id == going else 0.0))
+        for trial in trials
+        if trial.trial_id not in ended
+    )
 
 
 def _late_s(trial: TrialSpec) -> float:

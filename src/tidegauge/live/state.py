@@ -50,15 +50,15 @@ def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
         return None
     ended = {trial.trial_id for trial in run.trials if trial.status != "running"}
     going = next((trial for trial in run.trials if trial.trial_id not in ended and trial.spec is not None), None)
-    waiting = [spec for spec in run.planned if spec.trial_id not in ended]
     if going is None or going.spec is None:
-        return seconds_left(waiting, 0.0)
-    waiting = [going.spec, *(spec for spec in waiting if spec.trial_id != going.trial_id)]
+        return seconds_left(run.planned, ended, "", 0.0)
+    # A search may make a trial that the plan of a moment ago did not have.
+    others = [spec for spec in run.planned if spec.trial_id != going.trial_id]
     try:
         spent_s = (now - datetime.fromisoformat(going.started_at)).total_seconds()
     except ValueError:
         spent_s = 0.0
-    return seconds_left(waiting, max(0.0, spent_s))
+    return seconds_left([going.spec, *others], ended, going.trial_id, max(0.0, spent_s))
 
 
 def _mark(path: Path) -> tuple[object, ...]:

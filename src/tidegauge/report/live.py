@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.attestation.words import attest_outcome
+from tidegauge.campaign import plan
 from tidegauge.campaign.events import (
     Decided,
     Event,
@@ -62,7 +63,6 @@ class LiveState:
 
     run_path: str = ""
     trials: tuple[TrialSpec, ...] = ()
-    seconds_expected: float = 0.0
     trial_id: str = ""
     trial_since_s: float = 0.0
     phase: str = ""
@@ -81,7 +81,7 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
         return _within_phase(state, event, now_s)
     match event:
         case RunStarted():
-            return replace(state, run_path=event.run_path, trials=event.trials, seconds_expected=event.seconds_expected)
+            return replace(state, run_path=event.run_path, trials=event.trials)
         case PhaseStarted():
             since_s = state.trial_since_s if event.trial_id == state.trial_id and state.phase != "fetch" else now_s
             return replace(
@@ -99,9 +99,7 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
             ended = event if isinstance(event, TrialEnded) else TrialEnded(event.spec, event.result, "")
             return replace(state, ended=(*state.ended, ended), phase="", second=None, said_s=now_s)
         case Decided():
-            # The estimate for the run keeps what a trial takes on average.
-            each_s = state.seconds_expected / len(state.trials) if state.trials else 0.0
-            return replace(state, trials=event.trials, seconds_expected=each_s * len(event.trials))
+            return replace(state, trials=event.trials)
         case Found() | Note() | UnequalFound():
             return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
 
@@ -225,12 +223,11 @@ def outcome(ended: TrialEnded) -> str:
 
 def seconds_left(state: LiveState, now_s: float) -> float | None:
     """An estimate for the whole run: the plan's, less the trials done and the time spent in this one."""
-    if not state.trials or state.seconds_expected <= 0:
+    if not state.trials:
         return None
-    each_s = state.seconds_expected / len(state.trials)
-    to_do_s = each_s * (len(state.trials) - len(state.ended))
+    ended = {one.spec.trial_id for one in state.ended}
     spent_s = 0.0 if state.phase == "fetch" else now_s - state.trial_since_s
-    return max(0.0, to_do_s - min(each_s, spent_s))
+    return plan.seconds_left(state.trials, ended, state.trial_id, spent_s)
 
 
 def _named(state: LiveState) -> str:
