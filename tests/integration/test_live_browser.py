@@ -65,7 +65,7 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     page.wait_for_function(f"() => {line} === 6")
     assert float(page.locator("#charts rect").first.get_attribute("width")) > 100
     run.finish("finished")
-    text_is(page, "#state", "finished")
+    text_is(page, "#state", "finished: ")
     assert page.locator("#left").text_content() == ""
     page.get_by_role("link", name="The report").click()
     assert "Tidegauge report" in page.title()

@@ -207,7 +207,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         nodes = 3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1
         system = System(world.journal, world=world, never_again=never_again)
         host = Host(world.journal, rig=Rig(world))
-        bench = Bench(host, lambda *_: Worker(world), lambda: CacheDrop(True, ""), events.append)
+        bench = Bench(host, lambda *_: Worker(world), lambda _: CacheDrop(True, ""), events.append)
         choice = SystemChoice("kafka")
         subject = Subject(system, system.provision("4.3.1", None), choice)
         wanted = {"means": Means.POWER, **plan}

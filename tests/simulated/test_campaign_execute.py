@@ -240,7 +240,7 @@ def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:
 def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) -> None:
     drops = iter([CacheDrop(True), CacheDrop(False, "no right"), CacheDrop(True), CacheDrop(True)])
     plan = make_plan(scene.campaign, scene.systems.__getitem__)
-    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda: next(drops), scene.events.append)
+    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     carry_out(scene.campaign, plan, scene.store, bench, scene.systems.__getitem__)
     assert [tilt.rule for tilt in scene.store.tilts] == ["page-cache"]
 
@@ -248,6 +248,6 @@ def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) ->
 def test_trials_of_different_experiments_are_not_held_against_each_other(scene: Scene) -> None:
     drops = iter([CacheDrop(True), CacheDrop(True), CacheDrop(False, "lost"), CacheDrop(False, "lost")])
     plan = make_plan(scene.campaign, scene.systems.__getitem__)
-    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda: next(drops), scene.events.append)
+    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     carry_out(scene.campaign, plan, scene.store, bench, scene.systems.__getitem__)
     assert scene.store.tilts == ()

@@ -118,7 +118,7 @@ class Resumed(Scene):
 
     def run(self) -> Any:
         plan = make_plan(self.campaign, self.systems.__getitem__)
-        bench = Bench(FakeHost(self.journal), self.start_worker, lambda: CacheDrop(True), self.events.append)
+        bench = Bench(FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append)
         systems = self.systems.__getitem__
         return carry_out(self.campaign, plan, self.store, bench, systems, recorded=self.recorded)
 

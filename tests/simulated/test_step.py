@@ -82,7 +82,7 @@ class Scene:
         bench = Bench(
             FakeHost(self.journal),
             lambda _host, _driver, _logs: FakeWorker(self.journal),
-            lambda: CacheDrop(True),
+            lambda _: CacheDrop(True),
             self.events.append,
         )
         return carry_out(self.campaign, plan, self.store, bench, lambda _: self.system)
