@@ -100,6 +100,19 @@ class AnswersFromOneReplica(Honest):
         return rows[:-6] if reading % 2 else rows
 
 
+@dataclass
+class ReplicasPartInACut(AnswersFromOneReplica):
+    """Its replicas are alike until the power goes: then one lacks what the other has."""
+
+    was_cut: bool = False
+
+    def cut(self) -> None:
+        self.was_cut = True
+
+    def found(self, partition: int, reading: int) -> Iterable[Found]:
+        return super().found(partition, reading if self.was_cut else 0)
+
+
 class Reorders(Honest):
     """Swaps neighbours of one producer in its log."""
 
