@@ -291,6 +291,16 @@ def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
     assert "Reason:" not in text, "told with the trials"
 
 
+def test_an_interrupted_trial_is_told_once_to_be_so(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.plan([spec()])
+    run.trial(spec()).fail("interrupted", True)
+    run.finish("interrupted", "interrupted by the user")
+    text = rendered(run_report(store.load_run(run.path)), 140)
+    assert "0001-latency-kafka: interrupted\n" in text.replace(" \n", "\n")
+    assert "interrupted: interrupted" not in text
+
+
 def test_a_reason_that_no_trial_tells_is_shown(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
     run.finish("failed", "There is no version 9.9 of Kafka.")

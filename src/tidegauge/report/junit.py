@@ -84,7 +84,7 @@ def _exploratory(trial: StoredTrial) -> bool:
 def _trial(trial: StoredTrial) -> Case:
     suite = trial.spec.experiment if trial.spec else "trials"
     if trial.result is None:
-        return Case(trial.trial_id, suite, State.ERROR, f"{trial.status}: {trial.problem or trial.reason}")
+        return Case(trial.trial_id, suite, State.ERROR, trial.status_words)
     result = trial.result
     told = "\n".join((_figures(result), *result.reasons, *result.warnings))
     reasons = "; ".join(result.reasons)

@@ -59,7 +59,7 @@ def run_markdown(run: StoredRun) -> str:
     lines += _comparisons(run)
     lines += _usage(run)
     lines += _published(run)
-    failed = [f"{one.trial_id}: {one.status}: {one.problem or one.reason}" for one in run.trials if one.result is None]
+    failed = [f"{one.trial_id}: {one.status_words}" for one in run.trials if one.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
     host = host_words(run.environment.get("host"))
     lines += [escaped(host), ""] if host else []

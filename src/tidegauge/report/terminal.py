@@ -22,7 +22,7 @@ from tidegauge.report.remarks import remarks
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
 from tidegauge.store.pages import REPORT_NAME
-from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.store.read import StoredRun
 from tidegauge.store.session import environment_changes
 from tidegauge.workload.model import SubscriptionType, Workload
 
@@ -256,15 +256,10 @@ def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
         return
     yield heading("Trials without a result")
     for trial in left:
-        yield bullet(f"{trial.trial_id}: {trial.status}{_because(trial)}")
+        yield bullet(f"{trial.trial_id}: {trial.status_words}")
         logs = trial.directory / "logs"
         if str(logs) not in trial.reason and logs.is_dir() and any(logs.iterdir()):
             yield path_line("    logs: ", logs)
-
-
-def _because(trial: StoredTrial) -> str:
-    why = trial.problem or trial.reason
-    return f": {why}" if why else ""
 
 
 def how_to_go_on(run: StoredRun) -> str:

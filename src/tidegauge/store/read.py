@@ -50,6 +50,12 @@ class StoredTrial:
     digest: str = ""
     started_at: str = ""
 
+    @property
+    def status_words(self) -> str:
+        """Its status with what is known of the cause: "failed: kafka-1 ended", "interrupted"."""
+        why = self.problem or self.reason
+        return self.status if why in ("", self.status) else f"{self.status}: {why}"
+
 
 @dataclass(frozen=True)
 class StoredRun:
