@@ -20,7 +20,7 @@ from tidegauge.attestation.kinds import FileSystem, Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.attestation.records import HEADER
 from tidegauge.attestation.scenario import Act, Cycle, Kind, Role, Scenario
-from tidegauge.campaign import attest_cycle
+from tidegauge.campaign import attest_cycle, session
 from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.events import Event, PhaseProgress
 from tidegauge.campaign.model import SystemChoice
@@ -158,6 +158,14 @@ class Host(FakeHost):
 class Deployment(FakeDeployment):
     nodes: tuple[Node, ...] = ()
     never_again: bool = False
+    mute: int = 0
+    """How often it does not answer when it is asked for its settings after a node was started."""
+
+    def read_back(self, describe: Any, topics: list[str]) -> list[Setting]:
+        if self.mute > 0 and any(entry.startswith("start ") for entry in self.journal.entries):
+            self.mute -= 1
+            raise RunFailedError("The bookie's settings could not be read back: connection refused.")
+        return super().read_back(describe, topics)
 
     def set_down(self, number: int) -> None:
         self.journal.note(f"down {number}")
@@ -175,6 +183,7 @@ class Deployment(FakeDeployment):
 class System(FakeSystem):
     world: World | None = None
     never_again: bool = False
+    mute: int = 0
 
     def deploy(self, request: DeployRequest, host: Any) -> Deployment:
         self.journal.note("deploy")
@@ -184,7 +193,7 @@ class System(FakeSystem):
         )
         for node in nodes:
             node.directories[0].mkdir(parents=True)
-        return Deployment(self.journal, nodes=nodes, never_again=self.never_again)
+        return Deployment(self.journal, nodes=nodes, never_again=self.never_again, mute=self.mute)
 
 
 @dataclass
@@ -202,16 +211,18 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     store = FakeTrialStore(tmp_path / "trial", world.journal)
     events: list[Event] = []
 
-    def run(*cycles: Cycle, server: Honest | None = None, never_again: bool = False, **plan: Any) -> TrialResult:
+    def run(
+        *cycles: Cycle, server: Honest | None = None, never_again: bool = False, mute: int = 0, **plan: Any
+    ) -> TrialResult:
         world.server = server or world.server
         nodes = 3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1
-        system = System(world.journal, world=world, never_again=never_again)
+        system = System(world.journal, world=world, never_again=never_again, mute=mute)
         host = Host(world.journal, rig=Rig(world))
         bench = Bench(host, lambda *_: Worker(world), lambda _: CacheDrop(True, ""), events.append)
         choice = SystemChoice("kafka")
         subject = Subject(system, system.provision("4.3.1", None), choice)
-        wanted = {"means": Means.POWER, **plan}
-        attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, serve_s_max=5.0, **wanted)
+        wanted = {"means": Means.POWER, "serve_s_max": 5.0, **plan}
+        attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, **wanted)
         return run_attestation(spec_of(nodes, attest), subject, bench, store)
 
     return Stage(world, store, events, run)
@@ -393,6 +404,19 @@ def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
         (2, 1, ()),
         (3, 0, ("The topic could not be made.",)),
     ]
+
+
+def test_a_node_that_does_not_answer_yet_is_asked_again(stage: Stage) -> None:
+    (cut,) = outcome_of(stage.run(all_at(), mute=3)).cycles
+    assert cut.unreadable == ()
+    assert cut.figures["broken"] == 0
+
+
+def test_one_that_never_answers_is_told_with_its_reason(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "READY_S_MAX", 0.5)
+    (cut,) = outcome_of(stage.run(all_at(), mute=1_000_000, serve_s_max=0.5)).cycles
+    assert cut.figures == {}
+    assert "within 0 s: The bookie's settings could not be read back: connection refused" in cut.unreadable[0]
 
 
 def test_a_crash_makes_no_disks_and_cuts_nothing(stage: Stage) -> None:

@@ -115,6 +115,7 @@ def test_too_little_at_risk() -> None:
         (cut(kept=3).anomalies, POSITIVE, "the negative control, without a cut, broke 1 acknowledged messages"),
         (CLEAN, [], "the positive control (the same cut with local sync off) is missing"),
         (CLEAN, [cut(), cut()], "the positive control lost nothing in 2 cuts"),
+        (CLEAN, [cut(unreadable=True)], "the positive control, with local sync off, could not be read after its cut: "),
     ],
 )
 def test_controls_that_fail_make_it_inconclusive(

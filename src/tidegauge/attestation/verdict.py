@@ -221,15 +221,23 @@ def judge(
     if not positive:
         doubts.append("the positive control (the same cut with local sync off) is missing")
     elif not any(cut.anomalies.lost for cut in positive):
-        doubts.append(
-            f"the positive control lost nothing in {counted_cuts(len(positive))} with local sync off: "
-            "these cuts would not show a loss"
-        )
+        doubts.append(_control_lost_nothing(positive))
     if not counted:
         doubts.extend(excluded or ["there was no cut"])
     if doubts:
         return _judgement(Verdict.INCONCLUSIVE, [*dict.fromkeys(doubts)], counted)
     return _judgement(Verdict.NOT_REFUTED, excluded, counted)
+
+
+def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
+    """What that means: cuts that show nothing, or a control whose servers did not come back to be read."""
+    unread = next((cut.anomalies.unreadable[0] for cut in positive if cut.anomalies.unreadable), "")
+    if unread:
+        return f"the positive control, with local sync off, could not be read after its cut: {unread}"
+    return (
+        f"the positive control lost nothing in {counted_cuts(len(positive))} with local sync off: "
+        "these cuts would not show a loss"
+    )
 
 
 def _judgement(verdict: Verdict, reasons: Sequence[str], cuts: Sequence[CutResult]) -> Judgement:

@@ -39,6 +39,9 @@ ATTACHED_READY_S_MAX = 15.0
 """A cluster that others run is up already: what it refuses now it will refuse later."""
 COMPLETE_S_MAX = 60.0
 _PROBE_S = 5.0
+_PROBE_S_MAX = 30.0
+_PROBE_GROWTH = 1.5
+"""Each try makes a topic: on a busy machine, tries that are all given up too early would go on for ever."""
 _NOT_CREATED = "could not create"
 """What every driver says when a system refuses a topic."""
 
@@ -110,9 +113,8 @@ class Session:
         """How long to wait for the first message there and back."""
         if self.spec.attached:
             return ATTACHED_READY_S_MAX
-        if self.spec.attest is not None:
-            return self.spec.attest.serve_s_max
-        return READY_S_MAX + READY_S_MAX_NEXT_NODE * (self.spec.nodes - 1)
+        started_s = READY_S_MAX + READY_S_MAX_NEXT_NODE * (self.spec.nodes - 1)
+        return started_s if self.spec.attest is None else max(started_s, self.spec.attest.serve_s_max)
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
         """Tell what begins now."""
@@ -275,12 +277,14 @@ def await_ready(session: Session) -> None:
     Raises `StartFailedError` with the cause if that never happens.
     """
     deadline_s = time.monotonic() + session.ready_s_max
+    probe_s = _PROBE_S
     while True:
         session.check()
         error: RunFailedError | None = None
         missing = ""
+        began_s = time.monotonic()
         try:
-            _probe(session)
+            _probe(session, probe_s)
             several = session.spec.nodes > 1 and not session.spec.attached
             _, missing = _read_back(session, ()) if several else ([], "")
             if not missing:
@@ -292,20 +296,22 @@ def await_ready(session: Session) -> None:
             if not session.bench.host.status(WORKER_NAME).running:
                 raise
             error = caught
+            if time.monotonic() - began_s >= probe_s:
+                probe_s = min(probe_s * _PROBE_GROWTH, _PROBE_S_MAX)
         if time.monotonic() > deadline_s:
             cause = missing or session.deployment.last_words() or str(error)
             raise _not_ready(session, f"was not ready within {session.ready_s_max:.0f} s: {cause}") from error
         time.sleep(0.1)
 
 
-def _probe(session: Session) -> None:
+def _probe(session: Session, seconds_max: float) -> None:
     """One message there and back. Raises `RunFailedError`."""
     if session.spec.attached:
         # Whoever is not let in makes no topic, so none need be recorded.
         _settings(session, ())
     topic = session.topics.probe()
     try:
-        session.worker.probe(session.subject.system.driver, session.deployment.connection, _PROBE_S, topic)
+        session.worker.probe(session.subject.system.driver, session.deployment.connection, seconds_max, topic)
     except RunFailedError as error:
         if _NOT_CREATED in error.message:
             session.topics.never_made(topic)
@@ -343,16 +349,26 @@ def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], 
 
 
 def await_complete(session: Session, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
-    """The settings read back once every replica takes part. Raises `StartFailedError` with what is missing."""
+    """The settings read back once every replica takes part.
+
+    Servers of our own are asked again while they do not answer: a node that was just started may not yet. Raises
+    `StartFailedError` with what is missing, `RunFailedError` if others' cluster does not answer or the worker is gone.
+    """
     seconds_max = COMPLETE_S_MAX if seconds_max is None else seconds_max
     deadline_s = time.monotonic() + seconds_max
     while True:
-        settings, missing = _read_back(session, topics)
-        if not missing:
-            return settings
+        error: RunFailedError | None = None
+        try:
+            settings, missing = _read_back(session, topics)
+            if not missing:
+                return settings
+        except RunFailedError as caught:
+            if session.spec.attached or not session.bench.host.status(WORKER_NAME).running:
+                raise
+            error, missing = caught, caught.message
         session.check()
         if time.monotonic() > deadline_s:
-            raise _not_ready(session, f"was not fully replicated within {seconds_max:.0f} s: {missing}")
+            raise _not_ready(session, f"was not fully replicated within {seconds_max:.0f} s: {missing}") from error
         time.sleep(0.2)
 
 

@@ -60,7 +60,7 @@ class AttestOptions(Fields):
     file_system: Annotated[FileSystem, BeforeValidator(member_of(FileSystem))] = FileSystem.EXT4
     disk_size: Annotated[Size, AfterValidator(size_between("512MiB", "1024GiB"))] = 2 << 30
     rate: AbsoluteRate = 2000.0
-    serve_max: Annotated[Duration, AfterValidator(duration_between("10s", "30min"))] = 180.0
+    serve_max: Annotated[Duration, AfterValidator(duration_between("10s", "30min"))] = 300.0
     allow_by_level: bool = False
 
 
