@@ -1,27 +1,16 @@
-"""Short attestations on real servers, with real power cuts: each system keeps level 3, and its control loses."""
+"""Attestations on real servers, with real power cuts: what a level promises is kept, and nothing is left behind."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
+from attestations import CUTS_POWER, attested, keeps_level_3, left_over
 from command import Place
 
-from tidegauge.hosts import loop_disk
-
-REFUSAL = loop_disk.refusal()
-
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.root,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(bool(REFUSAL), reason=f"power can't be cut here: {REFUSAL}"),
-]
+pytestmark = list(CUTS_POWER)
 
 LATER = """
 name: later
@@ -33,27 +22,6 @@ experiments:
 """
 
 
-def attested(place: Place, *arguments: str) -> tuple[int, dict[str, Any]]:
-    """The exit code and the report of a short attestation."""
-    done = place.run("attest", *arguments, "--json", timeout_s=800)
-    assert done.stdout, done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
-    assert report.get("schema") == "tidegauge.report/1", done.stdout + done.stderr
-    return done.returncode, report
-
-
-def cycles(report: dict[str, Any], trial: str) -> list[dict[str, Any]]:
-    found = [one for one in report["exploratory_trials"] if one["spec"]["trial_id"].endswith(trial)]
-    return [cycle for one in found for cycle in one["attest"]["cycles"]]
-
-
-def left_over(root: Path) -> list[str]:
-    """Mounts and loop devices below a directory."""
-    mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(root) in line]
-    devices = subprocess.run(["losetup", "--list", "--noheadings"], capture_output=True, text=True, check=True)
-    return [*mounts, *(line for line in devices.stdout.splitlines() if str(root) in line)]
-
-
 def test_one_node_keeps_level_3_and_its_control_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeps_level_3("rabbitmq", tmp_path, monkeypatch)
 
@@ -62,27 +30,6 @@ def test_one_node_keeps_level_3_and_its_control_loses(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("system", ["kafka", "pulsar"])
 def test_others_keep_it_too(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeps_level_3(system, tmp_path, monkeypatch)
-
-
-def keeps_level_3(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One node keeps what it acknowledged through a cut at level 3; without syncs the same cut loses."""
-    monkeypatch.setenv("TIDEGAUGE_DATA", str(tmp_path / "data"))
-    place = Place(tmp_path)
-    code, report = attested(place, system, "--level", "3", "--cuts", "1")
-    (finding,) = report["findings"]
-    told = "\n".join(finding["summary"])
-    negative, cut = cycles(report, "-cuts")
-    assert (negative["scenario"], negative["figures"]["broken"]) == ("none", 0)
-    assert cut["figures"]["lost"] == 0, told
-    assert len(cut["cuts"]) == 1
-    assert cut["acked"] > 0
-    if finding["decided"]:
-        assert sum(one["figures"]["lost"] for one in cycles(report, "-control")) > 0, told
-    # 3: with a machine this busy the one cut may have met nothing in flight, and then decides nothing.
-    assert code == (0 if finding["decided"] else 3), told
-    assert not finding["refuted"]
-    assert "Not modelled: the drive's own volatile write cache" in told
-    assert left_over(tmp_path) == []
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from tidegauge.attestation.kinds import FileSystem, Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.attestation.records import HEADER
 from tidegauge.attestation.scenario import Act, Cycle, Kind, Role, Scenario
-from tidegauge.campaign import attest_cycle, session
+from tidegauge.campaign import attest_cycle, attesting, session
 from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.events import Event, PhaseProgress
 from tidegauge.campaign.model import SystemChoice
@@ -208,6 +208,12 @@ class Stage:
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(attest_cycle, "_SETTLE_S", 0.02)
     world = World(Journal(), Honest())
+
+    def written_back(places: Sequence[Path]) -> str:
+        world.journal.note(f"written back {', '.join(place.name for place in places)}")
+        return ""
+
+    monkeypatch.setattr(attesting, "write_back", written_back)
     store = FakeTrialStore(tmp_path / "trial", world.journal)
     events: list[Event] = []
 
@@ -274,6 +280,7 @@ def test_each_step_has_its_place(stage: Stage) -> None:
     order = [
         "disk disk-1 ext4",
         "deploy",
+        "written back disk-1",
         "committed positions",
         "down 1",
         "cut kafka-1 on disk-1",
@@ -287,10 +294,10 @@ def test_each_step_has_its_place(stage: Stage) -> None:
         "removed disk-1",
     ]
     assert [entry for entry in stage.world.journal.entries if entry in order and entry != "committed positions"] == [
-        *order[:2],
-        *order[3:9],
+        *order[:3],
+        *order[4:10],
         "read everything",
-        *order[9:],
+        *order[10:],
     ]
     assert stage.world.journal.index("committed positions") < stage.world.journal.index("down 1")
 

@@ -24,6 +24,7 @@ from tidegauge.campaign.session import Bench, Session, Subject, await_ready, pla
 from tidegauge.campaign.topics import OwnTopics
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.hosts.page_cache import write_back
 from tidegauge.statistics.summary import NO_LATENCY
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import LevelFinding, by_turns
@@ -48,6 +49,7 @@ def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: Tria
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)
         disks = _make_disks(spec, plan, bench, store, cleanup)
         session = _open(spec, subject, bench, store, cleanup)
+        _settle(disks)
         trial = _Trial(Ground(session, disks), plan)
         outcome = trial.run()
         totals = trial.totals
@@ -76,6 +78,17 @@ def _make_disks(
         made.append(place)
     store.disks, store.journal_disks = tuple(made), ()
     return tuple(made)
+
+
+def _settle(disks: Sequence[Path]) -> None:
+    """What servers wrote when they were set up is on disk, as in those that have run for longer than half a minute.
+
+    BookKeeper for one does not sync the file by which a bookie knows its disk, without which it does not start again.
+    Raises `RunFailedError`.
+    """
+    problem = write_back(disks)
+    if problem:
+        raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
 def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> Session:

@@ -38,6 +38,7 @@ READY_S_MAX_NEXT_NODE = 60.0
 ATTACHED_READY_S_MAX = 15.0
 """A cluster that others run is up already: what it refuses now it will refuse later."""
 COMPLETE_S_MAX = 60.0
+_READY_POLL_S = 0.2
 _PROBE_S = 5.0
 _PROBE_S_MAX = 30.0
 _PROBE_GROWTH = 1.5
@@ -233,6 +234,7 @@ def start_servers(
         disks=tuple(rigged.disks.values()) or store.disks,
         journal_disks=() if rigged.disks else store.journal_disks,
         seats=rigged.seats,
+        starts_often=spec.attest is not None,
     )
     return subject.system.deploy(request, host)
 
@@ -301,7 +303,7 @@ def await_ready(session: Session) -> None:
         if time.monotonic() > deadline_s:
             cause = missing or session.deployment.last_words() or str(error)
             raise _not_ready(session, f"was not ready within {session.ready_s_max:.0f} s: {cause}") from error
-        time.sleep(0.1)
+        time.sleep(_READY_POLL_S)
 
 
 def _probe(session: Session, seconds_max: float) -> None:

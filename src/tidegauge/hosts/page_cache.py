@@ -1,4 +1,4 @@
-"""Emptying the page cache, so that every trial begins alike. Root only."""
+"""Emptying the page cache, so that every trial begins alike (root only), and writing back what is dirty."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def drop_page_cache(directories: Sequence[Path], control: Path = _DROP) -> Cache
     Other file systems are left alone: one of them may be frozen or hang, and sync(2) would then hang as well.
     """
     # Dirty pages can't be dropped.
-    problem = _write_back(directories, WRITE_BACK_S_MAX)
+    problem = write_back(directories)
     if problem:
         return CacheDrop(False, problem)
     try:
@@ -39,8 +39,8 @@ def drop_page_cache(directories: Sequence[Path], control: Path = _DROP) -> Cache
     return CacheDrop(True)
 
 
-def _write_back(directories: Sequence[Path], seconds_max: float) -> str:
-    """Call syncfs for each file system; why it can't be done, "" if it is done.
+def write_back(directories: Sequence[Path], seconds_max: float = WRITE_BACK_S_MAX) -> str:
+    """Have all on disk that was written to these file systems until now; why it can't be done, "" if it is done.
 
     A process of its own does it, since nothing else that waits for a disk can be given up.
     """

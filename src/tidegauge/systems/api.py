@@ -65,6 +65,7 @@ class DeployRequest:
         journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
         seats: by number, where nodes are in a network of their own; empty = all on loopback.
+        starts_often: nodes will be killed and started again and again: let them start fast rather than run fast.
     """
 
     distribution: Distribution
@@ -79,6 +80,7 @@ class DeployRequest:
     journal_disks: tuple[Path, ...] = ()
     shape: Mapping[str, str] = field(default_factory=dict)
     seats: Mapping[int, Seat] = field(default_factory=dict)
+    starts_often: bool = False
 
     def node_directory(self, number: int, name: str) -> Path:
         """Where node `number` (from 1) keeps its data, in a directory `name` of its own."""

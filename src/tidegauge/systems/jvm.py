@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.systems.api import DeployRequest
 
 NATIVE_ACCESS_SINCE = 22
 UNSAFE_WARNINGS_SINCE = 23
+ARCHIVES_SINCE = 19
+ARCHIVING_S_MAX = 90.0
+"""A JVM that writes its archive when it ends does so with all it can get of a busy machine."""
 GC_LOG_MB_MAX = 8
 
 
@@ -37,6 +42,29 @@ def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_direc
     if major >= UNSAFE_WARNINGS_SINCE:
         flags.append("--sun-misc-unsafe-memory-access=allow")
     return tuple(flags)
+
+
+def quick_start_flags(request: DeployRequest, process: str) -> tuple[str, ...]:
+    """Of a process that is started often: a Kafka node needs 2.1 instead of 6.2 CPU seconds until it serves.
+
+    Compiled once and plainly, and with the classes that the process before it had loaded, from an archive (JEP 350)
+    that the first one to end in peace leaves in the cache. A JVM that finds no archive, or that of another Java, goes
+    without. Empty where starts are rare. Raises `UserError` if the cache can't be written.
+    """
+    if not request.starts_often:
+        return ()
+    compiled = "-XX:TieredStopAtLevel=1"
+    if java_major(request.distribution.java_version) < ARCHIVES_SINCE:
+        return (compiled,)
+    # One for each process: several that end at the same time would write the same file.
+    place = make_directory(cache_directory() / "archives" / request.distribution.directory.parent.name)
+    archive = place / f"{process}-java{request.distribution.java_version}.jsa"
+    return (compiled, "-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={archive}")
+
+
+def stop_grace_s(request: DeployRequest, usual_s: float) -> float:
+    """How long a server may take to end."""
+    return max(usual_s, ARCHIVING_S_MAX) if request.starts_often else usual_s
 
 
 def java_major(java_version: str) -> int:

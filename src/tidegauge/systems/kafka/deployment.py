@@ -13,7 +13,7 @@ from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.jvm import java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.config import (
     LOG4J1_TEXT,
@@ -33,6 +33,7 @@ from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.servers import Servers, ended_error, tail_of
 
 FORMAT_S_MAX = 120.0
+STOP_GRACE_S = 20.0
 FORMAT_FLAGS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -100,7 +101,12 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         for name, node in zip(brokers, nodes, strict=True):
             told = [agents[name][1]] if name in agents else []
             main = ("-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
-            spec = _process(request, name, (*deployment.jvm_flags, *told, *main), deployment.log_paths[name])
+            spec = _process(
+                request,
+                name,
+                (*deployment.jvm_flags, *quick_start_flags(request, name), *told, *main),
+                deployment.log_paths[name],
+            )
             deployment.start_process(replace(spec, network_node=_link(request, node)))
     except BaseException:
         deployment.stop()
@@ -111,9 +117,10 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
 def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[int, str]]:
     """By broker, the port on which it tells its own figures and the flag that makes it; empty without the agent.
 
-    A broker in a network of its own can't be asked over this host's loopback, so it is not made to listen.
+    A broker in a network of its own can't be asked over this host's loopback, so it is not made to listen. An agent
+    makes starts slow.
     """
-    agent = find_agent()
+    agent = None if request.starts_often else find_agent()
     asked = [node.name for node in nodes if not _link(request, node)]
     if agent is None or not asked:
         return {}
@@ -205,4 +212,7 @@ def _process(
 ) -> ProcessSpec:
     java_home = request.distribution.java_home
     directory = request.data_directory
-    return java_process(name, java_home, arguments, cwd=directory, log_path=log_path, follow_gc=follow_gc)
+    grace_s = stop_grace_s(request, STOP_GRACE_S)
+    return java_process(
+        name, java_home, arguments, cwd=directory, log_path=log_path, stop_grace_s=grace_s, follow_gc=follow_gc
+    )

@@ -13,7 +13,7 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.jvm import java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.nodes import Node
@@ -180,10 +180,16 @@ def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str]) ->
     return java_process(
         name,
         plan.request.distribution.java_home,
-        (*_flags(plan, name, memory), "-cp", f"{plan.request.distribution.directory}/*", *arguments),
+        (
+            *_flags(plan, name, memory),
+            *quick_start_flags(plan.request, name),
+            "-cp",
+            f"{plan.request.distribution.directory}/*",
+            *arguments,
+        ),
         cwd=directory,
         log_path=plan.log_path(name),
-        stop_grace_s=STOP_GRACE_S,
+        stop_grace_s=stop_grace_s(plan.request, STOP_GRACE_S),
     )
 
 

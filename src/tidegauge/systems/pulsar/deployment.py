@@ -9,7 +9,7 @@ from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process, jvm_flags
+from tidegauge.systems.jvm import java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node
@@ -101,6 +101,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     log_path = request.log_directory / f"{PROCESS}.log"
     arguments = (
         *flags,
+        *quick_start_flags(request, PROCESS),
         "-cp",
         f"{request.distribution.directory}/*",
         *standalone_arguments(configuration, bookkeeper, metadata, ports),
@@ -126,7 +127,12 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     )
     deployment.start_process(
         java_process(
-            PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path, stop_grace_s=STOP_GRACE_S
+            PROCESS,
+            java_home,
+            arguments,
+            cwd=request.data_directory,
+            log_path=log_path,
+            stop_grace_s=stop_grace_s(request, STOP_GRACE_S),
         )
     )
     return deployment
