@@ -13,7 +13,7 @@ from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process, jvm_flags, quick_start_flags, stop_grace_s
+from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.config import (
     LOG4J1_TEXT,
@@ -82,7 +82,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         connection={"bootstrap.servers": ",".join(f"{node.address}:{node.client_port}" for node in nodes)},
         processes=names,
         log_paths={name: request.log_directory / f"{name}.log" for name in names},
-        jvm_flags=(*flags, *logging),
+        jvm_flags=(*flags, *quick_start_flags(request), *logging),
         ports=(
             *(port for node in nodes for port in (node.client_port, node.controller_port)),
             *([keeper.port] if keeper else []),
@@ -104,7 +104,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
             spec = _process(
                 request,
                 name,
-                (*deployment.jvm_flags, *quick_start_flags(request, name), *told, *main),
+                (*deployment.jvm_flags, *archive_flags(request, name), *told, *main),
                 deployment.log_paths[name],
             )
             deployment.start_process(replace(spec, network_node=_link(request, node)))

@@ -13,7 +13,7 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process, jvm_flags, quick_start_flags, stop_grace_s
+from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.nodes import Node
@@ -171,7 +171,8 @@ def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
     java_version = plan.request.distribution.java_version
     directory = plan.working_directory(process)
     logging = plan.request.log_directory / "pulsar-log4j2.xml"
-    return (*jvm_flags(memory.heap_mb, memory.direct_mb, java_version, directory), *pulsar_flags(logging))
+    memory_flags = jvm_flags(memory.heap_mb, memory.direct_mb, java_version, directory)
+    return (*memory_flags, *quick_start_flags(plan.request), *pulsar_flags(logging))
 
 
 def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str]) -> ProcessSpec:
@@ -182,7 +183,7 @@ def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str]) ->
         plan.request.distribution.java_home,
         (
             *_flags(plan, name, memory),
-            *quick_start_flags(plan.request, name),
+            *archive_flags(plan.request, name),
             "-cp",
             f"{plan.request.distribution.directory}/*",
             *arguments,

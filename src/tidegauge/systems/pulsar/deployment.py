@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from pathlib import Path
 
 from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process, jvm_flags, quick_start_flags, stop_grace_s
+from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node
@@ -94,19 +95,15 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
     bookie_http_port = _port(settings, "httpServerPort")
     configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
-    memory = jvm_flags(
-        request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
-    )
-    flags = (*memory, *pulsar_flags(logging))
+    flags = _flags(request, logging)
     log_path = request.log_directory / f"{PROCESS}.log"
     arguments = (
         *flags,
-        *quick_start_flags(request, PROCESS),
+        *archive_flags(request, PROCESS),
         "-cp",
         f"{request.distribution.directory}/*",
         *standalone_arguments(configuration, bookkeeper, metadata, ports),
     )
-    java_home = request.distribution.java_home
     deployment = PulsarDeployment(
         title=f"Pulsar {request.distribution.version}",
         host=host,
@@ -128,7 +125,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     deployment.start_process(
         java_process(
             PROCESS,
-            java_home,
+            request.distribution.java_home,
             arguments,
             cwd=request.data_directory,
             log_path=log_path,
@@ -136,6 +133,12 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         )
     )
     return deployment
+
+
+def _flags(request: DeployRequest, logging: Path) -> tuple[str, ...]:
+    java_version = request.distribution.java_version
+    memory = jvm_flags(request.heap_mb, request.direct_memory_mb, java_version, request.data_directory)
+    return (*memory, *quick_start_flags(request), *pulsar_flags(logging))
 
 
 def endpoints(*ports: tuple[str, int | str]) -> tuple[Endpoint, ...]:
