@@ -27,7 +27,7 @@ def drop_page_cache(directories: Sequence[Path], control: Path = _DROP) -> Cache
     Other file systems are left alone: one of them may be frozen or hang, and sync(2) would then hang as well.
     """
     # Dirty pages can't be dropped.
-    problem = write_back(directories)
+    problem = write_back(directories, WRITE_BACK_S_MAX)
     if problem:
         return CacheDrop(False, problem)
     try:
