@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tidegauge import store
 from tidegauge.campaign.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
+from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.live.exporter import FIGURES, Exporter
 
@@ -72,3 +74,12 @@ def test_a_port_that_is_taken_or_none() -> None:
 def test_every_gauge_is_in_the_document() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs/telemetry.md").read_text()
     assert [name for name in FIGURES if f"`{name}`" not in text] == []
+
+
+def test_a_port_that_can_not_be_had_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign = tmp_path / "one.yaml"
+    campaign.write_text("name: one\nsystems: [kafka]\ndurability: 3\nexperiments: [{name: peak}]\n")
+    runs = tmp_path / "runs"
+    assert run_command(["run", str(campaign), "--prometheus", "-1", "--runs-dir", str(runs)]) == 2
+    assert "no port" in capsys.readouterr().err
+    assert store.list_runs(runs) == []

@@ -77,12 +77,13 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
             f"Processes of the run {stored.path.name} are still being ended.", "Try again in a minute; see `ps`."
         )
     data, disks, journals = disks_of(campaign)
-    run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
     session = len(stored.sessions) + 1
-    kept = f"Session {session} of this run: {_kept(recorded)}"
-    with prometheus(request.prometheus, out) as watchers, live_page(request.live, run.path, out):
-        notes = (Note(kept), *ready.left_out)
-        failure = carry_out(ready.campaign, run, out, notes, recorded, watchers=watchers)
+    notes = (Note(f"Session {session} of this run: {_kept(recorded)}"), *ready.left_out)
+    # A port that can't be had is told before the run goes on.
+    with prometheus(request.prometheus, out) as watchers:
+        run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
+        with live_page(request.live, run.path, out):
+            failure = carry_out(ready.campaign, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 

@@ -94,13 +94,15 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
         newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
         out.say(f"{newest} {how_to_go_on(unfinished)}")
-    run = create(request.runs_directory, ready.campaign, text, request.campaign_path)
-    run.meaning(request.overrides, meaning(campaign))
-    run.unequal_allowed = request.allow_unequal
-    run.thresholds = ready.campaign.thresholds
-    run.price = ready.campaign.price
-    with prometheus(request.prometheus, out) as watchers, live_page(request.live, run.path, out):
-        failure = carry_out(ready.campaign, run, out, ready.left_out, watchers=watchers)
+    # A port that can't be had is told before there is a run.
+    with prometheus(request.prometheus, out) as watchers:
+        run = create(request.runs_directory, ready.campaign, text, request.campaign_path)
+        run.meaning(request.overrides, meaning(campaign))
+        run.unequal_allowed = request.allow_unequal
+        run.thresholds = ready.campaign.thresholds
+        run.price = ready.campaign.price
+        with live_page(request.live, run.path, out):
+            failure = carry_out(ready.campaign, run, out, ready.left_out, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 
