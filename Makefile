@@ -16,7 +16,7 @@ quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ si
 test: .tools/worker-built test-java ## Set up, then run the tests (real servers; root-only ones where you are root)
 	@# Three files of tests at a time, since most of them wait for servers; those that judge times then run alone.
 	@# Real servers on a shared machine: what failed is tried once more, alone. A defect fails twice.
-	$(PYTHON) -m pytest -n 3 --dist loadfile --durations=40 -m "not alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
+	$(PYTHON) -m pytest -n 3 --dist loadfile --quick-java --durations=40 -m "not alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
 		$(PYTHON) -m pytest -m "not alone and not slow" --last-failed --last-failed-no-failures none; }
 	$(PYTHON) -m pytest -m "alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
 		$(PYTHON) -m pytest -m "alone and not slow" --last-failed --last-failed-no-failures none; }

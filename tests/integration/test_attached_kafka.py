@@ -124,6 +124,7 @@ def test_a_killed_worker_is_replaced_to_delete_its_topics(cluster: Cluster, plac
     assert cluster.untouched()
 
 
+@pytest.mark.slow
 def test_after_kill_9_clean_deletes_the_topics(cluster: Cluster, place: Place) -> None:
     process = place.start("run", cluster.campaign(place, measure="60s"))
     wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")

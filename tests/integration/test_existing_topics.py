@@ -85,6 +85,7 @@ def test_a_campaign_reads_what_is_there_and_leaves_only_that(kafka: Ready, place
     assert list((place.state / "attached").glob("*.json")) == []
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_next_start_removes_our_groups_and_not_the_topic(kafka: Ready, place: Place) -> None:
     order = order_for(kafka, "payments", replace(SMALL, subscriptions=0))
     run_load(kafka, order, 0.3, keep=True)

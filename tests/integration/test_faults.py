@@ -77,6 +77,7 @@ def test_a_pause_and_a_crash_are_told_fault_by_fault(tmp_path: Path) -> None:
     assert "2. kill of" in text
 
 
+@pytest.mark.slow
 def test_a_kill_of_tidegauge_leaves_no_fault_in_force(tmp_path: Path) -> None:
     place = Place(tmp_path)
     process = place.start("run", str(place.write(campaign("60s", "at: 1s, kind: pause, target: all, duration: 50s"))))

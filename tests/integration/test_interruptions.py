@@ -48,10 +48,20 @@ def trial_record(place: Place) -> dict[str, object]:
 
 
 class TestSignals:
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
-    @pytest.mark.parametrize("moment", [worker_is_up, measuring], ids=["while starting", "while measuring"])
+    @pytest.mark.parametrize(
+        ("moment", "number"),
+        [
+            pytest.param(worker_is_up, signal.SIGINT, marks=pytest.mark.slow),
+            pytest.param(worker_is_up, signal.SIGTERM),
+            pytest.param(worker_is_up, signal.SIGHUP, marks=pytest.mark.slow),
+            pytest.param(measuring, signal.SIGINT),
+            pytest.param(measuring, signal.SIGTERM, marks=pytest.mark.slow),
+            pytest.param(measuring, signal.SIGHUP),
+        ],
+        ids=lambda value: value.name if isinstance(value, signal.Signals) else value.__name__,
+    )
     def test_a_signal_stops_everything_and_keeps_what_was_measured(
-        self, place: Place, number: signal.Signals, moment: Callable[[Place], bool]
+        self, place: Place, moment: Callable[[Place], bool], number: signal.Signals
     ) -> None:
         process = place.start("run", str(place.write(NULL_CAMPAIGN)))
         wait_for(lambda: moment(place), SECONDS_MAX, "the moment")

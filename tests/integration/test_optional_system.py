@@ -23,6 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(tmp_path, cache=tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_an_optional_system_that_cant_be_had_is_left_out_with_the_reason(place: Place) -> None:
     done = place.run("run", str(place.write(CAMPAIGN.replace("OPTIONAL", "optional: true"))))
     assert done.returncode in (0, 3), done.stdout + done.stderr

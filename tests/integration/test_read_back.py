@@ -159,6 +159,7 @@ def test_pulsar_keeps_what_it_acknowledged_through_a_kill(tmp_path: Path) -> Non
         assert found.counts[Fate.REFUSED_KEPT] == 0
 
 
+@pytest.mark.slow
 def test_rabbitmq_keeps_what_it_acknowledged_through_a_kill(tmp_path: Path) -> None:
     with ready("rabbitmq", LevelChoice(3), tmp_path) as here:
         through_a_kill(here, tmp_path)

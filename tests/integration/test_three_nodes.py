@@ -198,6 +198,7 @@ def test_a_node_killed_while_starting_ends_the_run_with_its_name(tmp_path: Path)
     assert place.left_behind() == []
 
 
+@pytest.mark.slow
 def test_a_server_setting_that_weakens_the_level_stops_the_run(tmp_path: Path) -> None:
     place = Place(tmp_path)
     disks = [tmp_path / f"disk-{number}" for number in range(NODES)]

@@ -81,6 +81,7 @@ def watched(name: str, choice: LevelChoice, directory: Path) -> Iterator[Watched
         yield Watched(found)
 
 
+@pytest.mark.slow
 def test_kafka_at_level_3_fsyncs_before_each_acknowledgement(tmp_path: Path) -> None:
     with watched("kafka", LevelChoice(3), tmp_path) as kafka:
         found = kafka.witnessed("synced", 3).syncs
@@ -112,7 +113,9 @@ def test_kafka_at_level_4_acknowledges_from_memory_and_level_3_would_be_refuted(
         assert more.agreement is Agreement.MORE
 
 
-@pytest.mark.parametrize(("form", "level", "synced"), [("quorum", 3, True), ("classic", 4, False)])
+@pytest.mark.parametrize(
+    ("form", "level", "synced"), [("quorum", 3, True), pytest.param("classic", 4, False, marks=pytest.mark.slow)]
+)
 def test_rabbitmq_does_what_its_queue_type_promises(tmp_path: Path, form: str, level: int, synced: bool) -> None:
     with watched("rabbitmq", LevelChoice(level, form), tmp_path) as rabbit:
         found = rabbit.witnessed("queue", level).syncs
@@ -123,7 +126,7 @@ def test_rabbitmq_does_what_its_queue_type_promises(tmp_path: Path, form: str, l
             assert found.calls_by_node["rabbitmq-1"]["fdatasync"] >= MESSAGES
 
 
-@pytest.mark.parametrize("level", [3, 4])
+@pytest.mark.parametrize("level", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_pulsar_syncs_its_journal_as_told(tmp_path: Path, level: int) -> None:
     choice = LevelChoice(level, "journal" if level == 4 else "")
     with watched("pulsar", choice, tmp_path) as pulsar:

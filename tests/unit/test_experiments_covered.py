@@ -44,7 +44,7 @@ COVERED: dict[str, dict[str, str]] = {
     },
 }
 """By experiment and system, the test that runs it on real servers and is not slow. A sweep of each system is in
-test_experiments_attached.py."""
+test_experiments_attached.py, among the slow ones; test_resume.py always runs one."""
 
 PAIRS = [(experiment, system, test) for experiment, tests in COVERED.items() for system, test in tests.items()]
 
