@@ -73,6 +73,7 @@ def test_the_live_page_is_told_what_was_used_in_each_second() -> None:
             "until_mono_ns": 2 * 10**9,
             "host_cpu_percent": 90.0,
             "server_cpu_s": 0.5,
+            "server_resident_bytes": 3 << 20,
             "disk_busy_percent": 40.0,
             "disk_written_bytes": 3e6,
         }
@@ -80,3 +81,4 @@ def test_the_live_page_is_told_what_was_used_in_each_second() -> None:
     seconds = _with_use([{}, {}, {}], rows, used)
     assert [one["host_cpu_percent"] for one in seconds] == [None, 90.0, None]
     assert (seconds[1]["server_cpu_cores"], seconds[1]["disk_written_mb_per_s"]) == (0.5, 3.0)
+    assert [one["server_memory_mib"] for one in seconds] == [None, 3.0, None]

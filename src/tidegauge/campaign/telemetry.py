@@ -132,7 +132,7 @@ class UseRecorder:
         wanted = self._sources.devices
         devices = [one for one in sample.devices if not wanted or one.number in wanted]
         return UseNow(
-            host_cpu_share=host.cpu_s / host.cpus / seconds,
+            host_cpu_share=min(1.0, host.cpu_s / host.cpus / seconds),  # The kernel's clock ticks are coarse.
             server_cpus=sum(one.cpu_s for one in servers) / seconds,
             worker_cpus=sum(one.cpu_s for one in worker) / seconds,
             server_resident_bytes=sum(one.resident_bytes for one in servers),

@@ -20,6 +20,7 @@ LIVE_SCHEMA = "tidegauge.live/1"
 SECONDS_MAX = 240
 """Of the newest trial: what a chart on a page can show."""
 _NS_PER_S = 1e9
+_USED = ("host_cpu_percent", "server_cpu_cores", "server_memory_mib", "disk_busy_percent", "disk_written_mb_per_s")
 
 
 class Follower:
@@ -130,12 +131,13 @@ def _with_use(
 
 def _used(row: Mapping[str, Any] | None) -> dict[str, float | None]:
     if row is None:
-        return dict.fromkeys(("host_cpu_percent", "server_cpu_cores", "disk_busy_percent", "disk_written_mb_per_s"))
+        return dict.fromkeys(_USED)
     length_s = max(1e-3, (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S)
-    cpu_s, written = row["server_cpu_s"], row["disk_written_bytes"]
+    cpu_s, resident, written = row["server_cpu_s"], row["server_resident_bytes"], row["disk_written_bytes"]
     return {
         "host_cpu_percent": row["host_cpu_percent"],
         "server_cpu_cores": None if cpu_s is None else cpu_s / length_s,
+        "server_memory_mib": None if resident is None else resident / (1 << 20),
         "disk_busy_percent": row["disk_busy_percent"],
         "disk_written_mb_per_s": None if written is None else written / length_s / 1e6,
     }

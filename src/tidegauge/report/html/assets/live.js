@@ -11,6 +11,7 @@
     ["in_flight_msgs", "In flight, messages"],
     ["worker_cpu_cores", "Load generator, cores"],
     ["server_cpu_cores", "Servers, cores"],
+    ["server_memory_mib", "Servers, MiB of memory"],
     ["host_cpu_percent", "Host CPU, %"],
     ["disk_busy_percent", "Disk busy, %"],
     ["disk_written_mb_per_s", "Written to disk, MB/s"],
