@@ -52,7 +52,7 @@ def text_is(page: Any, selector: str, wanted: str) -> None:
 def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.DirectoryRun) -> None:
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
-    text_is(page, "#left", "Should end any moment")
+    text_is(page, "#left", "By the plan it would have ended by now")
     trial = run.trial(spec(number=3))
     for number in range(5):
         trial.second(second(number), "measure")

@@ -26,7 +26,7 @@
   // Of the plan, so in steps that do not feign more than it knows.
   const left = (seconds) => {
     if (seconds === null || seconds === undefined) return "";
-    if (seconds <= 0) return "Should end any moment";
+    if (seconds <= 0) return "By the plan it would have ended by now";
     const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60);
     if (seconds < 90) return `About ${Math.max(5, Math.ceil(seconds / 5) * 5)} s left`;
     return hours ? `About ${hours} h ${minutes % 60} min left` : `About ${minutes} min left`;
