@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from report_samples import interrupted_run
 from run_samples import result, second, spec, totals
+from test_telemetry_parts import SAMPLE
 
 from tidegauge import store
 from tidegauge.campaign.plan import seconds_expected
@@ -169,6 +170,23 @@ class TestFollower:
         # A trial that takes longer than expected takes nothing from the others.
         assert run_seconds_left(run, begun + timedelta(hours=2)) == pytest.approx(each_s)
         assert Follower(going.path).state()["seconds_left"] == pytest.approx(2 * each_s, abs=each_s)
+
+    def test_what_a_trial_used_stays_until_the_next_one_begins(
+        self, going: store.DirectoryRun, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trial = going.trial(spec(number=3))
+        trial.second(second())
+        follower = Follower(going.path)
+        for ended in (False, True):
+            # Of the same clock, so that the look covers the second's middle.
+            if ended:
+                trial.finish(result(trial.spec), totals())
+            else:
+                trial.sample(replace(SAMPLE, from_mono_ns=0, until_mono_ns=2**62))
+            (shown,) = follower.state()["trial"]["seconds"]
+            assert shown["server_memory_mib"] == 600
+        monkeypatch.setattr("tidegauge.live.state.use_rows", lambda *_: 1 / 0)
+        assert follower.state()["trial"]["phase"] == "finished"
 
     def test_time_left_where_no_trial_goes(self, going: store.DirectoryRun) -> None:
         run = store.load_run(going.path)

@@ -14,7 +14,7 @@ from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
 from tidegauge.store.plain import plain
 from tidegauge.store.seconds import last_seconds
-from tidegauge.store.use_rows import last_use_rows
+from tidegauge.store.use_rows import ROWS_MAX, last_use_rows, use_rows
 
 LIVE_SCHEMA = "tidegauge.live/1"
 SECONDS_MAX = 240
@@ -31,6 +31,7 @@ class Follower:
         self._mark: tuple[object, ...] = ()
         self._content: dict[str, Any] = {}
         self._newest: store.StoredTrial | None = None
+        self._done: dict[str, Any] | None = None
         self._run: store.StoredRun | None = None
 
     def state(self) -> dict[str, Any]:
@@ -40,9 +41,19 @@ class Follower:
             run = store.load_run(self._path)
             self._content = _run_content(run)
             self._newest = run.trials[-1] if run.trials else None
+            self._done = None
             self._run, self._mark = run, mark
         left_s = run_seconds_left(self._run, datetime.now(UTC)) if self._run else None
-        return {"schema": LIVE_SCHEMA, **self._content, "seconds_left": left_s, "trial": _trial(self._newest)}
+        return {"schema": LIVE_SCHEMA, **self._content, "seconds_left": left_s, "trial": self._newest_trial()}
+
+    def _newest_trial(self) -> dict[str, Any] | None:
+        """One that has ended is read once: what is in its place may take long, and is asked for every second."""
+        if self._done is not None:
+            return self._done
+        content = _trial(self._newest)
+        if self._newest is not None and self._newest.status != "running":
+            self._done = content
+        return content
 
 
 def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
@@ -106,12 +117,13 @@ def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
         return None
     rows = last_seconds(trial.directory, SECONDS_MAX)
     running = trial.status == "running"
+    used = last_use_rows(trial.directory) if running else use_rows(trial.directory, ROWS_MAX)
     phase = (str(rows[-1].get("phase") or "load") if rows else "starting") if running else trial.status
     return {
         "trial_id": trial.trial_id,
         "system": trial.spec.system if trial.spec else "",
         "phase": phase,
-        "seconds": _with_use([_second(row) for row in rows], rows, last_use_rows(trial.directory)),
+        "seconds": _with_use([_second(row) for row in rows], rows, used),
     }
 
 
