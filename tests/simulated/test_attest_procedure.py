@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from campaign_doubles import FakeDeployment, FakeHost, FakeSystem, FakeTrialStore, FakeWorker, Journal
+from attest_doubles import Deployment, Host, Rig, System, Worker, World, spec_of
+from campaign_doubles import FakeTrialStore, Journal
 from wrong_servers import AcknowledgesBeforeItWrites, AnswersFromOneReplica, Duplicates, Honest, LosesTheMiddle
 
-from tidegauge.attestation import history, reads
-from tidegauge.attestation.history import Kind as Record
 from tidegauge.attestation.kinds import FileSystem, Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
-from tidegauge.attestation.records import HEADER
 from tidegauge.attestation.scenario import Act, Cycle, Kind, Role, Scenario
 from tidegauge.campaign import attest_cycle, attesting, session
 from tidegauge.campaign.attesting import run_attestation
@@ -26,174 +21,13 @@ from tidegauge.campaign.events import Event, PhaseProgress
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.fleet.rig_api import CutReport, DiskCheck
+from tidegauge.experiments.api import TrialResult
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.store.plain import plain, typed
-from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
-from tidegauge.systems.nodes import Node
-from tidegauge.worker.api import LoadOrder, Told, TotalFigures, tell_nobody
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, ReadBack
-from tidegauge.workload.model import Workload
+from tidegauge.systems.api import Setting
+from tidegauge.worker.api import LoadOrder, Told, tell_nobody
 
-EACH_S = 0.002
-"""Between two messages of the simulated load."""
 NONE = Cycle(1, Scenario.NONE, (), tail_s=0.1)
-
-
-@dataclass
-class World:
-    """The servers, the disks they are on, and everything done to them."""
-
-    journal: Journal
-    server: Honest
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    held: set[str] = field(default_factory=set)
-    directories: tuple[Path, ...] = ()
-    reads: int = 0
-
-
-class Worker(FakeWorker):
-    """Sends from a thread, writes a history as the worker does, and reads back what the server has."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__(world.journal)
-        self.world = world
-        self.acked = 0
-
-    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
-        assert Path(order.history_directory).is_dir()
-        assert order.subscriptions_start_paused == 1
-        with self.world.lock:
-            self.world.server.logs = [[] for _ in self.world.server.logs]
-        self.order, self.records, self.stopping = order, [], threading.Event()
-        return [Setting("producer", "acks", "all")]
-
-    def start(self, in_s: float = 0.1) -> int:
-        self.thread = threading.Thread(target=self._send, daemon=True)
-        self.thread.start()
-        return time.monotonic_ns()
-
-    def _send(self) -> None:
-        for sequence in range(100_000):
-            if self.stopping.is_set():
-                return
-            with self.world.lock:
-                invoked_ns = time.monotonic_ns()
-                partition, position = self.world.server.publish((0, sequence)) or (-1, -1)
-                self.records.append((invoked_ns, sequence, -1, -1, int(Record.INVOKED), b""))
-                self.records.append((time.monotonic_ns(), sequence, position, partition, int(Record.ACKNOWLEDGED), b""))
-                self.acked += 1
-            time.sleep(EACH_S)
-
-    def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
-        self.journal.note(f"rate {msgs_per_s:g}")
-
-    def totals(self) -> TotalFigures:
-        return replace(super().totals(), acked=self.acked)
-
-    def stop_producers(self, grace_s: float) -> int:
-        self.journal.note("stop producers")
-        self.stopping.set()
-        self.thread.join()
-        assert self.order is not None
-        header = np.array([(history.MAGIC, history.RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=HEADER)
-        rows = np.array(self.records, dtype=history.RECORD)
-        (Path(self.order.history_directory) / "producer-0.history").write_bytes(header.tobytes() + rows.tobytes())
-        return 0
-
-    def read_back(self, order: LoadOrder, subscription: str, file: Path, timeout_s: float) -> ReadBack:
-        assert subscription == "sub-1"
-        self.journal.note("read everything")
-        found = self.world.server.read("pass", self.world.reads)
-        self.world.reads += 1
-        rows = np.zeros(len(found), dtype=reads.RECORD)
-        for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
-            rows[name] = getattr(found, name)
-        header = np.array([(reads.MAGIC, reads.RECORD.itemsize, 0, order.trial_id, 0)], dtype=HEADER)
-        file.write_bytes(header.tobytes() + rows.tobytes())
-        began_ns = time.monotonic_ns()
-        return ReadBack(file, began_ns, began_ns, found.partitions)
-
-    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
-        self.journal.note("committed positions")
-        return CommittedPositions(0, 0, (CommittedPosition("sub-0", 0, 0, 5),))
-
-
-@dataclass
-class Rig:
-    world: World
-
-    def make_disk(self, place: Path, size_bytes: int, file_system: str) -> None:
-        self.world.journal.note(f"disk {place.name} {file_system}")
-        place.mkdir()
-
-    def remove_disk(self, place: Path) -> None:
-        self.world.journal.note(f"removed {place.name}")
-
-    def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
-        with self.world.lock:
-            self.world.journal.note(f"cut {', '.join(processes)} on {', '.join(one.name for one in places)}")
-            self.world.server.cut()
-            now_ns = time.monotonic_ns()
-        disks = tuple(DiskCheck(str(place), "ext4", True, "") for place in places)
-        return CutReport(now_ns, now_ns, now_ns, now_ns, now_ns + 1000, len(processes), disks)
-
-    def kill(self, processes: Sequence[str]) -> None:
-        self.world.journal.note(f"killed {', '.join(processes)}")
-
-    def pause(self, processes: Sequence[str]) -> None:
-        self.world.held.update(processes)
-
-    def resume(self, processes: Sequence[str]) -> None:
-        self.world.held.difference_update(processes)
-
-
-@dataclass
-class Host(FakeHost):
-    rig: Any = None
-
-
-@dataclass
-class Deployment(FakeDeployment):
-    nodes: tuple[Node, ...] = ()
-    never_again: bool = False
-    mute: int = 0
-    """How often it does not answer when it is asked for its settings after a node was started."""
-
-    def read_back(self, describe: Any, topics: list[str]) -> list[Setting]:
-        if self.mute > 0 and any(entry.startswith("start ") for entry in self.journal.entries):
-            self.mute -= 1
-            raise RunFailedError("The bookie's settings could not be read back: connection refused.")
-        return super().read_back(describe, topics)
-
-    def set_down(self, number: int) -> None:
-        self.journal.note(f"down {number}")
-
-    def start_node(self, number: int) -> None:
-        self.journal.note(f"start {number}")
-        if self.never_again:
-            self.dies_at = f"start {number}"
-
-    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        return {"topic-0": 2}
-
-
-@dataclass
-class System(FakeSystem):
-    world: World | None = None
-    never_again: bool = False
-    mute: int = 0
-
-    def deploy(self, request: DeployRequest, host: Any) -> Deployment:
-        self.journal.note("deploy")
-        nodes = tuple(
-            Node(number, (f"kafka-{number}",), (request.node_directory(number, f"kafka-{number}"),))
-            for number in range(1, request.nodes + 1)
-        )
-        for node in nodes:
-            node.directories[0].mkdir(parents=True)
-        return Deployment(self.journal, nodes=nodes, never_again=self.never_again, mute=self.mute)
 
 
 @dataclass
@@ -232,25 +66,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         return run_attestation(spec_of(nodes, attest), subject, bench, store)
 
     return Stage(world, store, events, run)
-
-
-def spec_of(nodes: int, attest: AttestPlan) -> TrialSpec:
-    return TrialSpec(
-        trial_id="0001-attest-kafka-cuts",
-        experiment="attest",
-        system="kafka@4.3.1",
-        choice=LevelChoice(3),
-        nodes=nodes,
-        block=0,
-        seed=1,
-        workload=Workload(subscriptions=2, partitions=2),
-        msgs_per_s=1000.0,
-        warmup_s_min=0.0,
-        warmup_s_max=0.0,
-        measure_s=10.0,
-        drain_s_max=0.0,
-        attest=attest,
-    )
 
 
 def all_at(after_s: float = 0.3, number: int = 2, **more: Any) -> Cycle:

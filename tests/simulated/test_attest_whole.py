@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from attest_doubles import EACH_S, Host, Rig, System, Worker, World, spec_of
 from campaign_doubles import FakeTrialStore, Journal
-from test_attest_procedure import EACH_S, Host, Rig, System, Worker, World, spec_of
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
     AnswersFromOneReplica,
