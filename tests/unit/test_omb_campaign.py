@@ -166,6 +166,7 @@ class TestTheCampaign:
             translated(tmp_path, topics=0, testDurationMinutes=2000)
         for words in ("w.yaml:2: topics", "w.yaml:14: testDurationMinutes: '2000'", "d.yaml:7: producerConfig.acks"):
             assert words in str(caught.value)
+        assert "docs/omb.md lists every key" in caught.value.hint
 
 
 class TestALevelAsFound:

@@ -139,13 +139,17 @@ def read_source(path: Path, what: str, text: str | None = None) -> Source:
     return source
 
 
-def raise_problems(sources: Sequence[Source], what: str) -> None:
-    """Raise one `UserError` that shows every problem on a line of its own; nothing if there are none."""
+def raise_problems(sources: Sequence[Source], what: str, keys_in: str = "docs/reference.md") -> None:
+    """Raise one `UserError` that shows every problem on a line of its own; nothing if there are none.
+
+    Args:
+        keys_in: the document that lists the keys of such files.
+    """
     found = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
     problems = list(dict.fromkeys(found))
     if not problems:
         return
-    hint = f"Mend the {what} and start again; docs/reference.md lists every key."
+    hint = f"Mend the {what} and start again; {keys_in} lists every key."
     if len(problems) == 1:
         raise UserError(str(problems[0]), hint)
     listed = "\n".join(f"  {problem}" for problem in problems)

@@ -84,7 +84,7 @@ def translate_all(
             if driver:
                 _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
-    raise_problems(sources, "files")
+    raise_problems(sources, "files", "docs/omb.md")
     manner = _Manner(managed, time_scale, worker_heap_mb)
     return [
         _translation(read, _with_clients(workload, driver.terms), driver, manner)
