@@ -12,6 +12,8 @@ SYNC_SMALL_BYTES = 4096
 """One message or a few: what a system that syncs each of them appends before it does."""
 SYNC_BATCH_BYTES = 128 * 1024
 """A batch of a producer, as the workloads of this project use them."""
+LOAD_AVERAGE_MAX = 0.5
+"""Above it other work took so much that ceilings measured then are doubtful."""
 
 
 @dataclass(frozen=True)
