@@ -18,6 +18,7 @@ from ruamel.yaml.error import YAMLError
 
 from tidegauge.comparison.match import family
 from tidegauge.report.numbers import size
+from tidegauge.statistics.rounding import short
 from tidegauge.store.disclosed import Disclosed
 from tidegauge.store.read import StoredRun
 
@@ -113,7 +114,7 @@ def _fact(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={one}" for key, one in sorted(value.items()))
     if name.endswith("_bytes") and isinstance(value, int):
-        return f"{value / (1 << 30):.3g} GiB" if value >= 1 << 30 else size(value)
+        return f"{short(value / (1 << 30))} GiB" if value >= 1 << 30 else size(value)
     return str(value)
 
 

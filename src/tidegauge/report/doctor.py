@@ -17,6 +17,7 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.numbers import MISSING, count, ms, plural, short, size
 from tidegauge.report.terminal import heading
+from tidegauge.statistics.rounding import short as rounded
 from tidegauge.store.plain import plain
 
 DOCTOR_SCHEMA = "tidegauge.doctor/1"
@@ -55,7 +56,7 @@ def doctor_report(found: Diagnosis) -> RenderableType:
 
 
 def _host(host: HostFacts) -> Paragraph:
-    memory = f"{host.memory_bytes / (1 << 30):.3g} GiB memory"
+    memory = f"{rounded(host.memory_bytes / (1 << 30))} GiB memory"
     kernel = " ".join(host.kernel.split()[:2])
     return Paragraph(
         f"{host.hostname}: {plural(host.cpus, 'CPU')} ({host.cpu_model}), {memory}, {host.distribution}, {kernel}.",

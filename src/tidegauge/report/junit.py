@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.report import fairness, thresholds
+from tidegauge.report.numbers import ms
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds.model import Outcome, Ruling
 
@@ -97,7 +98,7 @@ def _trial(trial: StoredTrial) -> Case:
 
 def _figures(result: TrialResult) -> str:
     p99 = result.response.p99_ms
-    shown = f", response p99 {p99:.3g} ms" if p99 is not None else ""
+    shown = f", response p99 {ms(p99)} ms" if p99 is not None else ""
     return f"{result.spec.system}: {result.msgs_per_s:,.0f} msg/s{shown}, {result.validity.value}"
 
 

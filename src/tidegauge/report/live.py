@@ -120,7 +120,10 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
     match event:
         case RunStarted():
             expected = f"about {duration(event.seconds_expected)}"
-            return [f"Run directory: {event.run_path}", f"{len(event.trials)} trials, {expected} once all is fetched."]
+            return [
+                f"Run directory: {event.run_path}",
+                f"{plural(len(event.trials), 'trial')}, {expected} once all is fetched.",
+            ]
         case PhaseStarted():
             limit = f", at most {duration(event.seconds_max)}" if event.seconds_max else ""
             name = f"{event.trial_id}: " if event.trial_id else ""

@@ -21,6 +21,7 @@ from tidegauge.report.records import records_table
 from tidegauge.report.remarks import remarks
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Block, blocks, figure_table, footnotes
+from tidegauge.statistics.rounding import short as rounded
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun
 from tidegauge.store.session import environment_changes
@@ -126,7 +127,7 @@ def host_words(host: object) -> str:
     if not isinstance(host, Mapping):
         return ""
     memory_bytes = host.get("memory_bytes")
-    memory = f"{memory_bytes / (1 << 30):.3g} GiB memory" if isinstance(memory_bytes, int) else ""
+    memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
     kernel = " ".join(str(host.get("kernel", "")).split()[:2])
     disks = host.get("disks")
     found = disks.values() if isinstance(disks, Mapping) else []

@@ -11,7 +11,7 @@ from tidegauge.published.verdict import Verdict
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import Estimate, estimate
 from tidegauge.report.limiting import limited_by
-from tidegauge.report.numbers import count, ms, plural
+from tidegauge.report.numbers import count, ms, plural, short
 from tidegauge.report.published import counts
 from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import load_words
@@ -158,7 +158,7 @@ def _beside(results: Sequence[TrialResult], found: Estimate | None, form: Callab
         return f"{form(found.low)} to {form(found.high)}, {found.span_words()}"
     one = results[0]
     if one.offered_msgs_per_s is None:
-        return f"{one.mb_per_s:,.3g} MB/s"
+        return f"{short(one.mb_per_s)} MB/s"
     end_to_end = worst_end_to_end(one)
     parts = [f"p50 {ms(one.response.p50_ms)} ms"]
     parts += [f"end-to-end p99 {ms(end_to_end.p99_ms)} ms"] if end_to_end else []

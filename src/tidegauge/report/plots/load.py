@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
-from tidegauge.report.numbers import count
+from tidegauge.report.numbers import count, ms
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.search.goals import Goal, Outcome, judge
 
@@ -53,7 +53,7 @@ def _curve(finding: Finding, key: str, findings: Sequence[Finding]) -> Series:
 def _ends(series: Series) -> str:
     known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
     (low_x, low), (high_x, high) = known[0], known[-1]
-    return f"{series.name}: {low:.3g} ms at {count(low_x)} msg/s, {high:.3g} ms at {count(high_x)} msg/s"
+    return f"{series.name}: {ms(low)} ms at {count(low_x)} msg/s, {ms(high)} ms at {count(high_x)} msg/s"
 
 
 def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], prefix: str) -> list[Plot]:
