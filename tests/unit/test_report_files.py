@@ -145,4 +145,4 @@ def test_files_that_cannot_be_written_are_refused_before_anything_runs(
 
 def test_a_long_time_in_junit_has_no_exponent(tmp_path: Path) -> None:
     slow = replace(result(), response=latency(300.0))
-    assert "response p99 2,340 ms, valid" in run_junit(stored(tmp_path, slow))
+    assert b"response p99 2,340 ms, valid" in run_junit(stored(tmp_path, slow))
