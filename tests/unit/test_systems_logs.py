@@ -22,6 +22,11 @@ SAMPLES = Path(__file__).parent / "test_systems_samples"
         ("pulsar-disk-full", "the disk is full.", "No space left on device"),
         ("pulsar-bad-value", "a setting is not valid.", "managedLedgerDefaultEnsembleSize"),
         ("pulsar-bad-bookie-value", "a setting is not valid.", '"soon"'),
+        (
+            "pulsar-empty-cookie",
+            "a bookie does not know its data directory: its cookie is empty, or another's.",
+            "Exception in parsing cookie",
+        ),
         ("java-too-old", "this Java is too old for it.", "class file version 69.0"),
         ("java-bad-option", "Java refused its options.", "Too small maximum heap"),
     ],

@@ -80,6 +80,11 @@ KNOWN = (
         "Give the whole distribution, or remove this version from the cache so that it is fetched again.",
     ),
     _pattern(
+        r"Exception in parsing cookie|InvalidCookieException",
+        "a bookie does not know its data directory: its cookie is empty, or another's.",
+        "The power went before the cookie was on disk, or the directory is not this bookie's.",
+    ),
+    _pattern(
         r"Permission denied|AccessDeniedException", "it may not use a file.", "Check the owner of the data directory."
     ),
     _pattern(r"Too many open files", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
