@@ -22,13 +22,11 @@ experiments:
 """
 
 
-def test_one_node_keeps_level_3_and_its_control_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keeps_level_3("rabbitmq", tmp_path, monkeypatch)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("system", ["kafka", "pulsar"])
-def test_others_keep_it_too(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("system", ["kafka", "pulsar", "rabbitmq"])
+def test_one_node_keeps_level_3_and_its_control_loses(
+    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keeps_level_3(system, tmp_path, monkeypatch)
 
 

@@ -24,7 +24,6 @@ _KAFKA = {
 }
 _IN_SHORT = "test_experiments_{system}.py::test_it_measures_and_accounts_for_every_message"
 _READ = "test_experiments_attached.py::test_read_finds_everything_that_is_there"
-_ATTEST = "test_attest.py::test_one_node_keeps_level_3_and_its_control_loses"
 _ATTEST_IN_SHORT = "test_attest_{system}.py::test_one_node_at_level_4_loses"
 
 COVERED: dict[str, dict[str, str]] = {
@@ -37,11 +36,7 @@ COVERED: dict[str, dict[str, str]] = {
         for name, test in _KAFKA.items()
     },
     "read": dict.fromkeys(("kafka", "pulsar", "rabbitmq"), _READ),
-    "attest": {
-        "kafka": _ATTEST_IN_SHORT.format(system="kafka"),
-        "pulsar": _ATTEST_IN_SHORT.format(system="pulsar"),
-        "rabbitmq": _ATTEST,
-    },
+    "attest": {system: _ATTEST_IN_SHORT.format(system=system) for system in ("kafka", "pulsar", "rabbitmq")},
 }
 """By experiment and system, the test that runs it on real servers and is not slow. A sweep of each system is in
 test_experiments_attached.py, among the slow ones; test_resume.py always runs one."""
