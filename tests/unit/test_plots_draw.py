@@ -132,3 +132,17 @@ def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_labels_of_faults_that_are_close_stand_one_below_the_other() -> None:
+    faults = (
+        Span(10.0, 20.0, "packet loss", True),
+        Span(22.0, 25.0, "rate limit", True),
+        Span(70.0, 75.0, "kill", True),
+    )
+    series = (Series(A, "", (0.0, 100.0), (1.0, 2.0)),)
+    plot = replace(PLOT, series=series, spans=(Span(0.0, 100.0, "measured"), *faults), lines=())
+    svg = page_drawing(plot, PLACES).svg
+    heights = {label: float(y) for y, label in re.findall(r'<text [^>]* y="([\d.]+)">([^<]*)<', svg)}
+    assert heights["measured"] < heights["packet loss"] < heights["rate limit"]
+    assert heights["kill"] == heights["packet loss"]

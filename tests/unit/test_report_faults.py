@@ -42,9 +42,9 @@ def test_each_fault_has_a_row_with_what_it_did() -> None:
         "latency", (faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2, replace(TOLD, normal_after_s=None, nodes=(3,))))
     )
     text = " ".join(shown(block))
-    assert "kafka@4.3.1 1. pause of 2.0 3.5 1.0 2.0 4.20 1,530 4.0 0 0 5 1 the leader, node 2" in text
+    assert "kafka@4.3.1 1. pause, 2.0 3.5 1.0 2.0 4.20 1,530 4.0 0 0 5 1 node 2" in text
     assert "not seen" in text
-    assert fault_notes(block) == [NOTE]
+    assert fault_notes(block) == ["The faults: 1. pause of the leader for 1.5 s, at 2 s.", NOTE]
 
 
 def test_of_repeated_trials_the_median_is_told_and_never_seen_is_longest() -> None:
@@ -58,7 +58,7 @@ def test_a_loss_that_nobody_can_assign_is_a_question_mark() -> None:
     unknown = replace(TOLD, lost=None)
     block = Block("latency", (faulted(KAFKA, 1, unknown, replace(unknown, fault=KILL)),))
     assert any(" ? " in line for line in shown(block))
-    assert "which of several faults" in fault_notes(block)[1]
+    assert "which of several faults" in fault_notes(block)[2]
 
 
 def test_a_loss_that_nobody_can_assign_is_not_hidden_by_trials_without_one() -> None:
@@ -102,6 +102,13 @@ def test_plots_mark_them(tmp_path: Path) -> None:
     assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]
     assert plot.told.endswith("Faults: pause from 2.0 to 3.5 s.")
     assert ">pause<" in page_drawing(plot, {KAFKA: 0, PULSAR: 1}).svg
+    # A node that takes longer to be started again: the fault lasts longer there, and is marked for both.
+    slow = [
+        replace(one, faults=(replace(TOLD, until_s=3.6 + 5 * number),)) for number, one in enumerate(marked.results)
+    ]
+    plot = timelines(Block("latency", tuple(slow[:2])), details, "x", MAIN)[0]
+    assert [(span.label, span.end) for span in plot.spans if span.inner] == [("pause", 3.6), ("", 8.6)]
+    assert plot.told.endswith("Faults: pause from 2.0 to 3.6 s, elsewhere to 8.6 s.")
     faulty = replace(run, trials=tuple(_with_fault(trial) for trial in run.trials))
     tables = [table.label_head for one in sections(faulty, details) for part in one.parts for table in part.tables]
     assert "system and fault" in tables

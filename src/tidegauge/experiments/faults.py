@@ -83,14 +83,19 @@ class Fault:
     @property
     def what(self) -> str:
         """Kind and target: "kill of the leader"."""
-        name = {LEADER: "the leader", RANDOM: "a random node", ALL: "all nodes"}.get(self.target, f"node {self.target}")
+        whom = {LEADER: "the leader", RANDOM: "a random node", ALL: "all nodes"}.get(self.target, f"node {self.target}")
         joint = "around" if self.kind is FaultKind.PARTITION else "of"
-        return f"{self.kind.value.replace('-', ' ')}{self._extent()} {joint} {name}"
+        return f"{self.name}{self._extent()} {joint} {whom}"
+
+    @property
+    def name(self) -> str:
+        """The kind in words: "power cut"."""
+        return self.kind.value.replace("-", " ")
 
     def _extent(self) -> str:
         parts = []
         if self.bytes_per_s is not None:
-            parts.append(f"{self.bytes_per_s / (1 << 20):g} MiB/s")
+            parts.append(_rate(self.bytes_per_s))
         if self.ops_per_s is not None:
             parts.append(f"{self.ops_per_s:,} operations/s")
         if self.share is not None:
@@ -101,6 +106,12 @@ class Fault:
                 {BOTH: f"from {whom}", INTO: f"of what {whom} send", OUT_OF: f"of what goes to {whom}"}[self.ways]
             )
         return f" ({', '.join(parts)})" if parts else ""
+
+
+def _rate(bytes_per_s: int) -> str:
+    """ "128 KiB/s", "1.5 MiB/s"."""
+    unit, size = ("MiB", 1 << 20) if bytes_per_s >= 1 << 20 else ("KiB", 1 << 10)
+    return f"{bytes_per_s / size:.4g} {unit}/s"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _SEVERAL = "lost: which of several faults did it is not known; the trial's own f
 def faults_table(block: Block) -> FigureTable | None:
     """A row for each fault of each system; None without any."""
     rows = [
-        (f"{system} {number}. {found[0].fault.what}, {_nodes(found)}", found)
+        (f"{system} {number}. {found[0].fault.name}, {_nodes(found)}", found)
         for system in block.systems
         for number, found in enumerate(_by_number(block.of(system)), 1)
     ]
@@ -65,11 +65,14 @@ def faults_table(block: Block) -> FigureTable | None:
 
 
 def fault_notes(block: Block) -> list[str]:
-    """What to know to read the table; [] without one."""
+    """What to know to read the table; [] without one. All trials of a block have the same faults."""
     faults = [fault for result in block.results for fault in result.faults]
     if not faults:
         return []
-    return [NOTE, *([_SEVERAL] if any(fault.lost is None for fault in faults) else [])]
+    asked = next(result.faults for result in block.results if result.faults)
+    listed = "; ".join(f"{number}. {one.fault.words()}" for number, one in enumerate(asked, 1))
+    unknown = any(fault.lost is None for fault in faults)
+    return [f"The faults: {listed}.", NOTE, *([_SEVERAL] if unknown else [])]
 
 
 def planned_faults(trials: Sequence[TrialSpec]) -> list[str]:

@@ -203,7 +203,8 @@ def _warnings(evidence: Evidence) -> list[str]:
 def _fault_warnings(evidence: Evidence) -> list[str]:
     """Instead of what would be said of a load that the system does not keep up with by itself."""
     count = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
-    found = [f"{count} made while it was measured, and the figures of the whole window are those with it"]
+    them = "it" if evidence.faults == 1 else "them"
+    found = [f"{count} made while it was measured, and the figures of the whole window are those with {them}"]
     if evidence.unsteady:
         found.append(evidence.too_short or f"the warm-up never became steady: {evidence.unsteady}")
     return found

@@ -27,6 +27,8 @@ from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
 WIDTH_PT, HEIGHT_PT = 400.0, 250.0
 """A plot's size in points, which a page may scale: readable at 330 and at 600 pixels."""
 FONT_PT = 12.5
+_LABEL_CHAR_PT = 0.5 * (FONT_PT - 1.5)
+"""About what a character of a span's label is wide."""
 _HEAD_PT = 26.0
 """Room for the title above and for the legend below, in files."""
 _STYLE: dict[str, Any] = {
@@ -117,10 +119,6 @@ def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tupl
             axes.axvspan(span.begin, span.end, color=colour, alpha=alpha, lw=0, zorder=0)
         if span.end <= span.begin or span.inner:
             axes.axvline(span.begin, color=FAINT, lw=1, zorder=1)
-        axes.annotate(
-            span.label, (span.begin, 1), (3, -2 - span.inner * FONT_PT), textcoords="offset points", color=FAINT,
-            fontsize=FONT_PT - 1.5, va="top", xycoords=axes.get_xaxis_transform(), annotation_clip=False,
-        )  # fmt: skip
     for series in plot.series:
         _draw(axes, series, places.get(series.system, 0))
     for line in plot.lines:
@@ -128,11 +126,27 @@ def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tupl
         axes.annotate(line.label, (0, line.value), (4, 3), textcoords="offset points", fontsize=FONT_PT - 1.5,
                       xycoords=axes.get_yaxis_transform())  # fmt: skip
     _limits(axes, plot)
+    _label_spans(axes, plot)
     _ticks(axes, plot)
     axes.set_title(plot.y.label, loc="left", y=1.0, fontsize=FONT_PT, color=FAINT)  # A y spares laying out all ticks.
     if plot.x.form is not Form.WORDS:
         axes.set_xlabel(plot.x.label, color=FAINT)
     return figure, axes
+
+
+def _label_spans(axes: Axes, plot: Plot) -> None:
+    """Those within others lower, and lower still where the label before would be written over."""
+    ends_pt: list[float] = [0.0]
+    for span in plot.spans:
+        # A figure has 72 dots an inch, so a dot is a point.
+        at_pt = float(axes.transData.transform((span.begin, 1.0))[0])
+        row = next((row for row, end_pt in enumerate(ends_pt) if row and end_pt <= at_pt), len(ends_pt))
+        if span.inner and span.label:
+            ends_pt[row:row + 1] = [at_pt + len(span.label) * _LABEL_CHAR_PT]  # fmt: skip
+        axes.annotate(
+            span.label, (span.begin, 1), (3, -2 - (row * FONT_PT if span.inner else 0)), textcoords="offset points",
+            color=FAINT, fontsize=FONT_PT - 1.5, va="top", xycoords=axes.get_xaxis_transform(), annotation_clip=False,
+        )  # fmt: skip
 
 
 def _scales(axes: Axes, plot: Plot) -> None:

@@ -17,6 +17,8 @@ POINTS_MAX = 300
 """Points of a line: more than a plot has pixels to tell apart."""
 TRIALS_MAX = 6
 """Trials of one system that are drawn; with more, lines can't be told apart."""
+_APART_S = 1.0
+"""Ends of the same fault in two trials that are further apart are marked apart."""
 _NS_PER_S = 1e9
 _MIB = float(1 << 20)
 
@@ -272,17 +274,43 @@ def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, .
         if known:
             form = {Form.MS: ms, Form.SHORT: short}.get(chart.axis.form, count)
             parts.append(f"{one.name}: median {form(median(known))}, largest {form(max(known))}")
-    faults = [f"{span.label} from {span.begin:.1f} to {span.end:.1f} s" for span in spans if span.inner]
-    told = f"{chart.meaning}. {'; '.join(parts)}." + (f" Faults: {'; '.join(faults)}." if faults else "")
+    told = f"{chart.meaning}. {'; '.join(parts)}.{_faults_told(spans)}"
     return Plot(plot_id, chart.title, told, x, chart.axis, tuple(series), spans)
 
 
+def _faults_told(spans: tuple[Span, ...]) -> str:
+    """ " Faults: pause from 2.0 to 3.5 s; restart from 9.0 to 12.1 s, elsewhere to 20.4 s."; "" without any."""
+    told: list[str] = []
+    for span in spans:
+        if span.inner and span.label:
+            told.append(f"{span.label} from {span.begin:.1f} to {span.end:.1f} s")
+        elif span.inner:
+            told[-1] += f", elsewhere to {span.end:.1f} s"
+    return f" Faults: {'; '.join(told)}." if told else ""
+
+
 def _faults(block: Block) -> tuple[Span, ...]:
-    """Where faults were in force. All trials of a block have the same ones, so those of one stand for all."""
-    shown = next((result for result in block.results if result.faults), None)
-    if shown is None:
-        return ()
-    return tuple(Span(one.from_s, one.until_s, one.fault.kind.value.replace("-", " "), True) for one in shown.faults)
+    """Where faults were in force. All trials of a block have the same ones.
+
+    Those of a given length are over at about the same time, and one mark stands for all systems. How long a node takes
+    to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
+    so that the shade is the darker the more systems still had the fault.
+    """
+    most = max((len(result.faults) for result in block.results), default=0)
+    return tuple(span for place in range(most) for span in _marks(block, place))
+
+
+def _marks(block: Block, place: int) -> list[Span]:
+    """Of the faults with this number in all trials, ordered by their ends."""
+    made = [result.faults[place] for result in block.results if place < len(result.faults)]
+    begin = min(one.from_s for one in made)
+    found: list[Span] = []
+    for one in sorted(made, key=lambda one: one.until_s):
+        if not found:
+            found.append(Span(begin, one.until_s, one.fault.name, True))
+        elif one.until_s - found[-1].end >= _APART_S:
+            found.append(Span(begin, one.until_s, "", True))
+    return found
 
 
 def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> list[Series]:
