@@ -174,7 +174,7 @@ def test_a_bookie_restarted_without_fsync_is_named(level_1: Ready) -> None:
     configuration.write_text(configuration.read_text().replace("journalSyncData=true", "journalSyncData=false"))
     level_1.host.start(spec)
     deadline_s = time.monotonic() + START_S_MAX
-    while not is_writable(deployment.bookie_http_ports[1]):
+    while not is_writable(deployment.bookie_http[1]):
         deployment.check_alive()
         assert time.monotonic() < deadline_s
         time.sleep(0.1)

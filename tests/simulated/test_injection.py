@@ -17,11 +17,11 @@ from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
 from tidegauge.fleet.rig_api import Rig
 from tidegauge.systems.api import Deployment
-from tidegauge.systems.nodes import Node
+from tidegauge.systems.nodes import KEEPER, Node
 
 NODES = tuple(Node(number, (f"a-{number}", f"b-{number}"), ()) for number in (1, 2, 3))
 DISKS = {number: Path(f"/disk/{number}") for number in (1, 2, 3)}
-LINKS = {number: f"node-{number}" for number in (1, 2, 3)}
+LINKS = {KEEPER: "keeper", **{number: f"node-{number}" for number in (1, 2, 3)}}
 CUT_NS = 12_345
 
 
@@ -104,7 +104,7 @@ def test_a_fault_comes_in_time_lasts_and_is_lifted() -> None:
         ),
         (
             fault(FaultKind.PARTITION, "1", peers="servers", ways=INTO),
-            ["partition ['node-2', 'node-3'] ['node-1'] both_ways=False", "heal"],
+            ["partition ['keeper', 'node-2', 'node-3'] ['node-1'] both_ways=False", "heal"],
         ),
         (
             fault(FaultKind.PARTITION, "1", peers="clients", ways=OUT_OF),
@@ -112,7 +112,7 @@ def test_a_fault_comes_in_time_lasts_and_is_lifted() -> None:
         ),
         (
             fault(FaultKind.PARTITION, "1", ways=BOTH),
-            ["partition ['node-1'] ['node-2', 'node-3', 'clients'] both_ways=True", "heal"],
+            ["partition ['node-1'] ['keeper', 'node-2', 'node-3', 'clients'] both_ways=True", "heal"],
         ),
     ],
 )

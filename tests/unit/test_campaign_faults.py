@@ -81,7 +81,6 @@ def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
         ("at: 1s, kind: kill, durration: 1s", "unknown key 'durration' (did you mean 'duration'?)"),
         ("at: 1s, kind: kill, target: leadr, duration: 1s", "did you mean 'leader'?"),
         ("at: 1s, kind: kill, target: 0, duration: 1s", "or a node's number from 1 on"),
-        ("at: 1s, kind: kill, target: 4, duration: 1s", "there is no node 4: the campaign has 3"),
         ("at: 1s, kind: kill", "kill needs 'duration'"),
         ("at: 1s, kind: restart, duration: 1s", "duration: has no meaning for restart; allowed: at, kind, target"),
         ("at: 1s, kind: rolling-restart, target: 1", "target: has no meaning for rolling-restart"),
@@ -132,21 +131,45 @@ def test_a_run_is_gone_on_with_from_another_place_but_not_with_other_faults(tmp_
 
 def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> None:
     trial = planned(tmp_path, "at: 5s, kind: kill, duration: 1s")
-    check_trial(trial, "here")
+    check_trial(trial, "here", 3)
     with pytest.raises(UserError, match="a cluster that others run"):
-        check_trial(replace(trial, attached=True), "here")
+        check_trial(replace(trial, attached=True), "here", 0)
     with pytest.raises(UserError, match="no window of known length"):
-        check_trial(replace(trial, workload=replace(trial.workload, producers=0)), "here")
+        check_trial(replace(trial, workload=replace(trial.workload, producers=0)), "here", 3)
+
+
+def planned_with(directory: Path, system: str, *faults: str) -> TrialSpec:
+    path = directory / "campaign.yaml"
+    path.write_text(with_faults(*faults).replace("[kafka]", f"[{system}]"))
+    (trial,) = make_plan(parse_campaign(path, {}, sorted(registry.all_systems())), registry.get).trials
+    return trial
+
+
+def test_a_system_without_networks_has_no_faults_of_them(tmp_path: Path) -> None:
+    trial = planned(tmp_path, "at: 5s, kind: packet-loss, share: 1%, duration: 1s")
+    with pytest.raises(
+        UserError, match=r"here: faults: fault 1: packet-loss can't be made with kafka@\S+: it has none\."
+    ):
+        check_trial(trial, "here", 3, "it has none")
 
 
 @pytest.mark.parametrize("system", ["pulsar", "rabbitmq", "kafka@2.8.2"])
-def test_a_system_that_needs_loopback_has_no_faults_of_networks(system: str, tmp_path: Path) -> None:
-    text = with_faults("at: 5s, kind: packet-loss, share: 1%, duration: 1s").replace("[kafka]", f"[{system}]")
-    path = tmp_path / "campaign.yaml"
-    path.write_text(text)
-    campaign = parse_campaign(path, {}, sorted(registry.all_systems()))
-    with pytest.raises(UserError, match=rf"packet-loss can't be made with {system}.* on loopback only"):
-        make_plan(campaign, registry.get)
+def test_every_system_with_servers_has_faults_of_networks(system: str, tmp_path: Path) -> None:
+    trial = planned_with(tmp_path, system, "at: 5s, kind: packet-loss, share: 1%, duration: 1s")
+    assert trial.faults[0].kind.needs_network
+
+
+def test_a_node_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"campaign.yaml:10: faults: fault 1: there is no node 4: kafka@\S+ has 3"):
+        planned(tmp_path, "at: 1s, kind: kill, target: 4, duration: 1s")
+
+
+def test_brokers_with_nodes_of_their_own_are_numbered_after_the_bookies(tmp_path: Path) -> None:
+    tiered = "{name: pulsar, shape: {layout: tiered, brokers: 2}}"
+    trial = planned_with(tmp_path, tiered, "at: 1s, kind: kill, target: 5, duration: 1s")
+    assert trial.faults[0].target == "5"
+    with pytest.raises(UserError, match=r"there is no node 6: pulsar@\S+ has 5"):
+        planned_with(tmp_path, tiered, "at: 1s, kind: kill, target: 6, duration: 1s")
 
 
 def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -171,3 +194,4 @@ def test_the_reference_tells_every_key_and_kind() -> None:
 def test_words_of_limits() -> None:
     slow = Fault(FaultKind.SLOW_DISK, 1.0, "all", 2.0, bytes_per_s=1 << 20, ops_per_s=1000)
     assert slow.what == "slow disk (1 MiB/s, 1,000 operations/s) of all nodes"
+    assert Fault(FaultKind.RATE_LIMIT, 1.0, "1", 2.0, bytes_per_s=128 << 10).what == "rate limit (128 KiB/s) of node 1"

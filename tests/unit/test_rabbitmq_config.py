@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tidegauge.systems.nodes import Seat
 from tidegauge.systems.rabbitmq.config import (
     Node,
     connection,
@@ -52,6 +54,20 @@ def test_a_cluster_knows_all_its_nodes() -> None:
         "queueType": "quorum",
         "nodes": "3",
     }
+
+
+def test_a_node_in_a_network_of_its_own_is_named_by_its_address() -> None:
+    apart = [replace(node, seat=Seat(f"198.18.0.{node.number}", f"node-{node.number}")) for node in NODES]
+    conf = values(rabbitmq_conf(apart[1], apart, 2048, True, {}))
+    assert conf["listeners.tcp.default"] == "198.18.0.2:1002"
+    assert conf["stream.advertised_host"] == conf["management.tcp.ip"] == "198.18.0.2"
+    assert conf["loopback_users.guest"] == "false"
+    assert conf["cluster_formation.classic_config.nodes.3"] == "tidegauge3@198.18.0.3"
+    environment = node_environment(LAYOUT, apart[1], Path("/home"), 9)
+    assert environment["RABBITMQ_USE_LONGNAME"] == "true"
+    assert environment["ERL_EPMD_ADDRESS"] == "198.18.0.2"
+    assert "inet_dist_use_interface {198,18,0,2}" in environment["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"]
+    assert connection(apart[:1], "quorum", False)["uri"] == "amqp://guest:guest@198.18.0.1:1001"
 
 
 def test_the_users_settings_win() -> None:

@@ -84,7 +84,7 @@ def test_owners_of_pulsar_are_nodes_by_their_brokers_addresses() -> None:
         processes=(),
         log_paths={},
         jvm_flags=(),
-        bookie_http_ports=(),
+        bookie_http=(),
         stages=(),
         bookies=(),
         brokers=known,

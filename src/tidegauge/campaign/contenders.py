@@ -27,6 +27,7 @@ class Contender:
         identity: the same at every point, whatever the sweep changes about it.
         deployment: the same for those that could use the same servers.
         network_problem: "" or why its nodes can't have networks of their own.
+        machines: how many nodes faults can be made on; 0 where there are no faults.
     """
 
     system: SystemChoice
@@ -35,6 +36,7 @@ class Contender:
     identity: str
     deployment: str
     network_problem: str = ""
+    machines: int = 0
 
 
 def label(system: SystemChoice, known: System) -> str:
@@ -90,6 +92,7 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
                 f"{system.name} {number}",
                 _deployment(system, choice, campaign.nodes),
                 known.network_problem(system.version or known.default_version) if _needs_network(campaign) else "",
+                known.machines(campaign.nodes, system.shape) if any(one.faults for one in campaign.experiments) else 0,
             )
         )
     _check_twice(campaign, [one.label for one in found])

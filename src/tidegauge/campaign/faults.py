@@ -56,14 +56,14 @@ class FaultFields(Fields):
     ways: Annotated[str, _one_of(WAYS)] = BOTH
 
 
-def parse_faults(value: Any, nodes: int, source: Source, at: KeyPath) -> tuple[Fault, ...]:
-    """The faults of one experiment, by time; problems are noted in `source`. `nodes` of the campaign; 0 = not known."""
+def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
+    """The faults of one experiment, by time; problems are noted in `source`."""
     if not isinstance(value, list) or not value:
         source.complain(at, "must be a list of faults such as {at: 10s, kind: kill, target: leader, duration: 5s}")
         return ()
     found: list[Fault] = []
     for number, item in enumerate(value):
-        fault = _fault(item, nodes, source, (*at, number))
+        fault = _fault(item, source, (*at, number))
         if fault is None:
             continue
         if found and fault.at_s < found[-1].ends_s:
@@ -76,14 +76,14 @@ def parse_faults(value: Any, nodes: int, source: Source, at: KeyPath) -> tuple[F
     return tuple(found)
 
 
-def _fault(item: Any, nodes: int, source: Source, at: KeyPath) -> Fault | None:
+def _fault(item: Any, source: Source, at: KeyPath) -> Fault | None:
     if not isinstance(item, dict):
         source.complain(at, f"must be a mapping with {', '.join(_COMMON)} and more, by its kind")
         return None
     fields = validate(FaultFields, item, source, at)
     if fields is None:
         return None
-    problem = _problem(fields, item, nodes)
+    problem = _problem(fields, item)
     if problem is not None:
         source.complain((*at, problem[0]) if problem[0] else at, problem[1])
         return None
@@ -101,7 +101,7 @@ def _fault(item: Any, nodes: int, source: Source, at: KeyPath) -> Fault | None:
     )
 
 
-def _problem(fields: FaultFields, item: Mapping[str, Any], nodes: int) -> tuple[str, str] | None:
+def _problem(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | None:
     """What does not go together: the key and why. None if everything does."""
     kind, own = fields.kind, _OF_KIND.get(fields.kind, ())
     allowed = (*_COMMON, *(("duration",) if kind.lasts else ()), *own)
@@ -116,15 +116,14 @@ def _problem(fields: FaultFields, item: Mapping[str, Any], nodes: int) -> tuple[
         return "", f"{kind.value} needs {' or '.join(repr(key) for key in own)}"
     if fields.share is not None and not 0 < fields.share <= 1:
         return "share", "must be above 0 % and at most 100 %"
-    if fields.target.isdigit() and nodes and int(fields.target) > nodes:
-        return "target", f"there is no node {fields.target}: the campaign has {nodes} ('nodes')"
     return None
 
 
-def check_trial(trial: TrialSpec, where: str, network_problem: str = "") -> None:
+def check_trial(trial: TrialSpec, where: str, machines: int, network_problem: str = "") -> None:
     """Raise `UserError` if a planned trial can't have its faults.
 
-    `where`: file and line of them; `network_problem`: "" or why the system's nodes can't have networks of their own.
+    `where`: file and line of them; `machines`: how many nodes faults can be made on; `network_problem`: "" or why the
+    system's nodes can't have networks of their own.
     """
     if trial.attached:
         raise UserError(
@@ -141,8 +140,11 @@ def check_trial(trial: TrialSpec, where: str, network_problem: str = "") -> None
             "Put them into an experiment at a fixed load, such as latency.",
         )
     for number, fault in enumerate(trial.faults, 1):
-        if fault.target.isdigit() and int(fault.target) > trial.nodes:
-            raise UserError(f"{where}: faults: fault {number}: there is no node {fault.target} of {trial.nodes}.")
+        if fault.target.isdigit() and int(fault.target) > machines:
+            raise UserError(
+                f"{where}: faults: fault {number}: there is no node {fault.target}: {trial.system} has {machines}.",
+                "Name one of them, or 'leader', 'random' or 'all'.",
+            )
         if fault.kind.needs_network and network_problem:
             raise UserError(
                 f"{where}: faults: fault {number}: {fault.kind.value} can't be made with {trial.system}: "

@@ -33,7 +33,8 @@ from tidegauge.systems.api import Deployment
 
 LOOK_AHEAD_S = 1.5
 """A leader is asked for so long before it is hit: the answer takes its time, and the fault is to begin in time."""
-LEADER_S_MAX = 20.0
+LEADER_S_MAX = 60.0
+"""After the fault before, a system may take its time to have leaders again, or to be asked."""
 BACK_S_MAX = 180.0
 """How long a node may take to take part again before a rolling restart gives up."""
 _POLL_S = 0.5
@@ -45,7 +46,8 @@ class Scene:
 
     Attributes:
         disks: by number of a node, the disk of its own; empty where no fault needs one.
-        links: by number of a node, its name in the network; empty where no fault needs one.
+        links: by number of a node, its name in the network, and under `KEEPER` that of what is no node; empty where no
+            fault needs one.
         leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
         missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
     """

@@ -167,8 +167,7 @@ class _Reading:
         listed = enumerate(_list(source, "systems"))
         systems = [_system(item, source, ("systems", i), self.system_names) for i, item in listed]
         durability = _level(source.data.get("durability", 3), source, ("durability",))
-        nodes = top.nodes if top else 0
-        chosen = _experiments(source, nodes)
+        chosen = _experiments(source)
         workload = self._workload(source)
         worker = _worker(source)
         published = parse_published(source, str(self.overrides.get("scale", "")))
@@ -324,11 +323,11 @@ def _worker(source: Source) -> WorkerChoice | None:
     return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB) if fields else None
 
 
-def _experiments(source: Source, nodes: int) -> list[ExperimentChoice]:
+def _experiments(source: Source) -> list[ExperimentChoice]:
     chosen: list[ExperimentChoice] = []
     earlier: list[str] = []
     for index, item in enumerate(_list(source, "experiments")):
-        choice = _experiment(item, source, ("experiments", index), earlier, nodes)
+        choice = _experiment(item, source, ("experiments", index), earlier)
         if choice:
             chosen.append(choice)
         name = item.get("name") if isinstance(item, dict) else item
@@ -336,7 +335,7 @@ def _experiments(source: Source, nodes: int) -> list[ExperimentChoice]:
     return chosen
 
 
-def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str], nodes: int) -> ExperimentChoice | None:
+def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
     """`peak`, or a mapping of its name and options."""
     known = experiments()
     if isinstance(item, str):
@@ -353,7 +352,7 @@ def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str], 
     model = known[name].options
     own = {key: value for key, value in item.items() if key not in ("name", FAULTS)}
     options = validate(model, own, source, at)
-    made = parse_faults(item[FAULTS], nodes, source, (*at, FAULTS)) if FAULTS in item else ()
+    made = parse_faults(item[FAULTS], source, (*at, FAULTS)) if FAULTS in item else ()
     if options is None:
         return None
     objection = known[name].objection(options, earlier)

@@ -191,7 +191,7 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         # What a fault leaves of servers is nothing to measure another trial on.
         trials = tuple(replace(trial, servers=Servers.FRESH) for trial in trials)
     for trial in trials if base.faults else ():
-        check_trial(trial, chosen.faults_at, contender.network_problem)
+        check_trial(trial, chosen.faults_at, contender.machines, contender.network_problem)
     return Step(experiment, chosen.options, system, trials, contender.deployment)
 
 

@@ -15,7 +15,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.fleet.rig_api import Ability
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import by_turns
-from tidegauge.systems.nodes import Seat
+from tidegauge.systems.nodes import KEEPER, Seat
 
 _NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {
     FaultKind.POWER_CUT: ("ext4", "power_cut"),
@@ -61,8 +61,11 @@ def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Abi
         )
 
 
-def rig_nodes(spec: TrialSpec, host: Host, store: TrialStore, cleanup: ExitStack) -> Rigged:
-    """Make what the faults need, registered for its end. Raises `RunFailedError`."""
+def rig_nodes(spec: TrialSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> Rigged:
+    """Make what the faults need, registered for its end. `machines`: nodes to put into networks; fewer may keep data.
+
+    Raises `RunFailedError`.
+    """
     disks: dict[int, Path] = {}
     if any(fault.kind.needs_disk for fault in spec.faults):
         size_bytes = space.bytes_needed(spec, 1) - space.FREE_BYTES_BEFORE + _SPARE_BYTES
@@ -73,7 +76,7 @@ def rig_nodes(spec: TrialSpec, host: Host, store: TrialStore, cleanup: ExitStack
             cleanup.callback(host.rig.remove_disk, disks[number])
     seats: dict[int, Seat] = {}
     if any(fault.kind.needs_network for fault in spec.faults):
-        links = {number: f"node-{number}" for number in range(1, spec.nodes + 1)}
+        links = {KEEPER: "keeper", **{number: f"node-{number}" for number in range(1, machines + 1)}}
         network = host.rig.make_network(list(links.values()))
         cleanup.callback(host.rig.remove_network)
         seats = {number: Seat(network.addresses[link], link) for number, link in links.items()}

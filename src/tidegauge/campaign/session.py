@@ -173,7 +173,8 @@ def open_session(
         return _with_nodes_told(session)
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
-    rigged = rig_nodes(spec, bench.host, store, cleanup)
+    machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
+    rigged = rig_nodes(spec, machines, bench.host, store, cleanup)
     deployment = start_servers(spec, subject, limited.host, store, rigged)
     cleanup.callback(deployment.stop)
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
@@ -207,7 +208,7 @@ def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> 
         rig=session.bench.host.rig,
         disks=session.rigged.disks,
         links={number: seat.link for number, seat in session.rigged.seats.items()},
-        leaders=lambda: session.deployment.leaders(_settings(session, topics[:1])),
+        leaders=lambda: session.deployment.leaders(_described(session, topics[:1])),
         missing=lambda: _read_back(session, topics)[1],
     )
     injector = Injector(scene)
@@ -331,6 +332,11 @@ def _with_nodes_told(session: Session) -> Session:
 def _nodes_told(session: Session, settings: Sequence[Setting]) -> int | None:
     cluster = session.deployment
     return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else session.spec.nodes
+
+
+def _described(session: Session, topics: Sequence[str]) -> list[Setting]:
+    """What clients are told of topics: without asking each node for its settings, of which one may be starting."""
+    return session.worker.describe(session.subject.system.driver, session.deployment.connection, list(topics))
 
 
 def _settings(session: Session, topics: Sequence[str]) -> list[Setting]:

@@ -64,7 +64,7 @@ class DeployRequest:
         disks: directories of the trial on the disks chosen for data, by turns one for each node; () = `data_directory`.
         journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
-        seats: by number, where nodes are in a network of their own; empty = all on loopback.
+        seats: by number, where nodes are in a network of their own; empty = all on loopback. So is `nodes.KEEPER`.
         starts_often: nodes will be killed and started again and again: let them start fast rather than run fast.
     """
 
@@ -270,6 +270,10 @@ class System(Protocol):
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """Why these options of layout can't be, with what is allowed; "" if they can. Pure."""
+        ...
+
+    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
+        """How many nodes faults can be made on: more than `nodes` where others in front of them keep no data. Pure."""
         ...
 
     def network_problem(self, version: str) -> str:

@@ -31,6 +31,10 @@ class Seat:
     link: str
 
 
+KEEPER = 0
+"""The number of the seat of what belongs to no node, such as a ZooKeeper."""
+NODE_INTERFACE = "eth0"
+"""What a node in such a network has its address on."""
 LOOPBACK = Seat("127.0.0.1", "")
 """Where a node is without such a network: among everything else on the host."""
 

@@ -28,7 +28,7 @@ from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, need
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.nodes import LOOPBACK
+from tidegauge.systems.nodes import KEEPER, LOOPBACK
 from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.servers import Servers, ended_error, tail_of
 
@@ -153,7 +153,8 @@ def _zookeeper(request: DeployRequest, host: Host) -> Zookeeper | None:
     """For a version that needs one."""
     if not needs_zookeeper(request.distribution.version):
         return None
-    return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS)
+    seat = request.seats.get(KEEPER, LOOPBACK)
+    return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS, seat)
 
 
 def _write_properties(node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: Zookeeper | None) -> Path:

@@ -20,7 +20,6 @@ from tidegauge.systems.kafka.metrics import METRICS
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
 from tidegauge.systems.kafka.subscriptions import subscription_problem
-from tidegauge.systems.kafka.zookeeper import needs_zookeeper
 from tidegauge.systems.metrics import Metric
 from tidegauge.workload.model import SubscriptionType
 
@@ -53,9 +52,13 @@ class KafkaSystem:
         """See `System.shape_problem`."""
         return "Kafka has no options of layout" if shape else ""
 
+    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
+        """See `System.machines`."""
+        return nodes
+
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""
-        return "its ZooKeeper is started on loopback only" if needs_zookeeper(version) else ""
+        return ""
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""

@@ -7,14 +7,14 @@ versions before 3.0 get a ZooKeeper: one process beside however many brokers, si
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_process
-from tidegauge.systems.kafka.config import LOOPBACK
+from tidegauge.systems.nodes import LOOPBACK, Seat
 from tidegauge.systems.zookeeper import zookeeper_settings
 
 PROCESS = "kafka-zookeeper"
@@ -34,10 +34,11 @@ _OF_KRAFT = (
 
 @dataclass(frozen=True)
 class Zookeeper:
-    """Where it listens, on loopback, and what it keeps."""
+    """Where it listens and what it keeps."""
 
     port: int
     data_directory: Path
+    seat: Seat = LOOPBACK
 
 
 def needs_zookeeper(version: str) -> bool:
@@ -55,7 +56,7 @@ def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides:
         **kept,
         "broker.id": kraft["node.id"],
         "listeners": kraft["advertised.listeners"],
-        "zookeeper.connect": f"{LOOPBACK}:{zookeeper.port}",
+        "zookeeper.connect": f"{zookeeper.seat.address}:{zookeeper.port}",
         # Both are started at the same time.
         "zookeeper.connection.timeout.ms": "60000",
         **overrides,
@@ -65,7 +66,7 @@ def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides:
 def process(zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...], log_path: Path) -> ProcessSpec:
     """Write its configuration; what to start."""
     make_directories(zookeeper.data_directory)
-    settings = zookeeper_settings(zookeeper.port, zookeeper.data_directory)
+    settings = zookeeper_settings(zookeeper.port, zookeeper.data_directory, zookeeper.seat.address)
     path = write_text(request.log_directory / f"{PROCESS}.properties", properties_text(settings))
     class_path = f"{request.distribution.directory}/*"
     arguments = (
@@ -77,4 +78,5 @@ def process(zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ..
         str(path),
     )
     java_home = request.distribution.java_home
-    return java_process(PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path)
+    spec = java_process(PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path)
+    return replace(spec, network_node=zookeeper.seat.link)

@@ -95,6 +95,10 @@ class NullSystem:
         """It has none."""
         return "null has no options of layout" if shape else ""
 
+    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
+        """See `System.machines`."""
+        return nodes
+
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""
         return "it has no nodes"

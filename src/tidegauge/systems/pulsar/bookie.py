@@ -1,4 +1,4 @@
-"""Reads a running bookie's settings and counters from its HTTP server on loopback.
+"""Reads a running bookie's settings and counters from its HTTP server.
 
 `/api/v1/config/server_config` prints the configuration object that the bookie itself works with. Because a setting is
 only a promise, the counters of `/metrics` are read too: entries that went through the journal, and its fsyncs.
@@ -30,23 +30,21 @@ NOT_THE_BOOKIES = re.compile(
 )
 
 
-def read_bookie(number: int, http_port: int) -> list[Setting]:
-    """Settings and journal counters of one bookie. Raises `RunFailedError` if it does not answer."""
-    return read_bookie_at(number, f"http://127.0.0.1:{http_port}")
-
-
 def read_bookie_at(number: int, base: str) -> list[Setting]:
-    """The same of a bookie anywhere. `base` is the address of its HTTP server: http://host:8000."""
+    """Settings and journal counters of one bookie. `base` is the address of its HTTP server: http://host:8000.
+
+    Raises `RunFailedError` if it does not answer.
+    """
     base = base.rstrip("/")
     settings = parse_config(number, _get(f"{base}/api/v1/config/server_config"))
     state = parse_state(number, _get(f"{base}{STATE_PATH}"))
     return settings + state + parse_metrics(number, _get(f"{base}/metrics"))
 
 
-def is_writable(http_port: int) -> bool:
+def is_writable(base: str) -> bool:
     """Whether a bookie that may still be starting is registered and takes writes."""
     try:
-        return state_is_writable(parse_state(1, _get(f"http://127.0.0.1:{http_port}{STATE_PATH}")))
+        return state_is_writable(parse_state(1, _get(f"{base}{STATE_PATH}")))
     except RunFailedError:
         return False
 

@@ -16,7 +16,7 @@ from tidegauge.systems.files import make_directories, properties_text, write_tex
 from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.logs import find_cause
-from tidegauge.systems.nodes import Node
+from tidegauge.systems.nodes import KEEPER, LOOPBACK, Node, Seat
 from tidegauge.systems.pulsar.bookie import is_writable
 from tidegauge.systems.pulsar.cluster_config import (
     DRIVER_FLAGS,
@@ -28,7 +28,7 @@ from tidegauge.systems.pulsar.cluster_config import (
     refuse_shared,
     setup_arguments,
 )
-from tidegauge.systems.pulsar.config import LOOPBACK, QUIET_LOGGERS, pulsar_flags
+from tidegauge.systems.pulsar.config import QUIET_LOGGERS, pulsar_flags
 from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints
 from tidegauge.systems.pulsar.shape import TIERED, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_HEAP_MB, Memory, Shape, shape_of
 from tidegauge.systems.servers import ended_error, tail_of
@@ -45,7 +45,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """Who will run where. `zookeeper_port` is on loopback, as all ports are."""
+    """Who will run where."""
 
     request: DeployRequest
     shape: Shape
@@ -85,6 +85,16 @@ class Plan:
         directories = {bookie.number: (bookie.ledger_directory, bookie.journal_directory) for bookie in self.bookies}
         return tuple(Node(number, names, directories.get(number, ())) for number, names in sorted(processes.items()))
 
+    @property
+    def zookeeper_seat(self) -> Seat:
+        """Where the ZooKeeper is."""
+        return self.request.seats.get(KEEPER, LOOPBACK)
+
+    @property
+    def zookeeper(self) -> str:
+        """The ZooKeeper's "host:port"."""
+        return f"{self.zookeeper_seat.address}:{self.zookeeper_port}"
+
     def log_path(self, process: str) -> Path:
         """Standard output of a process."""
         return self.request.log_directory / f"{process}.log"
@@ -122,14 +132,19 @@ def _plan(request: DeployRequest, host: Host) -> Plan:
     ports = iter(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
     zookeeper_port = next(ports)
     bookies = tuple(_bookie(number, shape, request, next(ports), next(ports)) for number in range(1, shape.nodes + 1))
-    brokers = tuple(Broker(number, next(ports), next(ports)) for number in range(1, shape.brokers + 1))
+    first = shape.nodes if shape.layout == TIERED else 0
+    brokers = tuple(
+        Broker(number, next(ports), next(ports), request.seats.get(first + number, LOOPBACK))
+        for number in range(1, shape.brokers + 1)
+    )
     return Plan(request, shape, zookeeper_port, bookies, brokers)
 
 
 def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_port: int) -> Bookie:
     node = f"pulsar-bookie-{number}" if shape.layout == TIERED else f"pulsar-{number}"
     journal = request.journal_directory(number, node) / "journal"
-    return Bookie(number, port, http_port, journal, request.node_directory(number, node) / "ledgers")
+    ledgers = request.node_directory(number, node) / "ledgers"
+    return Bookie(number, port, http_port, journal, ledgers, request.seats.get(number, LOOPBACK))
 
 
 def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
@@ -141,14 +156,14 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         processes=processes,
         log_paths={name: plan.log_path(name) for name in processes},
         jvm_flags=_disclosed_flags(plan),
-        bookie_http_ports=tuple(bookie.http_port for bookie in plan.bookies),
+        bookie_http=tuple(bookie.http for bookie in plan.bookies),
         stages=plan.stages,
         bookies=tuple(bookie.process for bookie in plan.bookies),
-        brokers={f"{LOOPBACK}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
+        brokers={f"{broker.seat.address}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
         metrics_endpoints=endpoints(
-            *((one.process, one.admin_port) for one in plan.brokers),
-            *((one.process, one.http_port) for one in plan.bookies),
+            *((one.process, f"http://{one.seat.address}:{one.admin_port}") for one in plan.brokers),
+            *((one.process, one.http) for one in plan.bookies),
         ),
         nodes=plan.machines,
     )
@@ -175,10 +190,10 @@ def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
     return (*memory_flags, *quick_start_flags(plan.request), *pulsar_flags(logging))
 
 
-def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str]) -> ProcessSpec:
+def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str], seat: Seat = LOOPBACK) -> ProcessSpec:
     directory = plan.working_directory(name)
     make_directories(directory / "tmp")
-    return java_process(
+    spec = java_process(
         name,
         plan.request.distribution.java_home,
         (
@@ -192,22 +207,25 @@ def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str]) ->
         log_path=plan.log_path(name),
         stop_grace_s=stop_grace_s(plan.request, STOP_GRACE_S),
     )
+    return replace(spec, network_node=seat.link)
 
 
 def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
     request = plan.request
     write_text(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     make_directories(request.data_directory / "zookeeper")
-    settings = zookeeper_settings(plan.zookeeper_port, request.data_directory / "zookeeper")
+    settings = zookeeper_settings(
+        plan.zookeeper_port, request.data_directory / "zookeeper", plan.zookeeper_seat.address
+    )
     configuration = write_text(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
     memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
-    deployment.start_process(_process(plan, ZOOKEEPER, memory, main))
+    deployment.start_process(_process(plan, ZOOKEEPER, memory, main, plan.zookeeper_seat))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
     _await(
         waiting,
         "ZooKeeper did not listen",
-        partial(_listens, plan.zookeeper_port),
+        partial(_listens, plan.zookeeper_seat.address, plan.zookeeper_port),
         ZOOKEEPER_S_MAX,
         plan.log_path(ZOOKEEPER),
     )
@@ -216,7 +234,7 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
 def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
     """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
     host, log_path = deployment.host, plan.log_path(SETUP)
-    arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper_port, plan.brokers))
+    arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper, plan.brokers))
     host.start(_process(plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
     try:
@@ -238,31 +256,31 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
     request, memory = plan.request, plan.shape.bookie_memory(plan.node_memory)
     for bookie in plan.bookies:
         make_directories(bookie.journal_directory, bookie.ledger_directory)
-        settings = {**bookie_conf(bookie, plan.zookeeper_port, request.choice, memory), **request.settings}
+        settings = {**bookie_conf(bookie, plan.zookeeper, request.choice, memory), **request.settings}
         configuration = write_text(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.bookkeeper.server.Main", "--conf", str(configuration))
-        deployment.start_process(_process(plan, bookie.process, memory, main))
+        deployment.start_process(_process(plan, bookie.process, memory, main, bookie.seat))
     waiting = replace(deployment, processes=(*deployment.bookies, ZOOKEEPER))
     for bookie in plan.bookies:
         log_path = plan.log_path(bookie.process)
         failure = f"{bookie.process} did not take writes"
-        _await(waiting, failure, partial(is_writable, bookie.http_port), BOOKIES_S_MAX, log_path)
+        _await(waiting, failure, partial(is_writable, bookie.http), BOOKIES_S_MAX, log_path)
 
 
 def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
     request, memory = plan.request, plan.shape.broker_memory(plan.node_memory)
     for broker in plan.brokers:
         settings = {
-            **broker_conf(broker, plan.zookeeper_port, request.choice, plan.shape.nodes, memory),
+            **broker_conf(broker, plan.zookeeper, request.choice, plan.shape.nodes, memory),
             **request.settings,
         }
         configuration = write_text(request.log_directory / f"{broker.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(configuration))
-        deployment.start_process(_process(plan, broker.process, memory, main))
+        deployment.start_process(_process(plan, broker.process, memory, main, broker.seat))
     for broker in plan.brokers:
         log_path = plan.log_path(broker.process)
         failure = f"{broker.process} did not listen"
-        _await(deployment, failure, partial(_listens, broker.admin_port), BROKERS_S_MAX, log_path)
+        _await(deployment, failure, partial(_listens, broker.seat.address, broker.admin_port), BROKERS_S_MAX, log_path)
 
 
 def _await(
@@ -282,9 +300,9 @@ def _await(
         time.sleep(_POLL_S)
 
 
-def _listens(port: int) -> bool:
+def _listens(address: str, port: int) -> bool:
     try:
-        socket.create_connection((LOOPBACK, port), timeout=1.0).close()
+        socket.create_connection((address, port), timeout=1.0).close()
     except OSError:
         return False
     return True

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.systems.api import LevelChoice
+from tidegauge.systems.nodes import LOOPBACK, NODE_INTERFACE, Seat
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
 
-LOOPBACK = "127.0.0.1"
 CACHE_SHARE = 8
 CACHE_MB_MIN = 16
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Ports on loopback: clients, admin REST, bookie, and the bookie's HTTP server (its settings and counters)."""
+    """Ports: clients, admin REST, bookie, and the bookie's HTTP server (its settings and counters)."""
 
     client: int
     admin: int
@@ -28,14 +28,20 @@ class Ports:
 
 
 def standalone_conf(
-    ports: Ports, choice: LevelChoice, heap_mb: int, direct_memory_mb: int, overrides: Mapping[str, str]
+    ports: Ports,
+    choice: LevelChoice,
+    heap_mb: int,
+    direct_memory_mb: int,
+    overrides: Mapping[str, str],
+    *,
+    seat: Seat = LOOPBACK,
 ) -> dict[str, str]:
     """standalone.conf. `overrides` win."""
     # Standalone forces the bookie's buffers onto the heap, so the caches must fit into both kinds of memory.
     cache_mb = str(max(CACHE_MB_MIN, min(heap_mb, direct_memory_mb) // CACHE_SHARE))
     return {
-        **broker_settings(ports.client, ports.admin, cache_mb),
-        **bookie_settings(ports.bookie_http, cache_mb, cache_mb),
+        **broker_settings(ports.client, ports.admin, cache_mb, seat.address),
+        **bookie_settings(ports.bookie_http, cache_mb, cache_mb, seat),
         "clusterName": "standalone",
         # One broker has nothing to balance.
         "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.NoopLoadManager",
@@ -48,13 +54,13 @@ def standalone_conf(
     }
 
 
-def broker_settings(client_port: int, admin_port: int, cache_mb: str) -> dict[str, str]:
+def broker_settings(client_port: int, admin_port: int, cache_mb: str, address: str) -> dict[str, str]:
     """What every broker is told, alone or in a cluster."""
     return {
         "brokerServicePort": str(client_port),
         "webServicePort": str(admin_port),
-        "bindAddress": LOOPBACK,
-        "advertisedAddress": LOOPBACK,
+        "bindAddress": address,
+        "advertisedAddress": address,
         "managedLedgerCacheSizeMB": cache_mb,
         # The default of 10 ms adds up to that to every read at the tail.
         "managedLedgerNewEntriesCheckDelayInMillis": "0",
@@ -69,11 +75,11 @@ def broker_settings(client_port: int, admin_port: int, cache_mb: str) -> dict[st
     }
 
 
-def bookie_settings(http_port: int, write_cache_mb: str, read_cache_mb: str) -> dict[str, str]:
+def bookie_settings(http_port: int, write_cache_mb: str, read_cache_mb: str, seat: Seat) -> dict[str, str]:
     """What every bookie is told, alone or in a cluster."""
     return {
         # Without these two the bookie listens on every interface.
-        "listeningInterface": "lo",
+        "listeningInterface": NODE_INTERFACE if seat.link else "lo",
         "allowLoopback": "true",
         "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
         "dbStorage_writeCacheMaxSizeMb": write_cache_mb,
@@ -88,7 +94,7 @@ def bookie_settings(http_port: int, write_cache_mb: str, read_cache_mb: str) -> 
         "minUsableSizeForHighPriorityWrites": str(64 << 20),
         # How its settings and its journal's counters are read back.
         "httpServerEnabled": "true",
-        "httpServerHost": LOOPBACK,
+        "httpServerHost": seat.address,
         "httpServerPort": str(http_port),
         "httpServerClass": "org.apache.bookkeeper.http.vertx.VertxHttpServer",
         "enableStatistics": "true",
@@ -136,7 +142,9 @@ def standalone_is_mute(version: str) -> bool:
     return parts[0] == "2" and len(parts) > 1 and parts[1].isdecimal() and int(parts[1]) < 11
 
 
-def standalone_arguments(configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports) -> tuple[str, ...]:
+def standalone_arguments(
+    configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports, seat: Seat = LOOPBACK
+) -> tuple[str, ...]:
     """Main class and arguments: no functions worker, no stream storage, metadata in RocksDB in the same process."""
     return (
         "org.apache.pulsar.PulsarStandaloneStarter",
@@ -151,5 +159,5 @@ def standalone_arguments(configuration: Path, bookkeeper: Path, metadata: Path, 
         "--bookkeeper-port",
         str(ports.bookie),
         "--advertised-address",
-        LOOPBACK,
+        seat.address,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from tidegauge.errors import UserError
@@ -13,10 +13,9 @@ from tidegauge.systems.files import make_directories, properties_text, write_tex
 from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text
 from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.nodes import Node
-from tidegauge.systems.pulsar.bookie import read_bookie
+from tidegauge.systems.nodes import LOOPBACK, Node
+from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.config import (
-    LOOPBACK,
     QUIET_LOGGERS,
     Ports,
     pulsar_flags,
@@ -38,13 +37,13 @@ class PulsarDeployment(Servers):
     """A running Pulsar.
 
     Attributes:
-        bookie_http_ports: of the bookies in order, on loopback.
+        bookie_http: of the bookies in order, the address of their HTTP server ("http://127.0.0.1:8000").
         stages: processes in the order of their end; those of one stage end at the same time.
         bookies: the processes that keep messages.
         brokers: by "host:port" of its admin API, as brokers name each other, the number of a broker's node.
     """
 
-    bookie_http_ports: tuple[int, ...]
+    bookie_http: tuple[str, ...]
     stages: tuple[tuple[str, ...], ...]
     bookies: tuple[str, ...]
     brokers: Mapping[str, int]
@@ -62,8 +61,8 @@ class PulsarDeployment(Servers):
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Broker and namespace settings through the admin API, the bookies' from the bookies themselves."""
         settings = describe(topics)
-        for number, port in enumerate(self.bookie_http_ports, 1):
-            settings = settings + read_bookie(number, port)
+        for number, base in enumerate(self.bookie_http, 1):
+            settings = settings + read_bookie_at(number, base)
         return settings
 
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
@@ -75,6 +74,59 @@ class PulsarDeployment(Servers):
 
 def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     """Write the configuration and start the one process. Raises `UserError` for a setting or disk that can't be."""
+    _refuse_standalone(request)
+    seat = request.seats.get(1, LOOPBACK)
+    # Metadata beside the data: a node that loses power loses what it had not synced of both.
+    bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
+    ports = Ports(*host.free_ports(4))
+    make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
+    logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
+    own = request.settings
+    settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, own, seat=seat)
+    bookie_http = f"http://{seat.address}:{_port(settings, 'httpServerPort')}"
+    admin = f"{seat.address}:{settings['webServicePort']}"
+    configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
+    flags = _flags(request, logging)
+    log_path = request.log_directory / f"{PROCESS}.log"
+    arguments = (
+        *flags,
+        *archive_flags(request, PROCESS),
+        "-cp",
+        f"{request.distribution.directory}/*",
+        *standalone_arguments(configuration, bookkeeper, metadata, ports, seat),
+    )
+    deployment = PulsarDeployment(
+        title=f"Pulsar {request.distribution.version}",
+        host=host,
+        connection={
+            "serviceUrl": f"pulsar://{seat.address}:{settings['brokerServicePort']}",
+            "adminUrl": f"http://{admin}",
+        },
+        processes=(PROCESS,),
+        log_paths={PROCESS: log_path},
+        jvm_flags=flags,
+        bookie_http=(bookie_http,),
+        stages=((PROCESS,),),
+        bookies=(PROCESS,),
+        brokers={admin: 1},
+        ports=astuple(ports),
+        metrics_endpoints=endpoints((PROCESS, f"http://{admin}"), (PROCESS, bookie_http)),
+        nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
+    )
+    spec = java_process(
+        PROCESS,
+        request.distribution.java_home,
+        arguments,
+        cwd=request.data_directory,
+        log_path=log_path,
+        stop_grace_s=stop_grace_s(request, STOP_GRACE_S),
+    )
+    deployment.start_process(replace(spec, network_node=seat.link))
+    return deployment
+
+
+def _refuse_standalone(request: DeployRequest) -> None:
+    """Raise `UserError` for what one process can't be."""
     version = request.distribution.version
     if standalone_is_mute(version):
         raise UserError(
@@ -87,52 +139,6 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
             "pulsar: on one node, journal and ledgers can't be on different disks: standalone keeps them together.",
             "Leave out 'journal-directories', or ask for several nodes.",
         )
-    # Metadata beside the data: a node that loses power loses what it had not synced of both.
-    bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
-    ports = Ports(*host.free_ports(4))
-    make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
-    logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
-    settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, request.settings)
-    bookie_http_port = _port(settings, "httpServerPort")
-    configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
-    flags = _flags(request, logging)
-    log_path = request.log_directory / f"{PROCESS}.log"
-    arguments = (
-        *flags,
-        *archive_flags(request, PROCESS),
-        "-cp",
-        f"{request.distribution.directory}/*",
-        *standalone_arguments(configuration, bookkeeper, metadata, ports),
-    )
-    deployment = PulsarDeployment(
-        title=f"Pulsar {request.distribution.version}",
-        host=host,
-        connection={
-            "serviceUrl": f"pulsar://{LOOPBACK}:{settings['brokerServicePort']}",
-            "adminUrl": f"http://{LOOPBACK}:{settings['webServicePort']}",
-        },
-        processes=(PROCESS,),
-        log_paths={PROCESS: log_path},
-        jvm_flags=flags,
-        bookie_http_ports=(bookie_http_port,),
-        stages=((PROCESS,),),
-        bookies=(PROCESS,),
-        brokers={f"{LOOPBACK}:{settings['webServicePort']}": 1},
-        ports=astuple(ports),
-        metrics_endpoints=endpoints((PROCESS, settings["webServicePort"]), (PROCESS, bookie_http_port)),
-        nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
-    )
-    deployment.start_process(
-        java_process(
-            PROCESS,
-            request.distribution.java_home,
-            arguments,
-            cwd=request.data_directory,
-            log_path=log_path,
-            stop_grace_s=stop_grace_s(request, STOP_GRACE_S),
-        )
-    )
-    return deployment
 
 
 def _flags(request: DeployRequest, logging: Path) -> tuple[str, ...]:
@@ -141,9 +147,9 @@ def _flags(request: DeployRequest, logging: Path) -> tuple[str, ...]:
     return (*memory, *quick_start_flags(request), *pulsar_flags(logging))
 
 
-def endpoints(*ports: tuple[str, int | str]) -> tuple[Endpoint, ...]:
-    """Where brokers and bookies tell their figures: by process, the port of its HTTP server."""
-    return tuple(Endpoint(process, f"http://{LOOPBACK}:{port}/metrics") for process, port in ports)
+def endpoints(*servers: tuple[str, str]) -> tuple[Endpoint, ...]:
+    """Where brokers and bookies tell their figures: by process, the address of its HTTP server."""
+    return tuple(Endpoint(process, f"{base}/metrics") for process, base in servers)
 
 
 def _port(settings: Mapping[str, str], name: str) -> int:

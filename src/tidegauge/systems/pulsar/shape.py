@@ -39,6 +39,11 @@ class Shape:
     brokers: int
     layout: str
 
+    @property
+    def machines(self) -> int:
+        """How many nodes there are, with those of brokers that have nodes of their own."""
+        return self.nodes + (self.brokers if self.layout == TIERED else 0)
+
     def bookie_memory(self, node: Memory) -> Memory:
         """A bookie's part of a node's memory. Bookies are alike, also those without a broker beside them."""
         return node if self.layout == TIERED else _share(node, BOOKIE_SHARE)

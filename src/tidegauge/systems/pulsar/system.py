@@ -51,9 +51,13 @@ class PulsarSystem:
         """See `System.shape_problem`."""
         return shape_problem(shape, nodes)
 
+    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
+        """See `System.machines`: tiered brokers are nodes of their own."""
+        return shape_of(shape, nodes).machines
+
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""
-        return "its bookies, brokers and ZooKeeper are started on loopback only"
+        return ""
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`: it has all of them."""

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.systems.nodes import LOOPBACK, Seat
 from tidegauge.systems.rabbitmq.layout import Layout
 
-LOOPBACK = "127.0.0.1"
 PLUGINS = ("rabbitmq_management", "rabbitmq_prometheus")
 STREAM_PLUGIN = "rabbitmq_stream"
 STREAMS_SINCE = (3, 9, 0)
-USER = PASSWORD = "guest"  # RabbitMQ's own default; it lets this user in over loopback only.
+USER = PASSWORD = "guest"  # RabbitMQ's own default; unless told otherwise, it lets this user in over loopback only.
 
 
 @dataclass(frozen=True)
 class Node:
-    """One node. Ports on loopback; `distribution_port` is for Erlang's own traffic between nodes,
+    """One node. Ports at the address of its seat; `distribution_port` is for Erlang's own traffic between nodes,
     `metrics_port` for figures it tells of itself."""
 
     number: int
@@ -27,11 +27,17 @@ class Node:
     distribution_port: int
     metrics_port: int
     directory: Path
+    seat: Seat = LOOPBACK
 
     @property
     def name(self) -> str:
         """Erlang's name for it. Known only to a port mapper of our own, so no other RabbitMQ can be meant."""
-        return f"tidegauge{self.number}@localhost"
+        return f"tidegauge{self.number}@{self.address if self.seat.link else 'localhost'}"
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self.seat.address
 
 
 def rabbitmq_conf(
@@ -39,10 +45,10 @@ def rabbitmq_conf(
 ) -> str:
     """rabbitmq.conf of one node. `overrides` win. What is not set keeps RabbitMQ's default."""
     settings = {
-        "listeners.tcp.default": f"{LOOPBACK}:{node.amqp_port}",
-        "management.tcp.ip": LOOPBACK,
+        "listeners.tcp.default": f"{node.address}:{node.amqp_port}",
+        "management.tcp.ip": node.address,
         "management.tcp.port": str(node.management_port),
-        "prometheus.tcp.ip": LOOPBACK,
+        "prometheus.tcp.ip": node.address,
         "prometheus.tcp.port": str(node.metrics_port),
         # Above it the broker blocks publishers. The default is a share of all memory, whoever else uses it.
         "vm_memory_high_watermark.absolute": f"{memory_mb}MiB",
@@ -52,10 +58,13 @@ def rabbitmq_conf(
     }
     if streams:
         settings |= {
-            "stream.listeners.tcp.1": f"{LOOPBACK}:{node.stream_port}",
-            "stream.advertised_host": LOOPBACK,
+            "stream.listeners.tcp.1": f"{node.address}:{node.stream_port}",
+            "stream.advertised_host": node.address,
             "stream.advertised_port": str(node.stream_port),
         }
+    if node.seat.link:
+        # A network that only this host's processes reach.
+        settings[f"loopback_users.{USER}"] = "false"
     if len(nodes) > 1:
         settings["cluster_formation.peer_discovery_backend"] = "classic_config"
         for other in nodes:
@@ -73,24 +82,27 @@ def has_streams(version: tuple[int, int, int]) -> bool:
     return version >= STREAMS_SINCE
 
 
-def epmd_environment(layout: Layout, home: Path, port: int) -> dict[str, str]:
-    """For the port mapper and everything that asks it: our own one, on loopback, never the system's."""
+def epmd_environment(layout: Layout, home: Path, port: int, address: str) -> dict[str, str]:
+    """For the port mapper and everything that asks it: our own one at this address, never the system's."""
     return {
         "PATH": f"{layout.erlang}:/usr/local/bin:/usr/bin:/bin",
         "LC_ALL": "C.UTF-8",
         "HOME": str(home),
         "ERL_EPMD_PORT": str(port),
-        "ERL_EPMD_ADDRESS": LOOPBACK,
+        "ERL_EPMD_ADDRESS": address,
     }
 
 
 def node_environment(layout: Layout, node: Node, home: Path, epmd_port: int) -> dict[str, str]:
     """A node's whole environment: every path is below its own directory, none is the system's."""
     directory = node.directory
+    listen = node.address.replace(".", ",")
     return {
-        **epmd_environment(layout, home, epmd_port),
+        **epmd_environment(layout, home, epmd_port, node.address),
         "RABBITMQ_NODENAME": node.name,
-        "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
+        # Only long names may hold an address.
+        **({"RABBITMQ_USE_LONGNAME": "true"} if node.seat.link else {}),
+        "RABBITMQ_NODE_IP_ADDRESS": node.address,
         "RABBITMQ_NODE_PORT": str(node.amqp_port),
         "RABBITMQ_DIST_PORT": str(node.distribution_port),
         "RABBITMQ_CONF_ENV_FILE": str(directory / "no-rabbitmq-env.conf"),
@@ -105,7 +117,7 @@ def node_environment(layout: Layout, node: Node, home: Path, epmd_port: int) -> 
         "RABBITMQ_LOG_BASE": str(directory / "log"),
         "RABBITMQ_LOGS": "-",
         "RABBITMQ_PID_FILE": str(directory / "pid"),
-        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} -start_epmd false",
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"-kernel inet_dist_use_interface {{{listen}}} -start_epmd false",
         "ERL_CRASH_DUMP": str(directory / "erl_crash.dump"),
         # The script then becomes the node instead of waiting for it, so that signals and exit codes are the node's.
         "RUNNING_UNDER_SYSTEMD": "true",
@@ -114,13 +126,13 @@ def node_environment(layout: Layout, node: Node, home: Path, epmd_port: int) -> 
 
 def connection(nodes: Sequence[Node], queue_type: str, streams: bool) -> dict[str, str]:
     """The driver's connection settings."""
-    who = f"{USER}:{PASSWORD}@{LOOPBACK}"
+    who = f"{USER}:{PASSWORD}@"
     settings = {
-        "uri": ",".join(f"amqp://{who}:{node.amqp_port}" for node in nodes),
-        "managementUrl": ",".join(f"http://{LOOPBACK}:{node.management_port}" for node in nodes),
+        "uri": ",".join(f"amqp://{who}{node.address}:{node.amqp_port}" for node in nodes),
+        "managementUrl": ",".join(f"http://{node.address}:{node.management_port}" for node in nodes),
         "queueType": queue_type,
         "nodes": str(len(nodes)),
     }
     if streams:
-        settings["streamUri"] = ",".join(f"rabbitmq-stream://{who}:{node.stream_port}" for node in nodes)
+        settings["streamUri"] = ",".join(f"rabbitmq-stream://{who}{node.address}:{node.stream_port}" for node in nodes)
     return settings

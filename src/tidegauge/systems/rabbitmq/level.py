@@ -207,14 +207,14 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
 
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
-    """By queue, the number of the node that leads it (the N of tidegaugeN@localhost)."""
+    """By queue, the number of the node that leads it (the N of tidegaugeN@...)."""
     found: dict[str, int] = {}
     for setting in settings:
         if setting.name != LEADERS or not setting.scope.startswith("topic "):
             continue
         for entry in setting.value.split(", "):
             queue, _, node = entry.rpartition("=")
-            number = re.fullmatch(r"tidegauge(\d+)@localhost", node)
+            number = re.fullmatch(r"tidegauge(\d+)@.+", node)
             if number:
                 found[queue] = int(number.group(1))
     return found

@@ -46,9 +46,13 @@ class RabbitmqSystem:
         """See `System.shape_problem`."""
         return "RabbitMQ has no options of layout" if shape else ""
 
+    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
+        """See `System.machines`."""
+        return nodes
+
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""
-        return "its nodes are started on loopback only, where Erlang finds them by name"
+        return ""
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""
