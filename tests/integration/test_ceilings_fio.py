@@ -48,7 +48,8 @@ def fio(directory: Path, kind: str, *options: str) -> float:
     """What fio reports: bytes a second of a stream, operations a second with syncs."""
     command = [
         *("fio", "--name=job", f"--directory={directory}", "--filename=fio", f"--rw={kind}", "--output-format=json"),
-        *(f"--size={FILE_BYTES}", "--time_based", f"--runtime={SECONDS}", *options),
+        # In ms, since fio takes a fraction of a second for 0, which is no limit.
+        *(f"--size={FILE_BYTES}", "--time_based", f"--runtime={round(1000 * SECONDS)}ms", *options),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0][kind]
