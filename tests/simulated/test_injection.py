@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,11 +13,13 @@ from typing import Any, cast
 import pytest
 
 from tidegauge.campaign.injection import Injector, Scene
+from tidegauge.campaign.rigging import NOTHING_RIGGED
+from tidegauge.campaign.session import Session, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
 from tidegauge.fleet.rig_api import Rig
-from tidegauge.systems.api import Deployment
+from tidegauge.systems.api import Deployment, Setting
 from tidegauge.systems.nodes import KEEPER, Node
 
 NODES = tuple(Node(number, (f"a-{number}", f"b-{number}"), ()) for number in (1, 2, 3))
@@ -220,3 +223,43 @@ def test_without_nodes_nothing_can_be_made() -> None:
     recorder.nodes = ()
     with pytest.raises(RunFailedError, match="no nodes"):
         done(recorder, fault(FaultKind.PAUSE, "random"))
+
+
+@dataclass
+class StartingNode:
+    """As much of a session as makes its faults; a node of it is still starting and answers nobody."""
+
+    spec: Any
+    bench: Any
+    subject: Any
+    worker: Any
+    deployment: Any
+    rigged: Any = NOTHING_RIGGED
+    faults: Any = None
+
+    def check(self) -> None:
+        """Its processes live."""
+
+
+def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
+    def refused(*_: Any) -> list[Setting]:
+        raise RunFailedError("The bookie's settings could not be read back.")
+
+    told = Setting("topic t", "leaders", "2")
+    deployment = SimpleNamespace(
+        connection={}, read_back=refused, leaders=lambda settings: {"t-0": int(settings[0].value)}
+    )
+    worker = SimpleNamespace(describe=lambda driver, connection, topics: [told])
+    rig = cast(Rig, Recorder())
+    session = StartingNode(
+        SimpleNamespace(faults=(fault(FaultKind.PAUSE),), seed=1, nodes=3, attached=False),
+        SimpleNamespace(host=SimpleNamespace(rig=rig)),
+        SimpleNamespace(system=SimpleNamespace(driver="pulsar")),
+        worker,
+        deployment,
+    )
+    with ExitStack() as cleanup:
+        injector = with_faults(cast(Session, session), ["t"], cleanup).faults
+        assert injector is not None
+        assert injector.scene.leaders() == {"t-0": 2}
+        assert not injector.recovered()
