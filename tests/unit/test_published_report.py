@@ -19,6 +19,7 @@ from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.published.verdict import Verdict
+from tidegauge.report.html.answer import answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.published import published_parts
@@ -92,6 +93,19 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     assert "Here: 2 CPUs (EPYC)" in section
     assert "BRIEF (--scale brief): fewer points" in section
     assert "NOT DECIDED (BRIEF): " in section
+
+
+def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
+    stored = store.load_run(stored_run(tmp_path))
+    open_ones = replace(stored, published=examined(CHOICE, stored))
+    first = answer(open_ones, {})
+    assert first.headline.startswith("StreamNative 2020")
+    assert first.headline.endswith("Of 3 claims 3 not decided")
+    assert first.confidence == "What each claim lacks for a verdict stands with it."
+    assert open_ones.published is not None
+    claims = open_ones.published.claims
+    decided = replace(open_ones.published, claims=(replace(claims[0], verdict=Verdict.CONTRADICTED), *claims[1:]))
+    assert answer(replace(stored, published=decided), {}).confidence == f"Contradicted: {claims[0].text}."
 
 
 def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:

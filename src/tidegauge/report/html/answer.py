@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.experiments.finding import Finding
+from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.published.verdict import Verdict
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.estimates import Estimate, estimate
@@ -81,6 +82,8 @@ def answer(run: StoredRun, anchors: dict[str, str]) -> Answer:
 def _headline(run: StoredRun, cards: Sequence[Card]) -> str:
     if not run.results:
         return "No trial has finished, so there is no answer"
+    if run.published is not None:
+        return f"{run.published.title}: {counts(run.published)}"
     lead = cards[0] if cards else None
     if lead is None or not lead.bars:
         return f"{run.name}: {plural(len(run.results), 'trial')} finished"
@@ -96,9 +99,18 @@ def _confidence(run: StoredRun, cards: Sequence[Card]) -> str:
         return run.reason
     if run.terms.unequal:
         return fairness.headline(run.terms)
+    if run.published is not None:
+        return _decided(run.published)
     if len(systems) < 2:
         return "One system: nothing is compared."
     return cards[0].verdicts[0] if cards[0].verdicts else "The systems are not compared."
+
+
+def _decided(outcome: PublishedOutcome) -> str:
+    """The claims with a verdict; where there is none, where the reasons stand."""
+    decided = [one for one in outcome.claims if one.verdict is not Verdict.NOT_DECIDED]
+    words = "; ".join(f"{one.verdict.value}: {one.text}" for one in decided)
+    return f"{words[:1].upper()}{words[1:]}." if words else "What each claim lacks for a verdict stands with it."
 
 
 def _block_card(block: Block, run: StoredRun, anchors: dict[str, str]) -> Card:
