@@ -75,7 +75,8 @@ class Scene:
         return self.worker
 
     def drop_page_cache(self, written: Sequence[Path]) -> CacheDrop:
-        assert set(written) == {self.store.directory, self.store.data_directory}
+        on_disks = {*self.store.disks, *self.store.journal_disks} or {self.store.data_directory}
+        assert set(written) == {self.store.directory, *on_disks}
         self.journal.note("page cache dropped")
         return CacheDrop(False, "needs root")
 
