@@ -173,8 +173,10 @@ class TestKept:
     def own_state(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
 
-    def fresh(self, *found: Ceilings, devices: tuple[str, ...] = ("254:0",)) -> Ceilings | None:
-        return ceilings_kept.fresh(found, "boot/2", devices, NOW)
+    def fresh(
+        self, *found: Ceilings, devices: tuple[str, ...] = ("254:0",), load_average: float = 0.0
+    ) -> Ceilings | None:
+        return ceilings_kept.fresh(found, "boot/2", devices, NOW, load_average)
 
     def test_what_is_fresh_serves(self) -> None:
         assert self.fresh(kept(11)) == kept(11)
@@ -195,6 +197,18 @@ class TestKept:
 
     def test_the_newest_is_taken(self) -> None:
         assert self.fresh(kept(1), kept(2)) == kept(1)
+
+    def test_those_of_a_busy_machine_are_measured_again_once_it_is_calmer(self) -> None:
+        busy = replace(kept(1), load_average=7.0)
+        assert self.fresh(busy, load_average=7.5) == busy
+        assert self.fresh(busy, load_average=6.5) is None
+        assert self.fresh(busy, kept(2), load_average=6.5) == kept(2)
+
+    def test_of_two_measurements_the_busier_time_is_told(self) -> None:
+        busy = replace(kept(1, device="8:0"), load_average=7.0)
+        found = self.fresh(busy, kept(5), devices=("254:0", "8:0"), load_average=8.0)
+        assert found is not None
+        assert found.load_average == 7.0
 
     def test_written_and_read_back_without_those_of_other_machines(self) -> None:
         for one in (kept(3, machine="other/2"), kept(2), kept(1)):

@@ -165,6 +165,14 @@ def test_loopback_at_its_ceiling() -> None:
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "lo")
 
 
+def test_ceilings_measured_on_a_busy_machine_name_nothing() -> None:
+    measured = disk_ceiling(100.0 * MB)
+    busy = {"device": device(written_bytes_per_s=97.0 * MB), "host": host(loopback_bytes_per_s=3900.0 * MB)}
+    assert found(load(), ceilings=replace(measured, load_average=host().cpus), **busy).resource is Resource.DISK
+    doubted = found(load(), ceilings=replace(measured, load_average=host().cpus + 0.1), **busy)
+    assert doubted.resource not in (Resource.DISK, Resource.NETWORK)
+
+
 def test_a_network_that_loses_what_is_sent() -> None:
     answer = found(load(), host=host(tcp_retransmits=5_000))
     assert answer.words == "5.0% of 100,000 TCP segments had to be sent again"

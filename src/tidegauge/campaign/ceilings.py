@@ -39,7 +39,7 @@ def run_ceilings(
         disks = [*data, *journals]
         devices = list(dict.fromkeys((*data_devices, *journal_devices)))
         now = datetime.now(UTC)
-        known = fresh(read_kept(), machine_id(), devices, now)
+        known = fresh(read_kept(), machine_id(), devices, now, os.getloadavg()[0])
         found = known or _measured(disks, len(devices), host, observer)
     except UserError as error:
         observer(Note(f"What the machine can do at most is not known: {error.message}"))

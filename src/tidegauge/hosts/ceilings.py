@@ -1,7 +1,7 @@
 """What a machine can do at most, as `doctor` measured it: what throughput results are held against. Plain data.
 
 Every ceiling is what plain system calls reached here, not what a data sheet promises; a system may beat one where it
-asks the hardware in another way (more files at once, larger writes).
+asks the hardware in another way (more files at once, larger writes, buffers on huge pages).
 """
 
 from __future__ import annotations
@@ -114,6 +114,11 @@ class Ceilings:
     loopback: LoopbackCeiling | None = None
     memory: MemoryCeiling | None = None
     load_average: float = 0.0
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether other work took so much that they may be too low."""
+        return self.load_average > LOAD_AVERAGE_MAX
 
     def disk(self, device: str) -> DiskCeiling | None:
         """That of one device, by its number ("254:0"); None if it was not measured."""

@@ -150,26 +150,37 @@ def _files(directory: Path, count: int) -> Iterator[list[int]]:
             path.unlink(missing_ok=True)
 
 
+@contextmanager
+def _buffers() -> Iterator[list[memoryview]]:
+    """A block for each request in flight, in memory like any program's: a shared map would lie on scattered pages."""
+    # Random bytes, since some disks compress. Memory maps begin at a page, as direct I/O asks for.
+    with mmap.mmap(-1, DEPTH * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory[:] = os.urandom(DEPTH * BLOCK_BYTES)
+        with memoryview(memory) as whole:
+            parts = [whole[place * BLOCK_BYTES : (place + 1) * BLOCK_BYTES] for place in range(DEPTH)]
+            yield parts
+            for part in parts:
+                part.release()
+
+
 def _stream(
-    transfer: Callable[[int, list[mmap.mmap], int], int], descriptor: int, blocks: int, seconds: float
+    transfer: Callable[[int, list[memoryview], int], int], descriptor: int, blocks: int, seconds: float
 ) -> Stream:
     """Transfer block after block, beginning again after the last."""
     numbers = itertools.count()
     ends_ns: list[list[int]] = [[] for _ in range(DEPTH)]
-    begun_ns = time.perf_counter_ns()
+    with _buffers() as buffers:
+        begun_ns = time.perf_counter_ns()
 
-    def work(place: int, end_ns: int) -> None:
-        own = ends_ns[place]
-        # Memory maps begin at a page, as direct I/O asks for; random bytes, since some disks compress.
-        with mmap.mmap(-1, BLOCK_BYTES) as buffer:
-            buffer[:] = os.urandom(BLOCK_BYTES)
+        def work(place: int, end_ns: int) -> None:
+            own, buffer = ends_ns[place], [buffers[place]]
             while not own or time.perf_counter_ns() < end_ns:
-                done = transfer(descriptor, [buffer], next(numbers) % blocks * BLOCK_BYTES)
+                done = transfer(descriptor, buffer, next(numbers) % blocks * BLOCK_BYTES)
                 if done != BLOCK_BYTES:
                     raise OSError(errno.EIO, f"only {done} of {BLOCK_BYTES} bytes were transferred")
                 own.append(time.perf_counter_ns())
 
-    _together(work, DEPTH, seconds)
+        _together(work, DEPTH, seconds)
     ended = np.sort(np.array([one for own in ends_ns for one in own], dtype=np.int64)) - begun_ns
     return Stream(len(ended) * BLOCK_BYTES / (float(ended[-1]) / 1e9), len(ended), _quarters(ended))
 

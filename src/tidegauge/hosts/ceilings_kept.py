@@ -53,12 +53,21 @@ def read_kept() -> list[Ceilings]:
         return []
 
 
-def fresh(kept: Sequence[Ceilings], machine: str, devices: Sequence[str], now: datetime) -> Ceilings | None:
+def fresh(
+    kept: Sequence[Ceilings], machine: str, devices: Sequence[str], now: datetime, load_average: float
+) -> Ceilings | None:
     """What is fresh of this machine for all these disks together; None if anything is missing. Pure.
 
-    Figures may come from several measurements: the time told is then that of the oldest one used.
+    Figures may come from several measurements: the time told is then that of the oldest one used. Doubtful ones count
+    only while the machine is as busy as it was then (`load_average`: now): measuring again would tell no more.
     """
-    usable = [one for one in kept if one.machine == machine and 0 <= age_s(one, now) <= FRESH_S]
+    usable = [
+        one
+        for one in kept
+        if one.machine == machine
+        and 0 <= age_s(one, now) <= FRESH_S
+        and (not one.doubtful or one.load_average <= load_average)
+    ]
     with_loopback = next((one for one in usable if one.loopback is not None), None)
     by_disk = [next((one for one in usable if one.disk(device) is not None), None) for device in devices]
     if with_loopback is None or None in by_disk:
@@ -67,7 +76,8 @@ def fresh(kept: Sequence[Ceilings], machine: str, devices: Sequence[str], now: d
     oldest = min(used, key=lambda one: one.measured_at)
     disks = [disk for one, device in zip(used[1:], devices, strict=True) if (disk := one.disk(device)) is not None]
     memory = next((one.memory for one in usable if one.memory is not None), None)
-    return replace(oldest, disks=tuple(disks), loopback=with_loopback.loopback, memory=memory)
+    busiest = max(one.load_average for one in used)
+    return replace(oldest, disks=tuple(disks), loopback=with_loopback.loopback, memory=memory, load_average=busiest)
 
 
 def age_s(ceilings: Ceilings, now: datetime) -> float:

@@ -95,10 +95,15 @@ class Case:
 
 
 def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | None = None) -> Limiting:
-    """Name it, with the evidence. `use` None: nothing was recorded."""
+    """Name it, with the evidence. `use` None: nothing was recorded.
+
+    Ceilings measured while all CPUs were taken name nothing: they are too low, so what is close to them need not be
+    close to its limit.
+    """
     if use is None:
         return Limiting(Resource.UNKNOWN, "", None, "nothing was recorded of what was used")
-    case = Case(load, use, ceilings)
+    too_low = ceilings is not None and ceilings.load_average > use.host.cpus
+    case = Case(load, use, None if too_low else ceilings)
     # A rate that was met was limited by nobody but who asked for it.
     if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
         words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"

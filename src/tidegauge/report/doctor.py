@@ -12,7 +12,7 @@ from rich.text import Text
 from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
-from tidegauge.hosts.ceilings import LOAD_AVERAGE_MAX, Ceilings, DiskCeiling
+from tidegauge.hosts.ceilings import Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.numbers import MISSING, count, ms, plural, short, size
@@ -85,7 +85,7 @@ def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
         yield Paragraph(
             f"Memory: {_rate(ceilings.memory.copy_bytes_per_s)} copied by {threads}.", first="  ", rest="    "
         )
-    if ceilings.load_average > LOAD_AVERAGE_MAX:
+    if ceilings.doubtful:
         yield bullet(
             f"DOUBTFUL: the load average was {ceilings.load_average:.1f} when this began; other work took its part. "
             "Measure again on a quiet machine.",

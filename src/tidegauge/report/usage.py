@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.experiments.api import TrialResult, point_words
-from tidegauge.hosts.ceilings import LOAD_AVERAGE_MAX, SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
+from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.report import limiting
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
 from tidegauge.report.numbers import MISSING, count, duration, ms, percent, plural, short
@@ -171,7 +171,7 @@ def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
             )
         disks = run.ceilings.ceilings.disks
         told += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]
-        if run.ceilings.ceilings.load_average > LOAD_AVERAGE_MAX:
+        if run.ceilings.ceilings.doubtful:
             load = run.ceilings.ceilings.load_average
             told.append(f"DOUBTFUL ceilings: the load average was {load:.1f} when they were measured.")
     costs = [one.cost for one in found if one.cost is not None]
