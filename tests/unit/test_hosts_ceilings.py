@@ -168,6 +168,13 @@ def kept(hours_ago: float, device: str = "254:0", machine: str = "boot/2", *, lo
     )
 
 
+def test_a_disk_that_gives_up_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = DiskMeasure(tmp_path)
+    monkeypatch.setattr(os, "pwritev", lambda *_: 17)
+    with pytest.raises(OSError, match="only 17 of 1048576 bytes were transferred"):
+        measure.write(0.1)
+
+
 class TestKept:
     @pytest.fixture(autouse=True)
     def own_state(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

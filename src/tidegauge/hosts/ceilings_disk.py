@@ -150,17 +150,15 @@ def _files(directory: Path, count: int) -> Iterator[list[int]]:
             path.unlink(missing_ok=True)
 
 
-@contextmanager
-def _buffers() -> Iterator[list[memoryview]]:
-    """A block for each request in flight, in memory like any program's: a shared map would lie on scattered pages."""
+def _buffers() -> list[memoryview]:
+    """A block for each request in flight, in memory like any program's: a shared map would lie on scattered pages.
+
+    It goes with the last view of it, which a thread may hold that a disk never answers.
+    """
     # Random bytes, since some disks compress. Memory maps begin at a page, as direct I/O asks for.
-    with mmap.mmap(-1, DEPTH * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory[:] = os.urandom(DEPTH * BLOCK_BYTES)
-        with memoryview(memory) as whole:
-            parts = [whole[place * BLOCK_BYTES : (place + 1) * BLOCK_BYTES] for place in range(DEPTH)]
-            yield parts
-            for part in parts:
-                part.release()
+    whole = memoryview(mmap.mmap(-1, DEPTH * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    whole[:] = os.urandom(DEPTH * BLOCK_BYTES)
+    return [whole[place * BLOCK_BYTES : (place + 1) * BLOCK_BYTES] for place in range(DEPTH)]
 
 
 def _stream(
@@ -169,18 +167,18 @@ def _stream(
     """Transfer block after block, beginning again after the last."""
     numbers = itertools.count()
     ends_ns: list[list[int]] = [[] for _ in range(DEPTH)]
-    with _buffers() as buffers:
-        begun_ns = time.perf_counter_ns()
+    buffers = _buffers()
+    begun_ns = time.perf_counter_ns()
 
-        def work(place: int, end_ns: int) -> None:
-            own, buffer = ends_ns[place], [buffers[place]]
-            while not own or time.perf_counter_ns() < end_ns:
-                done = transfer(descriptor, buffer, next(numbers) % blocks * BLOCK_BYTES)
-                if done != BLOCK_BYTES:
-                    raise OSError(errno.EIO, f"only {done} of {BLOCK_BYTES} bytes were transferred")
-                own.append(time.perf_counter_ns())
+    def work(place: int, end_ns: int) -> None:
+        own, buffer = ends_ns[place], [buffers[place]]
+        while not own or time.perf_counter_ns() < end_ns:
+            done = transfer(descriptor, buffer, next(numbers) % blocks * BLOCK_BYTES)
+            if done != BLOCK_BYTES:
+                raise OSError(errno.EIO, f"only {done} of {BLOCK_BYTES} bytes were transferred")
+            own.append(time.perf_counter_ns())
 
-        _together(work, DEPTH, seconds)
+    _together(work, DEPTH, seconds)
     ended = np.sort(np.array([one for own in ends_ns for one in own], dtype=np.int64)) - begun_ns
     return Stream(len(ended) * BLOCK_BYTES / (float(ended[-1]) / 1e9), len(ended), _quarters(ended))
 
