@@ -15,6 +15,7 @@ from tidegauge import store
 from tidegauge.campaign.published import examined
 from tidegauge.cli.main import run_command
 from tidegauge.experiments.api import Validity
+from tidegauge.fairness.tilt import Severity, Stage, Terms, Tilt
 from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
@@ -106,6 +107,13 @@ def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
     claims = open_ones.published.claims
     decided = replace(open_ones.published, claims=(replace(claims[0], verdict=Verdict.CONTRADICTED), *claims[1:]))
     assert answer(replace(stored, published=decided), {}).confidence == f"Contradicted: {claims[0].text}."
+
+
+def test_claims_on_unequal_terms_are_marked_in_the_first_line(tmp_path: Path) -> None:
+    stored = store.load_run(stored_run(tmp_path))
+    tilt = Tilt("batch-delay", Severity.UNEQUAL, Stage.WANTED, ("kafka@4.3.1",), "1 ms, 10 ms", "w", "a", "s", "r")
+    unequal = replace(stored, published=examined(CHOICE, stored), terms=Terms((tilt,), (), True))
+    assert answer(unequal, {}).headline.startswith("UNEQUAL: StreamNative 2020")
 
 
 def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:

@@ -82,13 +82,13 @@ def answer(run: StoredRun, anchors: dict[str, str]) -> Answer:
 def _headline(run: StoredRun, cards: Sequence[Card]) -> str:
     if not run.results:
         return "No trial has finished, so there is no answer"
+    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     if run.published is not None:
-        return f"{run.published.title}: {counts(run.published)}"
+        return f"{mark}{run.published.title}: {counts(run.published)}"
     lead = cards[0] if cards else None
     if lead is None or not lead.bars:
         return f"{run.name}: {plural(len(run.results), 'trial')} finished"
     figures = ", ".join(f"{bar.system} {bar.text}" for bar in lead.bars)
-    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     return f"{mark}{lead.figure}: {figures} {lead.unit}"
 
 
