@@ -46,6 +46,10 @@ class SystemChoice:
     copies: int = 0
 
 
+WORKER_HEAP = ("32MiB", "1024GiB")
+"""The least and the most that the load generator's heap may be."""
+
+
 @dataclass(frozen=True)
 class WorkerChoice:
     """Memory of the load generator's JVM, MiB; the same for every trial of a campaign."""

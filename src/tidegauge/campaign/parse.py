@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
 from tidegauge.campaign.faults import KEY as FAULTS
 from tidegauge.campaign.faults import parse_faults
-from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.published import apply_scale, parse_published
 from tidegauge.campaign.rates_at import read_rates_at
 from tidegauge.campaign.sweep import label_of, read_matrix, with_values
@@ -77,7 +77,7 @@ class _CampaignFields(Fields):
 
 
 class _WorkerFields(Fields):
-    heap: Annotated[Size, AfterValidator(size_between("32MiB", "1024GiB"))] = WorkerChoice.heap_mb * _MIB
+    heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = WorkerChoice.heap_mb * _MIB
     direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = (
         WorkerChoice.direct_memory_mb * _MIB
     )

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tidegauge import store
 from tidegauge.campaign.events import Note
+from tidegauge.campaign.model import WORKER_HEAP
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
 from tidegauge.cli.output import Output, error_content
 from tidegauge.cli.reports import keep_report
@@ -30,8 +31,6 @@ from tidegauge.report.terminal import heading, run_report
 
 OMB_SCHEMA = "tidegauge.omb/1"
 TIME_SCALE_MIN = 0.001
-HEAP = ("32MiB", "1024GiB")
-"""The least and the most that `--worker-heap` takes, as `worker` of a campaign does."""
 _WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID)
 
 
@@ -98,7 +97,7 @@ def _heap_mb(text: str | None) -> int:
     if text is None:
         return 0
     try:
-        heap_bytes = size_between(*HEAP)(parse_size_bytes(text))
+        heap_bytes = size_between(*WORKER_HEAP)(parse_size_bytes(text))
     except ValueError as error:
         raise UserError(f"--worker-heap {text}: {error}.") from error
     return heap_bytes >> 20

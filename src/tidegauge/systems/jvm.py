@@ -13,6 +13,7 @@ from tidegauge.systems.api import DeployRequest
 NATIVE_ACCESS_SINCE = 22
 UNSAFE_WARNINGS_SINCE = 23
 ARCHIVES_SINCE = 19
+STOP_GRACE_S = 20.0
 ARCHIVING_S_MAX = 90.0
 """A JVM that writes its archive when it ends does so with all it can get of a busy machine."""
 GC_LOG_MB_MAX = 8
@@ -88,7 +89,7 @@ def java_process(
     *,
     cwd: Path,
     log_path: Path,
-    stop_grace_s: float = 20.0,
+    stop_grace_s: float = STOP_GRACE_S,
     follow_gc: bool = True,
 ) -> ProcessSpec:
     """A Java process with nothing inherited from our environment, so that a stray JAVA_TOOL_OPTIONS changes nothing.

@@ -13,7 +13,7 @@ from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import DeployRequest, Describe, Setting
 from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
+from tidegauge.systems.jvm import STOP_GRACE_S, archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.config import (
     LOG4J1_TEXT,
@@ -33,7 +33,6 @@ from tidegauge.systems.nodes import Node as Machine
 from tidegauge.systems.servers import Servers, ended_error, tail_of
 
 FORMAT_S_MAX = 120.0
-STOP_GRACE_S = 20.0
 FORMAT_FLAGS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
