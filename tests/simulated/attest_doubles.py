@@ -23,7 +23,7 @@ from tidegauge.fleet.rig_api import CutReport, DiskCheck
 from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
 from tidegauge.systems.nodes import Node
 from tidegauge.worker.api import LoadOrder, Told, TotalFigures, tell_nobody
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, ReadBack
+from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, ReadBack, Replica
 from tidegauge.workload.model import Workload
 
 EACH_S = 0.002
@@ -91,11 +91,17 @@ class Worker(FakeWorker):
         (Path(self.order.history_directory) / "producer-0.history").write_bytes(header.tobytes() + rows.tobytes())
         return 0
 
-    def read_back(self, order: LoadOrder, subscription: str, file: Path, timeout_s: float) -> ReadBack:
+    def read_back(
+        self, order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None = None
+    ) -> ReadBack:
         assert subscription == "sub-1"
-        self.journal.note("read everything")
-        found = self.world.server.read("pass", self.world.reads)
-        self.world.reads += 1
+        if replica is None:
+            self.journal.note("read everything")
+            found = self.world.server.read("pass", self.world.reads)
+            self.world.reads += 1
+        else:
+            self.journal.note(f"read from node {replica.node} up to {sorted(replica.last.items())}")
+            found = self.world.server.read("pass", node=replica.node)
         rows = np.zeros(len(found), dtype=reads.RECORD)
         for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
             rows[name] = getattr(found, name)
@@ -173,6 +179,11 @@ class System(FakeSystem):
     world: World | None = None
     never_again: bool = False
     mute: int = 0
+    replicas: bool = False
+    """Whether clients may choose whose copy they read."""
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        return self.replicas
 
     def deploy(self, request: DeployRequest, host: Any) -> Deployment:
         self.journal.note("deploy")

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from attest_doubles import Deployment, Host, Rig, System, Worker, World, spec_of
 from campaign_doubles import FakeTrialStore, Journal
-from wrong_servers import AcknowledgesBeforeItWrites, AnswersFromOneReplica, Duplicates, Honest, LosesTheMiddle
+from wrong_servers import (
+    AcknowledgesBeforeItWrites,
+    AnswersFromOneReplica,
+    Duplicates,
+    Honest,
+    LacksInOneCopy,
+    LosesTheMiddle,
+)
 
 from tidegauge.attestation.kinds import FileSystem, Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
@@ -52,11 +59,17 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     events: list[Event] = []
 
     def run(
-        *cycles: Cycle, server: Honest | None = None, never_again: bool = False, mute: int = 0, **plan: Any
+        *cycles: Cycle,
+        server: Honest | None = None,
+        never_again: bool = False,
+        mute: int = 0,
+        nodes: int = 0,
+        replicas: bool = False,
+        **plan: Any,
     ) -> TrialResult:
         world.server = server or world.server
-        nodes = 3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1
-        system = System(world.journal, world=world, never_again=never_again, mute=mute)
+        nodes = nodes or (3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1)
+        system = System(world.journal, world=world, never_again=never_again, mute=mute, replicas=replicas)
         host = Host(world.journal, rig=Rig(world))
         bench = Bench(host, lambda *_: Worker(world), lambda _: CacheDrop(True, ""), events.append)
         choice = SystemChoice("kafka")
@@ -132,6 +145,26 @@ def test_known_wrong_servers_are_found_out(stage: Stage, server: Honest, figure:
     if cut.lost:
         assert cut.in_files == 0
         assert cut.witness is not None
+
+
+@pytest.mark.parametrize(("nodes", "replicas", "found"), [(3, True, True), (3, False, False), (1, True, False)])
+def test_each_nodes_copy_is_read_where_there_are_several_and_clients_choose(
+    stage: Stage, nodes: int, replicas: bool, found: bool
+) -> None:
+    server = LacksInOneCopy()
+    (cut,) = outcome_of(stage.run(all_at(), server=server, nodes=nodes, replicas=replicas)).cycles
+    assert (cut.figures["different"] == 6) is found, cut.figures
+    assert cut.figures["lost"] == 0
+    entries = stage.world.journal.entries
+    own = [entry for entry in entries if entry.startswith("read from node ")]
+    assert len(own) == (nodes if found else 0)
+    if found:
+        ends = [((0, partition), len(log) - 1) for partition, log in enumerate(server.logs)]
+        assert own == [f"read from node {node} up to {ends}" for node in (1, 2, 3)]
+        # Last of all: after what it might change was read.
+        assert entries.index(own[0]) > max(n for n, entry in enumerate(entries) if entry == "committed positions")
+        assert cut.witness is not None
+        assert cut.witness.read == "read from node 2"
 
 
 def test_what_is_lost_was_looked_for_in_the_data_files(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

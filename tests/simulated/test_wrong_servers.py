@@ -12,6 +12,7 @@ from wrong_servers import (
     Duplicates,
     Honest,
     KeepsWhatItRefused,
+    LacksInOneCopy,
     LosesEverything,
     LosesTheBeginning,
     LosesTheMiddle,
@@ -23,6 +24,7 @@ from wrong_servers import (
 from tidegauge.attestation.anomalies import LOST, Anomalies, Fate
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History
+from tidegauge.attestation.reads import Read, last_positions
 from tidegauge.attestation.verdict import Criteria, CutResult, Judgement, Verdict, cut_result, judge
 
 SMALL = Criteria(at_risk_min=10, in_flight_min=0)
@@ -108,6 +110,58 @@ def test_a_server_that_acknowledges_before_it_writes_loses_the_newest_before_the
     assert found.witness.previous is not None
     assert found.witness.instead is not None
     assert "is at that position now" in found.witness.sentence()
+
+
+def of_each_copy(server: Honest) -> tuple[History, list[Read], int]:
+    """Two reads of what serves, and one of the copy of each of three nodes."""
+    history, cut_ns = drive(server)
+    copies = [server.read(f"read from node {node}", node=node) for node in (1, 2, 3)]
+    return history, [server.read("first read", 0), server.read("second read", 1), *copies], cut_ns
+
+
+def test_a_copy_that_lacks_what_the_others_have_is_named() -> None:
+    history, reads, cut_ns = of_each_copy(LacksInOneCopy())
+    found = classify(history, reads, cuts_ns=[cut_ns])
+    # Whoever reads only what serves sees nothing wrong.
+    assert classify(history, reads[:2], cuts_ns=[cut_ns]).is_clean
+    # Three of each partition, those without an outcome among them too: they were found before.
+    assert found.counts[Fate.DIFFERENT] == 6
+    assert (found.lost, found.broken) == (0, sum(history.acknowledged[found.fates == Fate.DIFFERENT]))
+    assert found.witness is not None
+    assert found.witness.read == "read from node 2"
+    assert "and the read from node 2 does not find it" in found.witness.sentence()
+
+
+def test_a_message_that_only_one_copy_has_is_not_called_lost() -> None:
+    history, reads, cut_ns = of_each_copy(LacksInOneCopy())
+    found = classify(history, [reads[3], reads[2]], cuts_ns=[cut_ns])
+    assert found.counts[Fate.DIFFERENT] == 6
+    assert found.lost == 0
+
+
+def test_a_copy_that_could_not_be_read_to_its_end_is_a_doubt_and_no_loss() -> None:
+    history, reads, cut_ns = of_each_copy(LacksInOneCopy())
+    short = tuple(replace(p, complete=False, why="broker 2 does not lead partition 0") for p in reads[3].partitions)
+    reads[3] = replace(reads[3], partitions=short)
+    found = classify(history, reads, cuts_ns=[cut_ns])
+    assert found.broken == 0
+    assert len(found.unreadable) == 2
+    assert found.unreadable[0].startswith("read from node 2: partition 0 of topic 0 after ")
+    assert not found.is_clean
+
+
+def test_more_reads_count_nothing_twice() -> None:
+    for server in (Honest(), Duplicates(), Reorders(), MakesThingsUp(), Damages()):
+        history, reads, cut_ns = of_each_copy(server)
+        several = classify(history, reads, cuts_ns=[cut_ns])
+        assert several.figures() == classify(history, reads[:2], cuts_ns=[cut_ns]).figures(), server
+
+
+def test_where_the_last_message_known_is() -> None:
+    _, reads, _ = of_each_copy(server := AnswersFromOneReplica())
+    assert last_positions(reads[1:2]) == {(0, p): len(server.logs[p]) - 7 for p in range(2)}
+    assert last_positions(reads) == {(0, p): len(server.logs[p]) - 1 for p in range(2)}
+    assert last_positions([Honest().read("first read")]) == {}
 
 
 def test_a_loss_before_the_cut_is_the_last_part_although_producers_went_on() -> None:

@@ -40,9 +40,17 @@ class Honest:
         del reading
         return [Found(p, s, partition, at) for at, (p, s) in enumerate(self.logs[partition])]
 
-    def read(self, name: str, reading: int = 0) -> Read:
-        """All partitions from their beginning."""
-        rows = [list(self.found(partition, reading)) for partition in range(PARTITIONS)]
+    def copy(self, partition: int, node: int) -> Iterable[Found]:
+        """What of a partition is in a node's own copy."""
+        del node
+        return self.found(partition, 0)
+
+    def read(self, name: str, reading: int = 0, node: int = 0) -> Read:
+        """All partitions from their beginning, of whatever serves or of a node's copy."""
+        rows = [
+            list(self.copy(partition, node) if node else self.found(partition, reading))
+            for partition in range(PARTITIONS)
+        ]
         told = tuple(PartitionRead(0, p, len(found), True) for p, found in enumerate(rows))
         return read_of(name, [row for found in rows for row in found], told)
 
@@ -98,6 +106,20 @@ class AnswersFromOneReplica(Honest):
     def found(self, partition: int, reading: int) -> Iterable[Found]:
         rows = list(super().found(partition, reading))
         return rows[:-6] if reading % 2 else rows
+
+
+@dataclass
+class LacksInOneCopy(Honest):
+    """Readers are served by what has everything; after a cut node 2's copy has a hole in its middle."""
+
+    was_cut: bool = False
+
+    def cut(self) -> None:
+        self.was_cut = True
+
+    def copy(self, partition: int, node: int) -> Iterable[Found]:
+        rows = list(super().copy(partition, node))
+        return [*rows[:10], *rows[13:]] if node == 2 and self.was_cut else rows
 
 
 @dataclass

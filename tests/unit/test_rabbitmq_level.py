@@ -9,6 +9,7 @@ from tidegauge.fairness.case import Case
 from tidegauge.systems.api import LevelChoice, Setting
 from tidegauge.systems.rabbitmq.level import derive_level, possible_levels, topic_settings
 from tidegauge.systems.rabbitmq.system import RabbitmqSystem
+from tidegauge.workload.model import ClientSettings, Compression, Workload
 
 NEW, OLD = "4.3.6", "3.10.8"
 
@@ -121,6 +122,23 @@ def test_a_classic_queue_where_a_quorum_queue_was_declared_is_named() -> None:
     assert finding.level == 4
     assert "topic t queue t.1: queue.type=classic" in finding.problems[0]
     assert "topic t: queue.type=quorum" not in finding.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("choice", "workload", "served"),
+    [
+        (LevelChoice(2, "stream"), Workload(), True),
+        (LevelChoice(2), Workload(), True),
+        (LevelChoice(4, "stream"), Workload(), False),  # One copy.
+        (LevelChoice(1, "quorum"), Workload(), False),
+        (LevelChoice(4, "classic"), Workload(), False),
+        (LevelChoice(2), Workload(client=ClientSettings(compression=Compression.ZSTD)), False),
+        (LevelChoice(2), Workload(producer_overrides={"rabbitmq": {"subEntrySize": "10"}}), False),
+        (LevelChoice(2), Workload(producer_overrides={"kafka": {"subEntrySize": "10"}}), True),
+    ],
+)
+def test_only_whole_streams_are_read_from_each_node(choice: LevelChoice, workload: Workload, served: bool) -> None:
+    assert RabbitmqSystem().serves_replicas(choice, workload) is served
 
 
 def test_the_right_level_in_another_form_is_named() -> None:

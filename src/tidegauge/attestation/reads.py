@@ -68,7 +68,7 @@ class Read:
     """One pass: its messages in the order of delivery, and how far each partition was read. Columns as in `Found`.
 
     Attributes:
-        name: which pass it is, for people: "first read", "second read", "read from replica 2".
+        name: which pass it is, for people: "first read", "second read", "read from node 2".
         began_ns: when it began; what was acknowledged later it need not have found.
     """
 
@@ -111,6 +111,17 @@ def read_of(name: str, found: Iterable[Found], partitions: tuple[PartitionRead, 
         return np.array([int(getattr(row, field)) for row in rows], dtype=np.int64)
 
     return Read(name=name, partitions=partitions, began_ns=NEVER, **{field: column(field) for field in COLUMNS})
+
+
+def last_positions(reads: Iterable[Read]) -> dict[tuple[int, int], int]:
+    """By topic and partition, the last position at which any of these reads found a message, damaged or not."""
+    last: dict[tuple[int, int], int] = {}
+    for read in reads:
+        for topic, partition in {(p.topic, p.partition) for p in read.partitions}:
+            there = read.position[(read.topic == topic) & (read.partition == partition)]
+            if len(there):
+                last[topic, partition] = max(int(there.max()), last.get((topic, partition), -1))
+    return last
 
 
 def load_read(name: str, told: ReadBack, trial_id: int) -> Read:

@@ -1,7 +1,8 @@
 """One cycle of an attestation: load on a topic of its own, the acts of its scenario, and everything read afterwards.
 
 What was acknowledged is known from the history that the worker keeps outside what is cut. A message is called lost only
-if two whole reads did not find it; then the servers' data files are searched for it too.
+if no whole read found it, of two at least; then the servers' data files are searched for it too. Where clients can
+choose whose copy they read, each node's is read as well.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
 from tidegauge.attestation.kinds import Means
 from tidegauge.attestation.model import CLEAN, CutTold, CycleOutcome
-from tidegauge.attestation.reads import Read, load_read
+from tidegauge.attestation.reads import Read, last_positions, load_read
 from tidegauge.attestation.scenario import Act, Cycle, Kind, targets
 from tidegauge.attestation.verdict import at_stake
 from tidegauge.campaign.order import load_order
@@ -29,7 +30,7 @@ from tidegauge.hosts.data_files import Copy, Message, find_copies
 from tidegauge.systems.api import Setting
 from tidegauge.systems.nodes import node_of
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.read_back import CommittedPositions, ReadingWorker
+from tidegauge.worker.read_back import CommittedPositions, ReadingWorker, Replica
 
 GRACE_S = 75.0
 """For outcomes of what is still in flight when the load ends: what is written after the first read began would be in
@@ -140,6 +141,7 @@ def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     if watch.unavailable:
         return replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts)
     reads, after = _read(ground, order, before is not None)
+    reads += _read_replicas(ground, order, reads)
     pairs = [(before, after)] if before is not None and after is not None else []
     anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in watch.cuts])
     return _with_anomalies(ground, outcome, history, anomalies, order.trial_id)
@@ -249,13 +251,30 @@ def _serve_again(ground: Ground, order: LoadOrder, watch: Watch) -> None:
 
 def _read(ground: Ground, order: LoadOrder, commits: bool) -> tuple[list[Read], CommittedPositions | None]:
     """Two reads of everything, and the committed positions. Raises `RunFailedError`."""
-    reader, directory = ground.reader, Path(order.history_directory)
+    reads = [_read_once(ground, order, name) for name in ("first read", "second read")]
+    return reads, ground.reader.committed_positions(order) if commits else None
+
+
+def _read_replicas(ground: Ground, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
+    """What each node's own copy holds, where the system lets clients choose; all copies were in sync before.
+
+    Last of all, since it may change which node leads. Raises `RunFailedError`.
+    """
+    spec, system = ground.session.spec, ground.session.subject.system
+    each_has_one = 1 < spec.nodes <= order.replication_factor
+    if not each_has_one or not system.serves_replicas(spec.choice, order.workload):
+        return []
+    last = last_positions(before)
+    nodes = range(1, spec.nodes + 1)
+    return [_read_once(ground, order, f"read from node {node}", Replica(node, last)) for node in nodes]
+
+
+def _read_once(ground: Ground, order: LoadOrder, name: str, replica: Replica | None = None) -> Read:
+    """One read of everything. Raises `RunFailedError`."""
     kept = f"sub-{order.workload.subscriptions - 1}"
-    reads = []
-    for name in ("first read", "second read"):
-        told = reader.read_back(order, kept, directory / f"{name.replace(' ', '-')}.log", READ_S_MAX)
-        reads.append(load_read(name, told, order.trial_id))
-    return reads, reader.committed_positions(order) if commits else None
+    file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
+    told = ground.reader.read_back(order, kept, file, READ_S_MAX, replica)
+    return load_read(name, told, order.trial_id)
 
 
 def _with_history(cut: CutTold, history: History) -> CutTold:

@@ -15,7 +15,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.metrics import Endpoint, Metric
 from tidegauge.systems.nodes import Node, Seat
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.workload.model import SubscriptionType, Workload
 
 if TYPE_CHECKING:
     from tidegauge.fairness.case import Case, ClientFacts, Hazard
@@ -284,6 +284,13 @@ class System(Protocol):
         """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure.
 
         `existing`: of topics that others made, which are read as they are.
+        """
+        ...
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        """Whether clients can have a topic read from one node's own copy (`worker.read_back.Replica`). Pure.
+
+        Asked where every node has a copy.
         """
         ...
 

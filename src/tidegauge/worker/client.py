@@ -23,7 +23,7 @@ from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, Told, T
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.log import cause_from_log, memory_exhausted
-from tidegauge.worker.read_back import CommittedPositions, ReadBack
+from tidegauge.worker.read_back import CommittedPositions, ReadBack, Replica
 
 PROTOCOL_VERSION = 1
 LEASE_S = 10.0
@@ -214,14 +214,11 @@ class GrpcWorker:
         )
         self._ask("DeleteTopics", request, _PREPARE_S)
 
-    def read_back(self, order: LoadOrder, subscription: str, file: Path, timeout_s: float) -> ReadBack:
+    def read_back(
+        self, order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None = None
+    ) -> ReadBack:
         """See `ReadingWorker.read_back`."""
-        request = pb.ReadBackRequest(
-            order=messages.prepare_request(order),
-            subscription=subscription,
-            file=str(file.absolute()),
-            timeout_ms=round(timeout_s * 1e3),
-        )
+        request = messages.read_back_request(order, subscription, file, timeout_s, replica)
         return messages.read_back_of(self._ask("ReadBack", request, timeout_s + _PREPARE_S), file)
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -62,11 +63,27 @@ class CommittedPositions:
     positions: tuple[CommittedPosition, ...]
 
 
+@dataclass(frozen=True)
+class Replica:
+    """Whose copy is read, where a system lets clients choose (`System.serves_replicas`).
+
+    Attributes:
+        node: its number, from 1.
+        last: by topic and partition, the position of the last message that other reads found. The node is given some
+            seconds to show it, for copies that are complete learn a little later how far they may be read.
+    """
+
+    node: int
+    last: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+
 class ReadingWorker(Protocol):
     """The part of a worker that reads back. Every call raises `RunFailedError`, also if it is gone, with its log."""
 
-    def read_back(self, order: LoadOrder, subscription: str, file: Path, timeout_s: float) -> ReadBack:
-        """Read all partitions of the order's topics through the official client; changes nothing.
+    def read_back(
+        self, order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None = None
+    ) -> ReadBack:
+        """Read all partitions of the order's topics through the official client; changes no message.
 
         Args:
             order: the trial's own order, which may be running, finished with its topics kept, or of another worker.
@@ -75,6 +92,7 @@ class ReadingWorker(Protocol):
                 as a subscription needs them (Pulsar), it is the one that keeps them.
             file: is made; must not exist yet. What it holds: `tidegauge.attestation.reads`.
             timeout_s: for all partitions together. What is not read by then is told, as not complete.
+            replica: read this node's copy; None: whatever serves. Kafka's partitions are led by that node afterwards.
         """
         ...
 

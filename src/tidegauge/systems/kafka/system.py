@@ -21,7 +21,7 @@ from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MI
 from tidegauge.systems.kafka.replicas import incomplete
 from tidegauge.systems.kafka.subscriptions import subscription_problem
 from tidegauge.systems.metrics import Metric
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.workload.model import SubscriptionType, Workload
 
 OUTSIDE_HEAP_MB = 380
 """Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
@@ -63,6 +63,10 @@ class KafkaSystem:
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""
         return subscription_problem(kind, version)
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        """See `System.serves_replicas`. Consumers are given what leaders have, and any copy in sync can lead."""
+        return True
 
     def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""

@@ -24,7 +24,7 @@ from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.systems.metrics import Endpoint, Metric
 from tidegauge.systems.nodes import Node, node_of
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.workload.model import SubscriptionType, Workload
 
 VERSION = "1"
 
@@ -106,6 +106,10 @@ class NullSystem:
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """It gives each consumer partitions of its own, whatever is asked for: enough where nothing is shared."""
         return ""
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        """There are none."""
+        return False
 
     def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """No process, no memory."""

@@ -20,7 +20,7 @@ from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.metrics import METRICS
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.workload.model import SubscriptionType, Workload
 
 
 class PulsarSystem:
@@ -62,6 +62,10 @@ class PulsarSystem:
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`: it has all of them."""
         return ""
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        """See `System.serves_replicas`. A broker reads an entry from whichever bookie it likes; one may lack it."""
+        return False
 
     def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""

@@ -18,8 +18,11 @@ from tidegauge.durability.levels import NODES_FOR_REPLICATION, finding_of, level
 from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
 from tidegauge.systems.rabbitmq.config import has_streams
 from tidegauge.systems.rabbitmq.layout import version_numbers
+from tidegauge.workload.model import Compression, Workload
 
 MAJORITY_OF_3 = 2
+STREAM_OF_ALL = 2
+"""The level whose streams have a copy on each of three nodes."""
 LEADERS = "queue.leaders.by.queue"
 """The leader of each queue: "orders-0=tidegauge1@localhost, ..."; not told of topics with very many."""
 CLASSIC_SYNCED_UNTIL = (3, 12)
@@ -69,6 +72,16 @@ def possible_levels(version: tuple[int, int, int], nodes: int) -> list[LevelChoi
 
 def _choices(level: int, forms: Sequence[str]) -> list[LevelChoice]:
     return [LevelChoice(level, form) for form in forms]
+
+
+def serves_replicas(choice: LevelChoice, workload: Workload) -> bool:
+    """Whether each node has a copy of a topic that it hands out itself: streams, as AMQP 0-9-1 consumers read them.
+
+    Those are not given what was packed into compressed batches, and by older versions none of what is in any batch.
+    """
+    packed = workload.producer_overrides.get("rabbitmq", {}).get("subEntrySize", "1") != "1"
+    plain = workload.client.compression is Compression.NONE and not packed
+    return form_of(choice).queue_type == "stream" and choice.level == STREAM_OF_ALL and plain
 
 
 def topic_settings(choice: LevelChoice) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, vers
 from tidegauge.systems.rabbitmq.metrics import METRICS
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
 from tidegauge.systems.rabbitmq.subscriptions import subscription_problem
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.workload.model import SubscriptionType, Workload
 
 OUTSIDE_WATERMARK_MB = 150
 """What a node uses beside what its memory watermark counts, MiB."""
@@ -58,6 +58,10 @@ class RabbitmqSystem:
         """See `System.subscription_problem`."""
         stream = level.topic_settings(choice).get("queue.type", "") == "stream"
         return subscription_problem(kind, version, stream, existing)
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        """See `System.serves_replicas`. Queues are read from their leader; each node hands out its copy of a stream."""
+        return level.serves_replicas(choice, workload)
 
     def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
         """See `System.memory_mb`."""

@@ -631,16 +631,30 @@ class DeleteTopicsReply(_message.Message):
     def __init__(self) -> None: ...
 
 class ReadBackRequest(_message.Message):
-    __slots__ = ("order", "subscription", "file", "timeout_ms")
+    __slots__ = ("order", "subscription", "file", "timeout_ms", "node", "last")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
     FILE_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
     order: PrepareRequest
     subscription: str
     file: str
     timeout_ms: int
-    def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ..., subscription: _Optional[str] = ..., file: _Optional[str] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+    node: int
+    last: _containers.RepeatedCompositeFieldContainer[LastPosition]
+    def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ..., subscription: _Optional[str] = ..., file: _Optional[str] = ..., timeout_ms: _Optional[int] = ..., node: _Optional[int] = ..., last: _Optional[_Iterable[_Union[LastPosition, _Mapping]]] = ...) -> None: ...
+
+class LastPosition(_message.Message):
+    __slots__ = ("topic", "partition", "position")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    topic: int
+    partition: int
+    position: int
+    def __init__(self, topic: _Optional[int] = ..., partition: _Optional[int] = ..., position: _Optional[int] = ...) -> None: ...
 
 class ReadBackReply(_message.Message):
     __slots__ = ("began_mono_ns", "ended_mono_ns", "partitions")

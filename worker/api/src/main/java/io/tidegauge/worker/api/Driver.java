@@ -63,6 +63,16 @@ public interface Driver extends AutoCloseable {
   }
 
   /**
+   * As {@link #readBack}, of one node's own copy, for systems that let clients choose. It changes
+   * no message, but may change which node serves the topic. That a copy can't be had before the
+   * deadline is told with its partitions.
+   */
+  default List<PartitionRead> readReplica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    throw new DriverException("this driver can't choose whose copy of a topic is read");
+  }
+
+  /**
    * How far subscriptions of a topic have come, as the servers say; those without a position are
    * left out. A system that keeps no positions has none to tell.
    */

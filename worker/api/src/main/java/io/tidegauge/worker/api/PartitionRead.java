@@ -15,4 +15,10 @@ public record PartitionRead(
     boolean complete,
     String why,
     String first,
-    String end) {}
+    String end) {
+
+  /** The same, but not to be relied on. */
+  public PartitionRead doubted(String reason) {
+    return new PartitionRead(topic, partition, messages, false, reason, first, end);
+  }
+}

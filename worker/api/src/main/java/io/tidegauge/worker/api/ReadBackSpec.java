@@ -1,6 +1,8 @@
 package io.tidegauge.worker.api;
 
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * A topic to read back, every partition from its very beginning.
@@ -23,5 +25,12 @@ public record ReadBackSpec(
   /** Milliseconds until the deadline; 0 once it has passed. */
   public long leftMs() {
     return Math.max(0, (deadlineNs - System.nanoTime()) / 1_000_000);
+  }
+
+  /** What is told of partitions of which nothing could be read. */
+  public List<PartitionRead> unread(String why) {
+    return IntStream.range(0, partitions)
+        .mapToObj(partition -> new PartitionRead(topicIndex, partition, 0, false, why, "", ""))
+        .toList();
   }
 }

@@ -4,19 +4,23 @@ import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.ReadLog;
 import io.tidegauge.worker.proto.CommittedPositionsReply;
+import io.tidegauge.worker.proto.LastPosition;
 import io.tidegauge.worker.proto.PartitionRead;
 import io.tidegauge.worker.proto.ReadBackReply;
 import io.tidegauge.worker.proto.ReadBackRequest;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -55,12 +59,26 @@ final class ReadBack {
                 fullName(plan, number),
                 number == 0,
                 deadline);
-        driver.readBack(spec, log).forEach(read -> reply.addPartitions(toProto(read)));
+        List<io.tidegauge.worker.api.PartitionRead> reads =
+            request.getNode() == 0
+                ? driver.readBack(spec, log)
+                : driver.readReplica(spec, replica(request, t), log);
+        reads.forEach(read -> reply.addPartitions(toProto(read)));
       }
     } catch (IOException | UncheckedIOException e) {
       throw new DriverException("the read log can't be written: " + ErrorLog.describe(e), e);
     }
     return reply.setEndedMonoNs(System.nanoTime()).build();
+  }
+
+  private static Replica replica(ReadBackRequest request, int topic) {
+    Map<Integer, Long> last = new HashMap<>();
+    for (LastPosition known : request.getLastList()) {
+      if (known.getTopic() == topic) {
+        last.put(known.getPartition(), known.getPosition());
+      }
+    }
+    return new Replica(request.getNode(), Map.copyOf(last));
   }
 
   /** How far each subscription of the plan has come. */

@@ -124,6 +124,10 @@ class HistoryTest {
     assertThatThrownBy(() -> worker.stub.readBack(request))
         .isInstanceOf(StatusRuntimeException.class)
         .hasMessageContaining("this driver can't read topics back");
+    ReadBackRequest ofNode =
+        request.toBuilder().setNode(2).setFile(directory.resolve("node.read").toString()).build();
+    assertThatThrownBy(() -> worker.stub.readBack(ofNode))
+        .hasMessageContaining("this driver can't choose whose copy of a topic is read");
     assertThatThrownBy(() -> worker.stub.readBack(request.toBuilder().setSubscription("x").build()))
         .hasMessageContaining("no such subscription: x (there is [sub-0])");
     CommittedPositionsRequest asked =

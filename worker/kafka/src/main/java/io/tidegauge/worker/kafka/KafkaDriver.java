@@ -15,6 +15,7 @@ import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.Reach;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.nio.ByteBuffer;
@@ -144,6 +145,16 @@ final class KafkaDriver implements Driver {
   public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink) throws DriverException {
     reach.check(connection.servers());
     return new WholeTopic(connection, spec, sink).read();
+  }
+
+  @Override
+  public List<PartitionRead> readReplica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    Leadership leadership = new Leadership(admin(), connection.timeoutMs(), spec, replica.node());
+    String missing = leadership.take();
+    return missing.isEmpty()
+        ? new WholeTopic(connection, spec, sink).read(replica)
+        : spec.unread(missing);
   }
 
   @Override

@@ -4,16 +4,20 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.Replica;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -50,25 +54,89 @@ final class WholeTopic {
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
   }
 
+  /** What the partitions' leaders have. */
   List<PartitionRead> read() throws DriverException {
-    List<TopicPartition> partitions = new ArrayList<>();
-    for (int partition = 0; partition < spec.partitions(); partition++) {
-      partitions.add(new TopicPartition(spec.topic(), partition));
-    }
-    KafkaConsumer<byte[], byte[]> client = new KafkaConsumer<>(settings);
+    KafkaConsumer<byte[], byte[]> client = open();
     try {
-      Duration left = Duration.ofMillis(Math.max(1, spec.leftMs()));
-      Map<TopicPartition, Long> ends = client.endOffsets(partitions, left);
-      Map<TopicPartition, Long> firsts = client.beginningOffsets(partitions, left);
-      client.assign(partitions);
-      firsts.forEach(client::seek);
-      readTo(client, ends);
-      return reads(client, partitions, firsts, ends);
+      Map<TopicPartition, Long> ends = ends(client);
+      return read(client, ends);
     } catch (KafkaException e) {
       throw Failures.describe("read back " + spec.topic(), e);
     } finally {
       client.close(CloseOptions.timeout(CLOSE_TIMEOUT));
     }
+  }
+
+  /**
+   * What one broker has, which was made the leader. A client asks the leader that it knows of, in
+   * the epoch that it knows of, and is refused by any broker that knows better: so what counts is
+   * that this client knows the broker as the leader, and it never goes back to an older epoch.
+   */
+  List<PartitionRead> read(Replica replica) throws DriverException, InterruptedException {
+    long behindUntilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Replica.BEHIND_MS);
+    String missing = "";
+    while (spec.leftMs() > 0) {
+      KafkaConsumer<byte[], byte[]> client = open();
+      try {
+        Map<TopicPartition, Long> ends = ends(client);
+        missing = notLed(client, replica.node());
+        // A new leader says where its log ends once its followers have told it what they have.
+        boolean behind =
+            ends.entrySet().stream()
+                .anyMatch(end -> end.getValue() <= replica.lastOf(end.getKey().partition()));
+        if (missing.isEmpty() && (!behind || System.nanoTime() > behindUntilNs)) {
+          List<PartitionRead> reads = read(client, ends);
+          String lost = notLed(client, replica.node());
+          return lost.isEmpty() ? reads : reads.stream().map(one -> one.doubted(lost)).toList();
+        }
+      } catch (KafkaException e) {
+        DriverException failed = Failures.describe("read back " + spec.topic(), e);
+        if (!counts.isEmpty()) {
+          // What was found once would be found twice.
+          throw failed;
+        }
+        missing = failed.getMessage();
+      } finally {
+        client.close(CloseOptions.timeout(CLOSE_TIMEOUT));
+      }
+      Thread.sleep(POLL.toMillis());
+    }
+    return spec.unread(missing);
+  }
+
+  private KafkaConsumer<byte[], byte[]> open() {
+    KafkaConsumer<byte[], byte[]> client = new KafkaConsumer<>(settings);
+    client.assign(partitions());
+    return client;
+  }
+
+  private List<TopicPartition> partitions() {
+    return IntStream.range(0, spec.partitions())
+        .mapToObj(partition -> new TopicPartition(spec.topic(), partition))
+        .toList();
+  }
+
+  private Map<TopicPartition, Long> ends(KafkaConsumer<byte[], byte[]> client) {
+    return client.endOffsets(partitions(), Duration.ofMillis(Math.max(1, spec.leftMs())));
+  }
+
+  /** Which partition the client does not know to be led by a broker, in words; "" if none. */
+  private String notLed(KafkaConsumer<byte[], byte[]> client, int broker) {
+    for (PartitionInfo partition : client.partitionsFor(spec.topic())) {
+      if (partition.leader() == null || partition.leader().id() != broker) {
+        return "broker " + broker + " does not lead partition " + partition.partition();
+      }
+    }
+    return "";
+  }
+
+  private List<PartitionRead> read(
+      KafkaConsumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
+    Duration left = Duration.ofMillis(Math.max(1, spec.leftMs()));
+    Map<TopicPartition, Long> firsts = client.beginningOffsets(partitions(), left);
+    firsts.forEach(client::seek);
+    readTo(client, ends);
+    return reads(client, firsts, ends);
   }
 
   /** What is past the end known at the beginning is not taken: the other partitions read alike. */
@@ -106,11 +174,10 @@ final class WholeTopic {
 
   private List<PartitionRead> reads(
       KafkaConsumer<byte[], byte[]> client,
-      List<TopicPartition> partitions,
       Map<TopicPartition, Long> firsts,
       Map<TopicPartition, Long> ends) {
     List<PartitionRead> all = new ArrayList<>();
-    for (TopicPartition partition : partitions) {
+    for (TopicPartition partition : partitions()) {
       long at = client.position(partition);
       boolean complete = at >= ends.get(partition);
       String why = failure.isEmpty() ? "not read to its end in time" : failure;

@@ -12,6 +12,7 @@ import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
@@ -112,6 +113,17 @@ final class RabbitmqDriver implements Driver {
     TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
     ReadBack reading = new ReadBack(connection, streams);
     return isStream(topic) ? reading.streams(spec, sink) : reading.queues(spec, sink);
+  }
+
+  @Override
+  public List<PartitionRead> readReplica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
+    if (!isStream(topic)) {
+      throw new DriverException(
+          "RabbitMQ's queues are read from their leaders: only streams choose");
+    }
+    return new ReadBack(connection, streams).replica(spec, replica, sink);
   }
 
   @Override

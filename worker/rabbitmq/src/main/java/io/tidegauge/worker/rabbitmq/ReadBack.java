@@ -1,5 +1,6 @@
 package io.tidegauge.worker.rabbitmq;
 
+import com.rabbitmq.client.Address;
 import com.rabbitmq.stream.Consumer;
 import com.rabbitmq.stream.Environment;
 import com.rabbitmq.stream.NoOffsetException;
@@ -8,6 +9,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -59,6 +61,32 @@ final class ReadBack {
       StreamProducer.closeQuietly(environment);
     }
     return all;
+  }
+
+  /** What one node has of streams: whoever connects to it by AMQP 0-9-1 is given its own copy. */
+  List<PartitionRead> replica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+      throws DriverException, InterruptedException {
+    List<Address> nodes = connection.addressesFrom(0);
+    if (replica.node() > nodes.size()) {
+      throw new IllegalArgumentException(
+          "there is no node " + replica.node() + " among the " + nodes.size() + " of uri");
+    }
+    Address node = nodes.get(replica.node() - 1);
+    com.rabbitmq.client.Connection open;
+    try {
+      open = connection.factory().newConnection(List.of(node), "tg-read-replica");
+    } catch (IOException | TimeoutException e) {
+      return spec.unread(Failures.describe("be reached at " + node, e).getMessage());
+    }
+    try {
+      List<PartitionRead> all = new ArrayList<>();
+      for (int partition = 0; partition < spec.partitions(); partition++) {
+        all.add(new StreamReplica(spec, partition, replica, sink).read(open));
+      }
+      return all;
+    } finally {
+      open.abort(CLOSE_MS_MAX);
+    }
   }
 
   /** Queues keep no positions: what was acknowledged is gone. */
