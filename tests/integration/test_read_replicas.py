@@ -22,7 +22,7 @@ from tidegauge.hosts.data_files import Message, find_copies
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.nodes import node_of
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.read_back import Replica
+from tidegauge.worker.read_back import NOWHERE, Positions
 from tidegauge.workload.model import ClientSettings, Payload, Workload
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -74,17 +74,15 @@ def of_each_node(running: Cluster, order: LoadOrder, directory: Path, known: Rea
     directory.mkdir()
     last = last_positions([known])
     reads = [
-        read_once(running, order, directory / f"read from node {node}", Replica(node, last))
-        for node in range(1, NODES + 1)
+        read_once(running, order, directory / f"read from node {node}", node, last) for node in range(1, NODES + 1)
     ]
     assert [p.why for read in reads for p in read.partitions if not p.complete] == []
     return reads
 
 
-def read_once(
-    running: Cluster, order: LoadOrder, file: Path, replica: Replica | None = None, seconds: float = READ_S
-) -> Read:
-    return load_read(file.name, running.worker.read_back(order, KEEPER, file, seconds, replica), order.trial_id)
+def read_once(running: Cluster, order: LoadOrder, file: Path, node: int = 0, last: Positions = NOWHERE) -> Read:
+    told = running.worker.read_back(order, KEEPER, file, READ_S, node=node, last=last)
+    return load_read(file.name, told, order.trial_id)
 
 
 def lacking(reads: Sequence[Read], message: Message) -> set[str]:
@@ -139,12 +137,19 @@ def none_but_one_node_lacks_what_was_altered_there(running: Cluster, directory: 
     return order
 
 
+def a_message_that_does_not_show_is_waited_for(running: Cluster, order: LoadOrder) -> None:
+    """What a leader has acknowledged alone can't be read before its followers have it."""
+    file = Path(order.history_directory) / "waiting"
+    told = running.worker.read_back(order, KEEPER, file, 5.0, last={(0, 1): 1_000_000_000})
+    assert {p.why for p in told.partitions} == {"its end did not show in time"}
+
+
 def a_copy_of_a_node_that_is_down_is_told_as_unread(running: Cluster, order: LoadOrder) -> None:
     """The last of a cluster."""
     running.deployment.stop_node(ODD)
-    read = read_once(running, order, Path(order.history_directory) / "down", Replica(ODD), seconds=6.0)
-    assert [(p.complete, p.messages) for p in read.partitions] == [(False, 0)] * LOAD.partitions
-    assert all(p.why for p in read.partitions)
+    told = running.worker.read_back(order, KEEPER, Path(order.history_directory) / "down", 6.0, node=ODD)
+    assert [(p.complete, p.messages) for p in told.partitions] == [(False, 0)] * LOAD.partitions
+    assert all(p.why for p in told.partitions)
 
 
 def test_kafkas_copies_are_read_by_letting_each_broker_lead(tmp_path: Path) -> None:
@@ -152,6 +157,7 @@ def test_kafkas_copies_are_read_by_letting_each_broker_lead(tmp_path: Path) -> N
         order = none_but_one_node_lacks_what_was_altered_there(running, tmp_path / "histories")
         # The one that was read from last leads yet.
         assert set(running.deployment.leaders(running.read_back(order.topic_names)).values()) == {NODES}
+        a_message_that_does_not_show_is_waited_for(running, order)
         a_copy_of_a_node_that_is_down_is_told_as_unread(running, order)
 
 

@@ -23,7 +23,7 @@ from tidegauge.fleet.rig_api import CutReport, DiskCheck
 from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
 from tidegauge.systems.nodes import Node
 from tidegauge.worker.api import LoadOrder, Told, TotalFigures, tell_nobody
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, ReadBack, Replica
+from tidegauge.worker.read_back import NOWHERE, CommittedPosition, CommittedPositions, Positions, ReadBack
 from tidegauge.workload.model import Workload
 
 EACH_S = 0.002
@@ -40,6 +40,8 @@ class World:
     held: set[str] = field(default_factory=set)
     directories: tuple[Path, ...] = ()
     reads: int = 0
+    known: list[Positions] = field(default_factory=list)
+    """What each read of whatever serves was told of the last messages."""
 
 
 class Worker(FakeWorker):
@@ -92,16 +94,24 @@ class Worker(FakeWorker):
         return 0
 
     def read_back(
-        self, order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None = None
+        self,
+        order: LoadOrder,
+        subscription: str,
+        file: Path,
+        timeout_s: float,
+        *,
+        node: int = 0,
+        last: Positions = NOWHERE,
     ) -> ReadBack:
         assert subscription == "sub-1"
-        if replica is None:
+        if not node:
             self.journal.note("read everything")
+            self.world.known.append(last)
             found = self.world.server.read("pass", self.world.reads)
             self.world.reads += 1
         else:
-            self.journal.note(f"read from node {replica.node} up to {sorted(replica.last.items())}")
-            found = self.world.server.read("pass", node=replica.node)
+            self.journal.note(f"read from node {node} up to {sorted(last.items())}")
+            found = self.world.server.read("pass", node=node)
         rows = np.zeros(len(found), dtype=reads.RECORD)
         for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
             rows[name] = getattr(found, name)

@@ -167,6 +167,12 @@ def test_each_nodes_copy_is_read_where_there_are_several_and_clients_choose(
         assert cut.witness.read == "read from node 2"
 
 
+def test_reads_are_told_where_the_last_messages_were_acknowledged_since_the_cut(stage: Stage) -> None:
+    server = Honest()
+    stage.run(NONE, server=server)
+    assert stage.world.known == [{(0, partition): len(log) - 1 for partition, log in enumerate(server.logs)}] * 2
+
+
 def test_what_is_lost_was_looked_for_in_the_data_files(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     sought: list[Any] = []
 

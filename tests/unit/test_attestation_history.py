@@ -133,6 +133,22 @@ def read_file(tmp_path: Path, body: bytes, messages: int, trial: int = TRIAL) ->
     return ReadBack(path, 1, 2, (PartitionRead(0, 0, messages, True, end="offset 2"),))
 
 
+def test_where_the_last_messages_were_acknowledged() -> None:
+    history = history_of(
+        [
+            Sent(0, 0, 10, Outcome.ACKNOWLEDGED, 15, 0, 900),
+            Sent(0, 1, 20, Outcome.ACKNOWLEDGED, 35, 0, 901),  # On its way in a cut at 30: it may be gone.
+            Sent(0, 2, 40, Outcome.ACKNOWLEDGED, 45, 0, 7),
+            Sent(1, 0, 41, Outcome.ACKNOWLEDGED, 44, 1, 3),
+            Sent(1, 1, 42, Outcome.UNKNOWN, 50, 1, 9),
+            Sent(1, 2, 43, Outcome.ACKNOWLEDGED, 52, -1, -1),  # A client that tells no positions.
+        ]
+    )
+    assert history.last_positions(0) == {(0, 0): 901, (0, 1): 3}
+    assert history.last_positions(30) == {(0, 0): 7, (0, 1): 3}
+    assert history_of([]).last_positions(0) == {}
+
+
 def test_a_read_log(tmp_path: Path) -> None:
     body = struct.pack("<qqIIIIII", 7, 40, 3, 1, 0, 2, 0, 0) + struct.pack(
         "<qqIIIIII", -1, 41, 0xFFFFFFFF, 0, 0, 2, 3, 0

@@ -20,7 +20,7 @@ from tidegauge.worker.classpath import worker_class_path
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.launch import WorkerOptions, jvm_flags
 from tidegauge.worker.log import cause_from_log, memory_exhausted
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack, Replica
+from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.workload.model import Arrival, ClientSettings, Compression, Keys, Payload, SubscriptionType, Workload
 from tidegauge.workload.schedule import RatePhase, RateSchedule
 
@@ -237,11 +237,11 @@ def test_what_was_read_back_and_committed(tmp_path: Path) -> None:
 
 def test_whose_copy_is_to_be_read_back(tmp_path: Path) -> None:
     file = tmp_path / "node.read"
-    replica = Replica(2, {(0, 1): 41, (1, 0): 7})
-    request = messages.read_back_request(order(), "sub-1", file, 1.5, replica)
+    last = {(1, 0): 7, (0, 1): 41}
+    request = messages.read_back_request(order(), "sub-1", file, 1.5, node=2, last=last)
     assert (request.subscription, request.file, request.timeout_ms, request.node) == ("sub-1", str(file), 1500, 2)
     assert [(one.topic, one.partition, one.position) for one in request.last] == [(0, 1, 41), (1, 0, 7)]
-    whatever = messages.read_back_request(order(), "sub-1", file, 1.5, None)
+    whatever = messages.read_back_request(order(), "sub-1", file, 1.5, node=0, last={})
     assert (whatever.node, list(whatever.last), whatever.order) == (0, [], request.order)
 
 

@@ -126,6 +126,15 @@ class History:
         before = times[(times >= 0) & (times <= at_ns)]
         return int(before.max()) if len(before) else -1
 
+    def last_positions(self, after_ns: int) -> dict[tuple[int, int], int]:
+        """By topic (the first) and partition, where the last of what was sent after an instant was acknowledged.
+
+        Of nothing, if clients are not told positions. What was sent before a cut of that instant may be gone.
+        """
+        rows = self.acknowledged & (self.invoked_ns > after_ns) & (self.position >= 0)
+        found = {int(p): int(self.position[rows & (self.partition == p)].max()) for p in set(self.partition[rows])}
+        return {(0, partition): position for partition, position in found.items()}
+
     def first_acknowledged_after(self, at_ns: int) -> int:
         """When the first message that was invoked after an instant was acknowledged; -1 if none was."""
         after = self.resolved_ns[self.acknowledged & (self.invoked_ns > at_ns)]

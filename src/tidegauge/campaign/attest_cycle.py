@@ -30,7 +30,7 @@ from tidegauge.hosts.data_files import Copy, Message, find_copies
 from tidegauge.systems.api import Setting
 from tidegauge.systems.nodes import node_of
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.read_back import CommittedPositions, ReadingWorker, Replica
+from tidegauge.worker.read_back import CommittedPositions, Positions, ReadingWorker
 
 GRACE_S = 75.0
 """For outcomes of what is still in flight when the load ends: what is written after the first read began would be in
@@ -140,7 +140,8 @@ def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     outcome = CycleOutcome(cycle.number, cycle.scenario, tuple(watch.cuts), int(history.acknowledged.sum()))
     if watch.unavailable:
         return replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts)
-    reads, after = _read(ground, order, before is not None)
+    last = history.last_positions(watch.cuts[-1].frozen_mono_ns if watch.cuts else 0)
+    reads, after = _read(ground, order, last, before is not None)
     reads += _read_replicas(ground, order, reads)
     pairs = [(before, after)] if before is not None and after is not None else []
     anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in watch.cuts])
@@ -249,9 +250,11 @@ def _serve_again(ground: Ground, order: LoadOrder, watch: Watch) -> None:
     _acked_again(ground)
 
 
-def _read(ground: Ground, order: LoadOrder, commits: bool) -> tuple[list[Read], CommittedPositions | None]:
+def _read(
+    ground: Ground, order: LoadOrder, last: Positions, commits: bool
+) -> tuple[list[Read], CommittedPositions | None]:
     """Two reads of everything, and the committed positions. Raises `RunFailedError`."""
-    reads = [_read_once(ground, order, name) for name in ("first read", "second read")]
+    reads = [_read_once(ground, order, name, last) for name in ("first read", "second read")]
     return reads, ground.reader.committed_positions(order) if commits else None
 
 
@@ -266,14 +269,14 @@ def _read_replicas(ground: Ground, order: LoadOrder, before: Sequence[Read]) -> 
         return []
     last = last_positions(before)
     nodes = range(1, spec.nodes + 1)
-    return [_read_once(ground, order, f"read from node {node}", Replica(node, last)) for node in nodes]
+    return [_read_once(ground, order, f"read from node {node}", last, node) for node in nodes]
 
 
-def _read_once(ground: Ground, order: LoadOrder, name: str, replica: Replica | None = None) -> Read:
+def _read_once(ground: Ground, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
     """One read of everything. Raises `RunFailedError`."""
     kept = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
-    told = ground.reader.read_back(order, kept, file, READ_S_MAX, replica)
+    told = ground.reader.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
     return load_read(name, told, order.trial_id)
 
 

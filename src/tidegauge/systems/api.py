@@ -288,7 +288,7 @@ class System(Protocol):
         ...
 
     def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
-        """Whether clients can have a topic read from one node's own copy (`worker.read_back.Replica`). Pure.
+        """Whether clients can have a topic read from one node's own copy (`ReadingWorker.read_back`). Pure.
 
         Asked where every node has a copy.
         """

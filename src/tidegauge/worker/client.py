@@ -23,7 +23,7 @@ from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, Told, T
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.log import cause_from_log, memory_exhausted
-from tidegauge.worker.read_back import CommittedPositions, ReadBack, Replica
+from tidegauge.worker.read_back import NOWHERE, CommittedPositions, Positions, ReadBack
 
 PROTOCOL_VERSION = 1
 LEASE_S = 10.0
@@ -215,10 +215,17 @@ class GrpcWorker:
         self._ask("DeleteTopics", request, _PREPARE_S)
 
     def read_back(
-        self, order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None = None
+        self,
+        order: LoadOrder,
+        subscription: str,
+        file: Path,
+        timeout_s: float,
+        *,
+        node: int = 0,
+        last: Positions = NOWHERE,
     ) -> ReadBack:
         """See `ReadingWorker.read_back`."""
-        request = messages.read_back_request(order, subscription, file, timeout_s, replica)
+        request = messages.read_back_request(order, subscription, file, timeout_s, node=node, last=last)
         return messages.read_back_of(self._ask("ReadBack", request, timeout_s + _PREPARE_S), file)
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:

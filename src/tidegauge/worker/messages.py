@@ -16,7 +16,7 @@ from tidegauge.worker.api import (
     WorkerFacts,
 )
 from tidegauge.worker.generated import worker_pb2 as pb
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack, Replica
+from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, Positions, ReadBack
 from tidegauge.workload.model import Arrival, Compression, Keys, SubscriptionType, Workload
 from tidegauge.workload.schedule import RateSchedule
 
@@ -239,16 +239,15 @@ def _subscription_of(message: pb.SubscriptionTotals) -> SubscriptionTotals:
 
 
 def read_back_request(
-    order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None
+    order: LoadOrder, subscription: str, file: Path, timeout_s: float, *, node: int, last: Positions
 ) -> pb.ReadBackRequest:
     """What a worker is to read back."""
-    last = replica.last if replica else {}
     return pb.ReadBackRequest(
         order=prepare_request(order),
         subscription=subscription,
         file=str(file.absolute()),
         timeout_ms=round(timeout_s * 1e3),
-        node=replica.node if replica else 0,
+        node=node,
         last=[pb.LastPosition(topic=t, partition=p, position=at) for (t, p), at in sorted(last.items())],
     )
 

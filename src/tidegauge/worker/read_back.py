@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -63,25 +63,23 @@ class CommittedPositions:
     positions: tuple[CommittedPosition, ...]
 
 
-@dataclass(frozen=True)
-class Replica:
-    """Whose copy is read, where a system lets clients choose (`System.serves_replicas`).
-
-    Attributes:
-        node: its number, from 1.
-        last: by topic and partition, the position of the last message that other reads found. The node is given some
-            seconds to show it, for copies that are complete learn a little later how far they may be read.
-    """
-
-    node: int
-    last: Mapping[tuple[int, int], int] = field(default_factory=dict)
+Positions = Mapping[tuple[int, int], int]
+"""By topic and partition."""
+NOWHERE: Positions = {}
 
 
 class ReadingWorker(Protocol):
     """The part of a worker that reads back. Every call raises `RunFailedError`, also if it is gone, with its log."""
 
     def read_back(
-        self, order: LoadOrder, subscription: str, file: Path, timeout_s: float, replica: Replica | None = None
+        self,
+        order: LoadOrder,
+        subscription: str,
+        file: Path,
+        timeout_s: float,
+        *,
+        node: int = 0,
+        last: Positions = NOWHERE,
     ) -> ReadBack:
         """Read all partitions of the order's topics through the official client; changes no message.
 
@@ -92,7 +90,10 @@ class ReadingWorker(Protocol):
                 as a subscription needs them (Pulsar), it is the one that keeps them.
             file: is made; must not exist yet. What it holds: `tidegauge.attestation.reads`.
             timeout_s: for all partitions together. What is not read by then is told, as not complete.
-            replica: read this node's copy; None: whatever serves. Kafka's partitions are led by that node afterwards.
+            node: whose copy is read, by number from 1, where a system lets clients choose (`System.serves_replicas`); 0
+                is whatever serves. Kafka's partitions are led by that node afterwards.
+            last: where the last messages are known to be, acknowledged there or found by another read. They are given
+                some seconds to show up, for servers that have a message may learn a little later that they may show it.
         """
         ...
 

@@ -63,11 +63,13 @@ public interface Driver extends AutoCloseable {
   }
 
   /**
-   * As {@link #readBack}, of one node's own copy, for systems that let clients choose. It changes
-   * no message, but may change which node serves the topic. That a copy can't be had before the
+   * As {@link #readBack}, of one node's own copy, for systems that let clients choose. Changes no
+   * message, but may change which node serves the topic. That a copy can't be had before the
    * deadline is told with its partitions.
+   *
+   * @param node its number, from 1
    */
-  default List<PartitionRead> readReplica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+  default List<PartitionRead> readReplica(ReadBackSpec spec, int node, ReadBackSink sink)
       throws DriverException, InterruptedException {
     throw new DriverException("this driver can't choose whose copy of a topic is read");
   }

@@ -11,6 +11,9 @@ import java.util.stream.IntStream;
  * @param settings what the topic was created with
  * @param subscription whose copy is read where each subscription has one of its own
  * @param first whether that is the first subscription of the topic
+ * @param last by partition, the position of the last message that is known to be there. Servers may
+ *     learn a little later how far they can be read, so it is given {@link #BEHIND_MS} to show up
+ *     where whoever reads can't tell the end otherwise.
  * @param deadlineNs {@link System#nanoTime()} at which reading ends, done or not
  */
 public record ReadBackSpec(
@@ -20,7 +23,15 @@ public record ReadBackSpec(
     Map<String, String> settings,
     String subscription,
     boolean first,
+    Map<Integer, Long> last,
     long deadlineNs) {
+  /** What has shown no more for so long has no more: nodes ask each other many times a second. */
+  public static final long BEHIND_MS = 10_000;
+
+  /** Where the last message of a partition is known to be; -1 if none is. */
+  public long lastOf(int partition) {
+    return last.getOrDefault(partition, -1L);
+  }
 
   /** Milliseconds until the deadline; 0 once it has passed. */
   public long leftMs() {

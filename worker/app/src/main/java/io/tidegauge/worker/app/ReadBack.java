@@ -4,7 +4,6 @@ import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
@@ -58,11 +57,12 @@ final class ReadBack {
                 topic.settings(),
                 fullName(plan, number),
                 number == 0,
+                last(request, t),
                 deadline);
         List<io.tidegauge.worker.api.PartitionRead> reads =
             request.getNode() == 0
                 ? driver.readBack(spec, log)
-                : driver.readReplica(spec, replica(request, t), log);
+                : driver.readReplica(spec, request.getNode(), log);
         reads.forEach(read -> reply.addPartitions(toProto(read)));
       }
     } catch (IOException | UncheckedIOException e) {
@@ -71,14 +71,14 @@ final class ReadBack {
     return reply.setEndedMonoNs(System.nanoTime()).build();
   }
 
-  private static Replica replica(ReadBackRequest request, int topic) {
+  private static Map<Integer, Long> last(ReadBackRequest request, int topic) {
     Map<Integer, Long> last = new HashMap<>();
     for (LastPosition known : request.getLastList()) {
       if (known.getTopic() == topic) {
         last.put(known.getPartition(), known.getPosition());
       }
     }
-    return new Replica(request.getNode(), Map.copyOf(last));
+    return Map.copyOf(last);
   }
 
   /** How far each subscription of the plan has come. */

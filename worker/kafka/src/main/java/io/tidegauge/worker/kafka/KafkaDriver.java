@@ -15,7 +15,6 @@ import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.Reach;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.nio.ByteBuffer;
@@ -142,18 +141,19 @@ final class KafkaDriver implements Driver {
   }
 
   @Override
-  public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink) throws DriverException {
+  public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
+      throws DriverException, InterruptedException {
     reach.check(connection.servers());
-    return new WholeTopic(connection, spec, sink).read();
+    return new WholeTopic(connection, spec, sink).read(WholeTopic.ANY_LEADER);
   }
 
   @Override
-  public List<PartitionRead> readReplica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+  public List<PartitionRead> readReplica(ReadBackSpec spec, int node, ReadBackSink sink)
       throws DriverException, InterruptedException {
-    Leadership leadership = new Leadership(admin(), connection.timeoutMs(), spec, replica.node());
+    Leadership leadership = new Leadership(admin(), connection.timeoutMs(), spec, node);
     String missing = leadership.take();
     return missing.isEmpty()
-        ? new WholeTopic(connection, spec, sink).read(replica)
+        ? new WholeTopic(connection, spec, sink).read(node)
         : spec.unread(missing);
   }
 

@@ -4,7 +4,6 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.Replica;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,10 +22,12 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Reads all partitions of a topic from their first offset to their end, in no group. The end is
- * what consumers may see when reading begins (the high watermark): after a restart it may be behind
- * what the leader has until its followers are back, so ask once new messages were acknowledged.
+ * what consumers may see when reading begins (the high watermark): it may be behind what the leader
+ * has, so the last message known is waited for.
  */
 final class WholeTopic {
+  static final int ANY_LEADER = 0;
+
   private static final Duration POLL = Duration.ofMillis(200);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
   private static final byte[] NO_BYTES = {};
@@ -54,44 +55,28 @@ final class WholeTopic {
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
   }
 
-  /** What the partitions' leaders have. */
-  List<PartitionRead> read() throws DriverException {
-    KafkaConsumer<byte[], byte[]> client = open();
-    try {
-      Map<TopicPartition, Long> ends = ends(client);
-      return read(client, ends);
-    } catch (KafkaException e) {
-      throw Failures.describe("read back " + spec.topic(), e);
-    } finally {
-      client.close(CloseOptions.timeout(CLOSE_TIMEOUT));
-    }
-  }
-
   /**
-   * What one broker has, which was made the leader. A client asks the leader that it knows of, in
-   * the epoch that it knows of, and is refused by any broker that knows better: so what counts is
-   * that this client knows the broker as the leader, and it never goes back to an older epoch.
+   * What the leaders have, all of which must be one broker unless it is {@link #ANY_LEADER}. A
+   * client asks the leader that it knows of, in the epoch that it knows of, and is refused by any
+   * broker that knows better. So what counts is that this client knows the broker as the leader: it
+   * never goes back to an older epoch.
    */
-  List<PartitionRead> read(Replica replica) throws DriverException, InterruptedException {
-    long behindUntilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Replica.BEHIND_MS);
+  List<PartitionRead> read(int broker) throws DriverException, InterruptedException {
+    long behindUntilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ReadBackSpec.BEHIND_MS);
     String missing = "";
     while (spec.leftMs() > 0) {
       KafkaConsumer<byte[], byte[]> client = open();
       try {
         Map<TopicPartition, Long> ends = ends(client);
-        missing = notLed(client, replica.node());
-        // A new leader says where its log ends once its followers have told it what they have.
-        boolean behind =
-            ends.entrySet().stream()
-                .anyMatch(end -> end.getValue() <= replica.lastOf(end.getKey().partition()));
-        if (missing.isEmpty() && (!behind || System.nanoTime() > behindUntilNs)) {
+        missing = notLed(client, broker);
+        if (missing.isEmpty() && (!isBehind(ends) || System.nanoTime() > behindUntilNs)) {
           List<PartitionRead> reads = read(client, ends);
-          String lost = notLed(client, replica.node());
+          String lost = notLed(client, broker);
           return lost.isEmpty() ? reads : reads.stream().map(one -> one.doubted(lost)).toList();
         }
       } catch (KafkaException e) {
         DriverException failed = Failures.describe("read back " + spec.topic(), e);
-        if (!counts.isEmpty()) {
+        if (broker == ANY_LEADER || !counts.isEmpty()) {
           // What was found once would be found twice.
           throw failed;
         }
@@ -101,7 +86,16 @@ final class WholeTopic {
       }
       Thread.sleep(POLL.toMillis());
     }
-    return spec.unread(missing);
+    return spec.unread(missing.isEmpty() ? "its end did not show in time" : missing);
+  }
+
+  /**
+   * Whether the last message known is not to be seen yet. A leader says where its log ends once its
+   * followers have told it what they have; it may have acknowledged more alone.
+   */
+  private boolean isBehind(Map<TopicPartition, Long> ends) {
+    return ends.entrySet().stream()
+        .anyMatch(end -> end.getValue() <= spec.lastOf(end.getKey().partition()));
   }
 
   private KafkaConsumer<byte[], byte[]> open() {
@@ -122,6 +116,9 @@ final class WholeTopic {
 
   /** Which partition the client does not know to be led by a broker, in words; "" if none. */
   private String notLed(KafkaConsumer<byte[], byte[]> client, int broker) {
+    if (broker == ANY_LEADER) {
+      return "";
+    }
     for (PartitionInfo partition : client.partitionsFor(spec.topic())) {
       if (partition.leader() == null || partition.leader().id() != broker) {
         return "broker " + broker + " does not lead partition " + partition.partition();

@@ -12,7 +12,6 @@ import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
@@ -116,14 +115,14 @@ final class RabbitmqDriver implements Driver {
   }
 
   @Override
-  public List<PartitionRead> readReplica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+  public List<PartitionRead> readReplica(ReadBackSpec spec, int node, ReadBackSink sink)
       throws DriverException, InterruptedException {
     TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
     if (!isStream(topic)) {
       throw new DriverException(
           "RabbitMQ's queues are read from their leaders: only streams choose");
     }
-    return new ReadBack(connection, streams).replica(spec, replica, sink);
+    return new ReadBack(connection, streams).replica(spec, node, sink);
   }
 
   @Override

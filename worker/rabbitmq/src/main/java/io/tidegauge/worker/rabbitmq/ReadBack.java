@@ -9,7 +9,6 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.Replica;
 import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -64,14 +63,14 @@ final class ReadBack {
   }
 
   /** What one node has of streams: whoever connects to it by AMQP 0-9-1 is given its own copy. */
-  List<PartitionRead> replica(ReadBackSpec spec, Replica replica, ReadBackSink sink)
+  List<PartitionRead> replica(ReadBackSpec spec, int number, ReadBackSink sink)
       throws DriverException, InterruptedException {
     List<Address> nodes = connection.addressesFrom(0);
-    if (replica.node() > nodes.size()) {
+    if (number > nodes.size()) {
       throw new IllegalArgumentException(
-          "there is no node " + replica.node() + " among the " + nodes.size() + " of uri");
+          "there is no node " + number + " among the " + nodes.size() + " of uri");
     }
-    Address node = nodes.get(replica.node() - 1);
+    Address node = nodes.get(number - 1);
     com.rabbitmq.client.Connection open;
     try {
       open = connection.factory().newConnection(List.of(node), "tg-read-replica");
@@ -81,7 +80,7 @@ final class ReadBack {
     try {
       List<PartitionRead> all = new ArrayList<>();
       for (int partition = 0; partition < spec.partitions(); partition++) {
-        all.add(new StreamReplica(spec, partition, replica, sink).read(open));
+        all.add(new StreamReplica(spec, partition, sink).read(open));
       }
       return all;
     } finally {

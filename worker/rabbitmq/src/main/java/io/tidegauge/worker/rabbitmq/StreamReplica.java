@@ -8,7 +8,6 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.Replica;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -46,12 +45,12 @@ final class StreamReplica {
   private volatile RuntimeException failure;
   private volatile String lost = "";
 
-  StreamReplica(ReadBackSpec spec, int partition, Replica replica, ReadBackSink sink) {
+  StreamReplica(ReadBackSpec spec, int partition, ReadBackSink sink) {
     this.spec = spec;
     this.partition = partition;
     this.stream = Topology.queue(spec.topic(), partition);
     this.sink = sink;
-    this.last = replica.lastOf(partition);
+    this.last = spec.lastOf(partition);
   }
 
   PartitionRead read(com.rabbitmq.client.Connection connection) throws InterruptedException {
@@ -104,7 +103,7 @@ final class StreamReplica {
   /** Whether the last message known has come, or nothing has for so long that it will not. */
   private boolean isShown() {
     boolean silent =
-        System.nanoTime() - newestNs > TimeUnit.MILLISECONDS.toNanos(Replica.BEHIND_MS);
+        System.nanoTime() - newestNs > TimeUnit.MILLISECONDS.toNanos(ReadBackSpec.BEHIND_MS);
     return silent || last >= 0 && reached >= last;
   }
 
