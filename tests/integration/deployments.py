@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 from live import await_ready
 
+from tidegauge.attestation.reads import Read, load_read
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.systems import registry
@@ -24,6 +25,7 @@ from tidegauge.workload.model import Payload, Workload
 MSGS_PER_S = 500.0
 LOAD_S = 1.0
 END_S_MAX = 90.0
+COPY_S = 60.0
 
 
 @dataclass
@@ -69,6 +71,12 @@ class Ready:
         (subscription,) = totals.subscriptions
         assert (subscription.lost, subscription.duplicated, subscription.corrupt) == (0, 0, 0)
         return subscription.unique
+
+    def copy_of(self, node: int, topic: str, messages: int, file: Path) -> Read:
+        """What a node's own copy of a topic holds to which so many messages were sent."""
+        order = self.order(topic, self.system.topic_settings(self.choice))
+        told = self.worker.read_back(order, "sub-0", file, COPY_S, node=node, last={(0, 0): messages - 1})
+        return load_read(f"read from node {node}", told, order.trial_id)
 
     def read_back(self, *topics: str) -> list[Setting]:
         """What the servers say is in force."""

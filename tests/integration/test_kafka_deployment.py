@@ -11,7 +11,7 @@ import psutil
 import pytest
 from deployments import failure_of, listening_addresses, ready, taken_port
 
-from tidegauge.errors import StartFailedError
+from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.kafka.level import SYNC_TOPIC_SETTINGS
 
@@ -20,7 +20,13 @@ pytestmark = pytest.mark.integration
 
 def test_level_3_holds_and_a_topic_without_flush_is_noticed(tmp_path: Path) -> None:
     with ready("kafka", LevelChoice(3), tmp_path) as kafka:
-        assert kafka.load("synced", kafka.system.topic_settings(kafka.choice)) > 0
+        messages = kafka.load("synced", kafka.system.topic_settings(kafka.choice))
+        assert messages > 0
+        copy = kafka.copy_of(1, "synced", messages, tmp_path / "copy")
+        assert copy.incomplete == ()
+        assert sorted(copy.sequence[copy.intact]) == list(range(messages))
+        with pytest.raises(RunFailedError, match="broker 7 has no copy of synced-0"):
+            kafka.copy_of(7, "synced", messages, tmp_path / "none")
         finding = kafka.level("synced")
         assert (finding.level, finding.problems) == (3, ())
 

@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -18,7 +19,7 @@ import pytest
 from deployments import Ready, failure_of, taken_port
 from live import await_ready
 
-from tidegauge.errors import StartFailedError, UserError
+from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.systems import registry
 from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice
@@ -88,12 +89,25 @@ def control(rabbit: Ready, directory: Path, *arguments: str) -> None:
     subprocess.run([program, *arguments], env=environment, check=True, capture_output=True, timeout=60)
 
 
+def node_hands_out_its_copy_of_streams(rabbit: Ready, topic: str, messages: int, file: Path) -> None:
+    if rabbit.choice.form == "stream":
+        copy = rabbit.copy_of(1, topic, messages, file)
+        assert copy.incomplete == ()
+        # What the native client stored comes as it was sent.
+        assert sorted(copy.sequence[copy.intact]) == list(range(messages))
+    else:
+        with pytest.raises(RunFailedError, match="queues are read from their leaders"):
+            rabbit.copy_of(1, topic, messages, file)
+
+
 @pytest.mark.parametrize("version", [DEFAULT_VERSION, pytest.param(OLD_VERSION, marks=pytest.mark.slow)])
 def test_every_level_it_offers_holds_and_nothing_is_left(tmp_path: Path, version: str) -> None:
     with rabbitmq(version, LEVEL_3, tmp_path) as rabbit:
         for choice in rabbit.system.possible_levels(version, 1):
             topic = f"level-{choice.level}-{choice.form}"
-            assert rabbit.load(topic, rabbit.system.topic_settings(choice)) > 0
+            messages = rabbit.load(topic, rabbit.system.topic_settings(choice))
+            assert messages > 0
+            node_hands_out_its_copy_of_streams(replace(rabbit, choice=choice), topic, messages, tmp_path / topic)
             finding = rabbit.system.derive_level(rabbit.read_back(topic), choice, 1)
             assert (finding.level, finding.problems) == (choice.level, ())
         values = {(s.scope, s.name): s.value for s in rabbit.read_back()}
