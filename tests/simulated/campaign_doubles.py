@@ -15,6 +15,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from tidegauge.attestation.model import AttestOutcome
 from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
@@ -388,6 +389,9 @@ class FakeTrialStore:
         directory = self.directory / "evidence" / name
         directory.mkdir(parents=True)
         return directory
+
+    def cycles(self, outcome: AttestOutcome) -> None:
+        self.cycles_stored = outcome
 
     def distribution(self, distribution: Distribution) -> None:
         pass

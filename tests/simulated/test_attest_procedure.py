@@ -65,6 +65,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         mute: int = 0,
         nodes: int = 0,
         replicas: bool = False,
+        before: AttestOutcome | None = None,
         **plan: Any,
     ) -> TrialResult:
         world.server = server or world.server
@@ -76,7 +77,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         subject = Subject(system, system.provision("4.3.1", None), choice)
         wanted = {"means": Means.POWER, "serve_s_max": 5.0, **plan}
         attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, **wanted)
-        return run_attestation(spec_of(nodes, attest), subject, bench, store)
+        return run_attestation(spec_of(nodes, attest), subject, bench, store, before)
 
     return Stage(world, store, events, run)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tidegauge.attestation.judging import Judged
+from tidegauge.attestation.judging import Judged, judge_scenarios
 from tidegauge.attestation.kinds import CRASH_LABEL, Means, counted_cuts, not_modelled
-from tidegauge.attestation.model import CLEAN, AttestOutcome
+from tidegauge.attestation.model import CLEAN, AttestOutcome, AttestPlan
+from tidegauge.attestation.scenario import Scenario
 from tidegauge.attestation.verdict import Verdict
 from tidegauge.durability.levels import describe_choice
 from tidegauge.systems.api import LevelChoice
@@ -108,3 +109,17 @@ def attest_outcome(outcome: AttestOutcome) -> str:
     lost = sum(cycle.lost for cycle in outcome.cycles)
     acked = sum(cycle.acked for cycle in outcome.cycles)
     return f"{counted_cuts(cuts)}, {lost:,} of {acked:,} acknowledged messages lost"
+
+
+def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome) -> str:
+    """What an attestation trial had found when it was ended before its time.
+
+    A loss refutes whatever would have followed; that nothing was lost says nothing before all controls were made.
+    """
+    told = f"until then {attest_outcome(outcome)}"
+    if plan.control:
+        return told
+    scenarios = dict.fromkeys(cycle.scenario for cycle in outcome.cycles if cycle.scenario is not Scenario.NONE)
+    judged = judge_scenarios(level, nodes, tuple(scenarios), outcome, None)
+    refuted = [one.judgement.sentence() for one in judged if one.judgement.verdict is Verdict.REFUTED]
+    return f"{told}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"

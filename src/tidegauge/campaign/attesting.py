@@ -1,7 +1,8 @@
 """An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
 
 All cycles share the deployment; each has a topic of its own. A deployment that does not serve again after a cut ends
-the trial: what was found until then is kept, and that it did not is told.
+the trial: what was found until then is kept, and that it did not is told. What each cycle found is stored at once: a
+trial that was interrupted is gone on with after its last whole cycle, on servers of its own.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from tidegauge.attestation.kinds import Means
 from tidegauge.attestation.model import AttestOutcome, AttestPlan, CycleOutcome
 from tidegauge.attestation.scenario import MEANINGS, Cycle, Scenario
 from tidegauge.campaign.attest_cycle import Ground, Prepared, prepare_cycle, run_cycle
-from tidegauge.campaign.events import PhaseProgress, PhaseStarted
+from tidegauge.campaign.events import Note, PhaseProgress, PhaseStarted
 from tidegauge.campaign.level import checked_level
+from tidegauge.campaign.recorded import START_ANEW, OtherwiseError
 from tidegauge.campaign.session import Bench, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.topics import OwnTopics
 from tidegauge.errors import RunFailedError
@@ -31,10 +33,16 @@ from tidegauge.systems.api import LevelFinding, by_turns
 from tidegauge.worker.api import TotalFigures
 
 
-def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore) -> TrialResult:
+def run_attestation(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, before: AttestOutcome | None = None
+) -> TrialResult:
     """Carry out an attestation trial and store its result.
 
+    Args:
+        before: what its cycles found before it was interrupted; None for one that begins.
+
     Raises:
+        OtherwiseError: the settings in force are not those of the cycles before.
         StartFailedError: server or worker did not start at all.
         LevelMismatchError: the system is not at the level that is to be attested.
         RunFailedError: a disk could not be made, a cut not be carried out, or the worker ended.
@@ -43,6 +51,9 @@ def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: Tria
     if plan is None:
         raise ValueError(f"{spec.trial_id} is no attestation")
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    if before is not None:
+        # At once, so that a session that comes to nothing costs none of them.
+        store.cycles(before)
     with ExitStack() as cleanup:
         for place in places(store):
             bench.host.track_directory(place)
@@ -50,7 +61,7 @@ def run_attestation(spec: TrialSpec, subject: Subject, bench: Bench, store: Tria
         disks = _make_disks(spec, plan, bench, store, cleanup)
         session = _open(spec, subject, bench, store, cleanup)
         _settle(disks)
-        trial = _Trial(Ground(session, disks), plan)
+        trial = _Trial(Ground(session, disks), plan, before)
         outcome = trial.run()
         totals = trial.totals
         if totals is None:
@@ -108,7 +119,7 @@ def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cl
 class _Trial:
     """The cycles of one trial as they are carried out."""
 
-    def __init__(self, ground: Ground, plan: AttestPlan) -> None:
+    def __init__(self, ground: Ground, plan: AttestPlan, before: AttestOutcome | None) -> None:
         self.level = LevelFinding(None, ())
         self.totals: TotalFigures | None = None
         self.took_s = 0.0
@@ -116,31 +127,33 @@ class _Trial:
         self._session = ground.session
         self._plan = plan
         self._digest = ""
+        self._before = before
+        self._kept = _kept(plan, before)
 
     def run(self) -> AttestOutcome:
         """All cycles, until one can't be carried out; of a positive control until one has lost something.
 
         Raises `RunFailedError` if that is the first one.
         """
-        outcomes: list[CycleOutcome] = []
+        outcomes: list[CycleOutcome] = list(self._kept)
+        if outcomes:
+            done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
+            self._session.bench.observer(Note(f"{self._session.spec.trial_id}: {done}."))
         began_s = time.monotonic()
-        for cycle in self._plan.cycles:
+        for cycle in self._plan.cycles[len(outcomes) :]:
             self._tell(cycle, outcomes, began_s)
             try:
                 outcomes.append(self._cycle(cycle))
             except RunFailedError as error:
-                if not outcomes:
+                if len(outcomes) == len(self._kept):
                     raise
                 # What the cycles before found is kept; this one makes its scenario inconclusive.
                 outcomes.append(CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,)))
-            if self._is_enough(cycle, outcomes[-1]):
+            self._session.store.cycles(AttestOutcome(self._digest, tuple(outcomes)))
+            if _is_enough(self._plan, outcomes[-1]):
                 break
         self.took_s = time.monotonic() - began_s
         return AttestOutcome(self._digest, tuple(outcomes))
-
-    def _is_enough(self, cycle: Cycle, outcome: CycleOutcome) -> bool:
-        gone = not outcome.figures
-        return gone or (self._plan.control and cycle.scenario is not Scenario.NONE and outcome.lost > 0)
 
     def _cycle(self, cycle: Cycle) -> CycleOutcome:
         prepared = prepare_cycle(self._ground, cycle)
@@ -165,15 +178,34 @@ class _Trial:
         settings = [*prepared.settings, *prepared.client_settings]
         self.level = checked_level(session.spec, session.subject.system, settings, session.deployment)
         self._digest = settings_digest(prepared.settings)
+        if self._before is not None and self._kept and self._before.settings_digest != self._digest:
+            name = session.spec.trial_id
+            raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
 
     def _tell(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
         """What begins now, and how long all may take yet."""
-        done, total = len(outcomes), len(self._plan.cycles)
-        if cycle.number == self._plan.cycles[0].number or cycle.scenario is not outcomes[-1].scenario:
+        done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
+        if done == kept or cycle.scenario is not outcomes[-1].scenario:
             self._session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
-        left_s = (time.monotonic() - began_s) / done * (total - done) if done else None
+        left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
         told = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
         self._session.bench.observer(told)
+
+
+def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
+    """Whether no cycle needs to follow: the servers are gone, or a positive control has lost something."""
+    gone = not outcome.figures
+    return gone or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
+
+
+def _kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome, ...]:
+    """The cycles from the first on that needn't be made again; the last one always is, for what a trial ends with."""
+    kept: list[CycleOutcome] = []
+    for cycle, outcome in zip(plan.cycles[:-1], before.cycles if before is not None else (), strict=False):
+        if (cycle.number, cycle.scenario) != (outcome.number, outcome.scenario) or _is_enough(plan, outcome):
+            break
+        kept.append(outcome)
+    return tuple(kept)
 
 
 def _result(

@@ -102,7 +102,7 @@ class _Run:
         try:
             if spec.attest is not None:
                 self._stand.close()
-                result = run_attestation(spec, subject, self._bench, store)
+                result = run_attestation(spec, subject, self._bench, store, self._recorded.cycles_of(spec))
             else:
                 result = run_trial(spec, subject, self._bench, store, self._stand)
         except BaseException as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegauge.attestation.model import AttestOutcome
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
@@ -34,12 +35,22 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Begun:
+    """An attestation that was ended before its time: as asked for, what its cycles found. `digest` as in `Trial`."""
+
+    spec: TrialSpec
+    cycles: AttestOutcome
+    digest: str = ""
+
+
+@dataclass(frozen=True)
 class Recorded:
     """Everything that earlier sessions of a run left. `tilts` were seen in force then."""
 
     trials: Mapping[str, Trial] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     tilts: Sequence[Tilt] = ()
+    begun: Mapping[str, Begun] = field(default_factory=dict)
 
     def result_of(self, spec: TrialSpec) -> TrialResult | None:
         """What a trial found, if it was made, and at the rate that it has now (see `stale`).
@@ -55,6 +66,11 @@ class Recorded:
             told = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
             raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {told}.", START_ANEW)
         return known.result
+
+    def cycles_of(self, spec: TrialSpec) -> AttestOutcome | None:
+        """What the cycles of this very attestation found before it was ended; None if there are none to go on with."""
+        known = self.begun.get(spec.trial_id)
+        return known.cycles if known is not None and plain(known.spec) == plain(spec) else None
 
     def stale(self, spec: TrialSpec) -> str:
         """Why a finished trial must be made again, in a sentence; "" if it needn't.
@@ -97,7 +113,8 @@ class Recorded:
 
     def check_files(self, distributions: Mapping[str, Distribution]) -> None:
         """Raise `OtherwiseError` if a system's files are not those that were run before."""
-        for trial in self.trials.values():
+        known: tuple[Trial | Begun, ...] = (*self.trials.values(), *self.begun.values())
+        for trial in known:
             distribution = distributions.get(trial.spec.system)
             if distribution is not None and trial.digest and trial.digest != distribution.digest:
                 raise OtherwiseError(

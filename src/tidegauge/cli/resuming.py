@@ -12,7 +12,7 @@ from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan
-from tidegauge.campaign.recorded import START_ANEW, Recorded, Trial
+from tidegauge.campaign.recorded import START_ANEW, Begun, Recorded, Trial
 from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.output import Output
@@ -130,8 +130,13 @@ def recorded_of(stored: store.StoredRun) -> Recorded:
         for trial in stored.trials
         if trial.result is not None and trial.spec is not None
     }
+    begun = {
+        trial.trial_id: Begun(trial.spec, trial.cycles, trial.digest)
+        for trial in stored.trials
+        if trial.cycles is not None and trial.spec is not None
+    }
     tilts = tuple(one for one in (*stored.terms.unequal, *stored.terms.advice) if one.stage is Stage.IN_FORCE)
-    return Recorded(trials, stored.findings, tilts)
+    return Recorded(trials, stored.findings, tilts, begun)
 
 
 def _kept(recorded: Recorded) -> str:

@@ -63,7 +63,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             {
                 "trial_id": trial.trial_id,
                 "status": trial.status,
-                "reason": trial.problem or trial.reason,
+                "reason": trial.why,
                 "log_directory": str(trial.directory / "logs"),
             }
             for trial in run.trials

@@ -15,6 +15,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
     settings.json            effective server and client settings
     witness.json         what servers were seen to sync before they acknowledged
     evidence/                what an attestation's worker wrote down: histories and read logs, by cycle
+    cycles.json              what the cycles of an attestation found so far; replaced by result.json
     result.json              the TrialResult
     logs/                    server and worker logs
   findings/                  what experiments found that is more than one trial's figures
@@ -28,6 +29,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from tidegauge.attestation.model import AttestOutcome
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import Tilt
@@ -74,6 +76,10 @@ class TrialStore(Protocol):
 
     def evidence(self, name: str) -> Path:
         """A new directory of the trial for what others write: a worker's history, its read logs."""
+        ...
+
+    def cycles(self, outcome: AttestOutcome) -> None:
+        """What the cycles of an attestation found so far."""
         ...
 
     def distribution(self, distribution: Distribution) -> None:

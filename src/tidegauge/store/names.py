@@ -11,6 +11,8 @@ CEILINGS_SCHEMA = "tidegauge.ceilings/1"
 
 CEILINGS_FILE = "ceilings.json"
 ATTESTATION_SCHEMA = "tidegauge.attestation/1"
+CYCLES_FILE = "cycles.json"
+CYCLES_SCHEMA = "tidegauge.cycles/1"
 
 
 def environment_name(session: int) -> str:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tidegauge.attestation.model import AttestOutcome
+from tidegauge.attestation.words import until_then
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.published.outcome import PublishedOutcome
-from tidegauge.store.names import CEILINGS_FILE, RUN_SCHEMA, environment_name
+from tidegauge.store.names import CEILINGS_FILE, CYCLES_FILE, RUN_SCHEMA, environment_name
 from tidegauge.store.plain import typed
 from tidegauge.store.published import PUBLISHED_FILE
 from tidegauge.store.session import Session, read_sessions
@@ -37,6 +39,7 @@ class StoredTrial:
         session: in which session of the run it was made, from 1.
         digest: of the system's files that it ran; "" if it does not say.
         started_at: UTC, ISO 8601; "" if it does not say.
+        cycles: what the cycles of an attestation found that has no result; None without.
     """
 
     directory: Path
@@ -49,12 +52,21 @@ class StoredTrial:
     session: int = 1
     digest: str = ""
     started_at: str = ""
+    cycles: AttestOutcome | None = None
+
+    @property
+    def why(self) -> str:
+        """What is known of the cause for having no result, and what an attestation had found by then."""
+        told = [self.problem or self.reason]
+        if self.cycles is not None and self.spec is not None and self.spec.attest is not None:
+            told.append(until_then(self.spec.choice.level, self.spec.nodes, self.spec.attest, self.cycles))
+        return "; ".join(filter(None, told))
 
     @property
     def status_words(self) -> str:
         """Its status with what is known of the cause: "failed: kafka-1 ended", "interrupted"."""
-        why = self.problem or self.reason
-        return self.status if why in ("", self.status) else f"{self.status}: {why}"
+        why = self.why.removeprefix(self.status).removeprefix("; ")
+        return f"{self.status}: {why}" if why else self.status
 
 
 @dataclass(frozen=True)
@@ -234,7 +246,16 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
         session=int((head or {}).get("session") or 1),
         digest=str(((read_object(directory / "distribution.json") or {}).get("distribution") or {}).get("digest", "")),
         started_at=str((head or {}).get("started_at", "")),
+        cycles=None if result is not None else _cycles(directory / CYCLES_FILE),
     )
+
+
+def _cycles(path: Path) -> AttestOutcome | None:
+    """None if there are none, or the file can't be read."""
+    try:
+        return typed(AttestOutcome, (read_object(path) or {}).get("outcome"))
+    except ValueError:
+        return None
 
 
 def _result(content: Mapping[str, Any]) -> TrialResult:

@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from tidegauge.attestation.model import AttestOutcome
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.fleet.use import Sample
 from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
+from tidegauge.store.names import CYCLES_FILE, CYCLES_SCHEMA
 from tidegauge.store.seconds import COLUMNS, read_lines, row
 from tidegauge.store.tables import write_parquet
 from tidegauge.store.telemetry import MetricRow, TelemetryLog
@@ -107,6 +109,10 @@ class DirectoryTrial:
         make_directory(directory)
         return directory
 
+    def cycles(self, outcome: AttestOutcome) -> None:
+        """What the cycles of an attestation found so far: each may have taken minutes. Raises `RunFailedError`."""
+        write_json(self.directory / CYCLES_FILE, CYCLES_SCHEMA, {"outcome": outcome}, durable=True)
+
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
         write_json(self.directory / "distribution.json", DISTRIBUTION_SCHEMA, {"distribution": distribution})
@@ -127,6 +133,7 @@ class DirectoryTrial:
         self._finish_telemetry()
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
+        (self.directory / CYCLES_FILE).unlink(missing_ok=True)
         self._write_status("finished", "", now())
         self.ended = True
 

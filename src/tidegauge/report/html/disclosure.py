@@ -73,8 +73,7 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
     result = trial.result
     system = trial.spec.system if trial.spec else ""
     if result is None:
-        why = trial.problem or trial.reason
-        return (trial.trial_id, system, "", "", "", "", "", "", f"no result: {trial.status}", why)
+        return (trial.trial_id, system, "", "", "", "", "", "", f"no result: {trial.status}", trial.why)
     end_to_end = worst_end_to_end(result)
     cores = ", ".join(short(cpu_cores(used, result)) for used in (result.worker_cpu_s, result.server_cpu_s))
     return (

@@ -202,6 +202,6 @@ def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) 
             continue
         plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", MAIN)
         if plots:
-            words = f"{trial.reason or trial.problem}. No figure of it is a result."
+            words = f"{trial.why}. No figure of it is a result."
             parts.append(Part(f"{trial.trial_id}: {trial.status}", words, tuple(plots)))
     return parts

@@ -23,6 +23,7 @@ ENVELOPES: tuple[Any, ...] = (
     files.WitnessFile,
     files.DistributionFile,
     files.ResultFile,
+    files.CyclesFile,
     files.FindingFile,
     files.AttestationFile,
     files.PublishedFile,

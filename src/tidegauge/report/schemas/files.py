@@ -11,6 +11,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.record import Attestation
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
@@ -157,6 +158,13 @@ class ResultFile(TypedDict):
     schema: Literal["tidegauge.result/1"]
     result: TrialResult
     totals: TotalFigures
+
+
+class CyclesFile(TypedDict):
+    """cycles.json: what the cycles of an attestation found so far; gone once there is a result.json."""
+
+    schema: Literal["tidegauge.cycles/1"]
+    outcome: AttestOutcome
 
 
 class FindingFile(TypedDict):

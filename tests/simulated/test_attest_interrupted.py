@@ -1,0 +1,101 @@
+"""Attestations that are interrupted: what their cycles found is kept and told, and they are gone on with."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from test_attest_procedure import NONE, Stage, all_at, outcome_of, stage
+from wrong_servers import AcknowledgesBeforeItWrites, Honest
+
+from tidegauge.attestation.kinds import FileSystem, Means
+from tidegauge.attestation.model import AttestOutcome, AttestPlan
+from tidegauge.attestation.words import until_then
+from tidegauge.campaign import attesting
+from tidegauge.campaign.events import Note, PhaseProgress
+from tidegauge.campaign.recorded import OtherwiseError
+
+__all__ = ["stage"]
+CYCLES = (NONE, all_at(), all_at(number=3), all_at(number=4))
+
+
+def interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch, in_cycle: int, server: Honest) -> AttestOutcome:
+    """What is stored of an attestation with a Ctrl-C in this cycle."""
+    carry_out = attesting.run_cycle
+
+    def stops(ground: Any, cycle: Any, prepared: Any) -> Any:
+        if cycle.number == in_cycle:
+            raise KeyboardInterrupt
+        return carry_out(ground, cycle, prepared)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(attesting, "run_cycle", stops)
+        with pytest.raises(KeyboardInterrupt):
+            stage.run(*CYCLES, server=server)
+    # The next session has a directory of its own.
+    stage.store.disks = ()
+    stage.store.data_directory.mkdir(exist_ok=True)
+    shutil.rmtree(stage.store.directory / "evidence")
+    return stage.store.cycles_stored
+
+
+def plan_of(control: bool = False) -> AttestPlan:
+    return AttestPlan(CYCLES, Means.POWER, FileSystem.EXT4, 1 << 30, 5.0, control)
+
+
+def test_what_whole_cycles_found_is_stored_before_the_next_begins(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = interrupted(stage, monkeypatch, 3, Honest())
+    assert [one.number for one in stored.cycles] == [1, 2]
+    told = until_then(3, 1, plan_of(), stored)
+    assert told.startswith("until then 1 cut, 0 of ")
+    assert told.endswith("; INCONCLUSIVE: not all cuts and controls were made")
+
+
+def test_a_loss_refutes_although_it_was_interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = interrupted(stage, monkeypatch, 3, AcknowledgesBeforeItWrites())
+    assert stored.cycles[1].lost > 0
+    assert "; REFUTED: " in until_then(3, 1, plan_of(), stored)
+    # Of a positive control it is what it is made for.
+    assert "REFUTED" not in until_then(4, 1, plan_of(control=True), stored)
+
+
+def test_it_goes_on_after_its_last_whole_cycle(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = interrupted(stage, monkeypatch, 3, Honest())
+    stage.events.clear()
+    cuts = stage.world.journal.entries.count("cut kafka-1 on disk-1")
+    cycles = outcome_of(stage.run(*CYCLES, before=stored)).cycles
+    assert [one.number for one in cycles] == [1, 2, 3, 4]
+    assert cycles[:2] == stored.cycles
+    assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == cuts + 2
+    notes = [event.text for event in stage.events if isinstance(event, Note)]
+    assert notes == [f"{stage.store.result.spec.trial_id}: 2 of 4 cycles were carried out before and are kept."]
+    told = [event for event in stage.events if isinstance(event, PhaseProgress)]
+    assert [(one.done, one.seconds_left is None) for one in told] == [(2, True), (3, False)]
+
+
+def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = interrupted(stage, monkeypatch, 4, Honest())
+    without = replace(stored.cycles[1], figures={}, unreadable=("kafka-1 ended with exit code 1.",))
+    before = replace(stored, cycles=(stored.cycles[0], without))
+    cycles = outcome_of(stage.run(*CYCLES, before=before)).cycles
+    assert [bool(one.figures) for one in cycles] == [True] * 4
+
+
+def test_a_session_that_comes_to_nothing_costs_no_cycle(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = interrupted(stage, monkeypatch, 3, Honest())
+    del stage.store.cycles_stored
+    monkeypatch.setattr(attesting, "start_servers", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(*CYCLES, before=stored)
+    assert stage.store.cycles_stored == stored
+
+
+def test_other_settings_than_before_are_not_gone_on_with(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = interrupted(stage, monkeypatch, 3, Honest())
+    with pytest.raises(OtherwiseError, match="The settings now in force are not those that"):
+        stage.run(*CYCLES, before=replace(stored, settings_digest="another"))
+    assert stage.store.result is None
