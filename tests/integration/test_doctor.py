@@ -32,7 +32,17 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Path, dic
     assert done.returncode == 0, done.stderr
     assert "left)" in done.stderr  # Progress, apart from the result.
     content: dict[str, Any] = json.loads(done.stdout)
+    as_if_calm(place)
     return place, disk, content
+
+
+def as_if_calm(place: Place) -> None:
+    """What was measured on a busy machine is measured again once it is calmer: here it shall be kept anyway."""
+    file = Path(place.environment()["TIDEGAUGE_STATE"]) / "ceilings.json"
+    kept = json.loads(file.read_text())
+    for one in kept["kept"]:
+        one["load_average"] = 0.0
+    file.write_text(json.dumps(kept))
 
 
 def test_it_measures_and_leaves_nothing(measured: tuple[Place, Path, dict[str, Any]]) -> None:

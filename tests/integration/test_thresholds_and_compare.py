@@ -62,7 +62,8 @@ def test_two_runs_are_compared_and_only_what_was_changed_differs(
     done = place.run("compare", *names, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
-    differing = {(one["kind"], one["what"]) for one in found["differences"]}
+    # What tests beside this one may change on the host at any moment: a disk that they throttle.
+    differing = {(one["kind"], one["what"]) for one in found["differences"]} - {("host", "cgroup limits")}
     expected = {("campaign", "experiments[0].rate")}
     expected |= {("campaign", f"thresholds[{place}]") for place in range(3)}
     assert differing == expected, "settings in force name no places of their own"
