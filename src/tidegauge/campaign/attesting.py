@@ -78,7 +78,8 @@ def _make_disks(
     """A disk of its own for each node, which the servers are then told of; none where processes only crash."""
     if plan.means is Means.CRASH:
         return ()
-    bench.observer(PhaseStarted(spec.trial_id, "prepare", f"{spec.nodes} disks ({plan.file_system.value})", None))
+    disks = "1 disk" if spec.nodes == 1 else f"{spec.nodes} disks"
+    bench.observer(PhaseStarted(spec.trial_id, "prepare", f"{disks} ({plan.file_system.value})", None))
     roots = store.disks or (store.data_directory,)
     by_node = by_turns(roots, spec.nodes)
     made = []
