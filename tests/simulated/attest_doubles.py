@@ -122,6 +122,9 @@ class Worker(FakeWorker):
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:
         self.journal.note("committed positions")
+        if self.world.held:
+            # What asks the node that coordinates a group waits for it in vain.
+            raise RunFailedError(f"No answer within 30 s: {', '.join(sorted(self.world.held))} stands still.")
         return CommittedPositions(0, 0, (CommittedPosition("sub-0", 0, 0, 5),))
 
 

@@ -121,7 +121,8 @@ def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     try:
         for act in cycle.acts:
             _until_due(ground, act, began_s)
-            if act.kind is Kind.CUT and before is None:
+            if act.kind is not Kind.RELEASE and before is None:
+                # Before the first node is held as well: one that stands can't be asked.
                 before = ground.reader.committed_positions(order)
             _do(ground, act, prepared.leader, watch)
             began_s = time.monotonic()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import held
+from tidegauge.fleet import held, procfs
 from tidegauge.fleet.ledger import Ledger
 from tidegauge.fleet.rig_api import CutReport, DiskCheck, FileSystem
 from tidegauge.fleet.trees import Trees
@@ -123,17 +123,26 @@ class AgentDisks:
 
     def _check_users(self, processes: Sequence[str], descriptors: dict[Path, int]) -> None:
         """Who is not stopped may be promised in the very moment of the cut what is then lost."""
-        named = {stat.pid for stat in self._trees.members(processes)} | {os.getpid()}
         for place, descriptor in descriptors.items():
-            others = {
-                pid: name for pid, name in users.users_of(os.fstat(descriptor).st_dev).items() if pid not in named
-            }
+            others = self._strangers(processes, os.fstat(descriptor).st_dev)
             if others:
                 who = ", ".join(f"{name} (process {pid})" for pid, name in sorted(others.items()))
                 raise RunFailedError(
                     f"The power of {place} can't be cut: {who} has files open there and would not be stopped.",
                     "Name every process of the node, or end those that are none.",
                 )
+
+    def _strangers(self, processes: Sequence[str], device: int) -> dict[int, str]:
+        """Who uses a file system and is none of these processes, nor ourselves, nor gone by now."""
+        named = self._pids(processes) | {os.getpid()}
+        using = users.users_of(device)
+        # Servers that are just starting fork all the time: a child that is new since we looked is theirs, too.
+        named |= self._pids(processes)
+        strange = {pid: procfs.read_stat(pid) for pid in using if pid not in named}
+        return {pid: using[pid] for pid, stat in strange.items() if stat is not None and not stat.ended}
+
+    def _pids(self, processes: Sequence[str]) -> set[int]:
+        return {stat.pid for stat in self._trees.members(processes)}
 
     @contextlib.contextmanager
     def _opened(self, place: Path) -> Iterator[int]:
