@@ -115,11 +115,14 @@ public final class Reach {
   }
 
   private static Socket connected(Address address) throws IOException {
+    return connected(new Socket(), address);
+  }
+
+  private static Socket connected(Socket socket, Address address) throws IOException {
     InetSocketAddress where = new InetSocketAddress(address.host(), address.port());
     if (where.isUnresolved()) {
       throw new IOException("unknown host");
     }
-    Socket socket = new Socket();
     try {
       socket.connect(where, CONNECT_MS_MAX);
       socket.setSoTimeout(ANSWER_MS_MAX);
@@ -190,11 +193,12 @@ public final class Reach {
   }
 
   /**
-   * What a server says that closed the connection while we were still writing: whoever writes then
-   * sees only a broken pipe, and the server's alert is lost. Whoever only listens gets it.
+   * What a server says that closed the connection while we were still writing: whoever writes then,
+   * be it the end of the handshake, sees only a broken pipe, and the server's alert is lost.
+   * Whoever only listens gets it.
    */
   private String lateAlert(Address address) {
-    try (Socket plain = connected(address);
+    try (Socket plain = connected(new DeafSocket(), address);
         SSLSocket socket = handshaken(plain, address)) {
       socket.getInputStream().read();
       return null;
