@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell's background job ignores it, and so would every command that a test starts and interrupts.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Processes that share the tests inherit the environment of the one that started them.
     if config.getoption("--quick-java") and not hasattr(config, "workerinput"):
         config.stash[HOME] = Path(tempfile.mkdtemp(prefix="quick-java-"))

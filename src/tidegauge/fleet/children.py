@@ -180,7 +180,8 @@ def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, nam
         namespaces.enter(namespace)
     if timer_slack_ns is not None:
         prctl.set_timer_slack(timer_slack_ns)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    # A shell's background job ignores some; a JVM that did could not be asked for its threads.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
