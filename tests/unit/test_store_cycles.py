@@ -16,6 +16,7 @@ from tidegauge.campaign.recorded import OtherwiseError
 from tidegauge.cli.resuming import recorded_of
 from tidegauge.report.html.page import report_page
 from tidegauge.report.summary import run_summary
+from tidegauge.report.terminal import how_to_go_on
 from tidegauge.systems.api import Distribution
 
 PLAN = AttestPlan((), Means.POWER, FileSystem.EXT4, 1 << 30, 60.0)
@@ -46,6 +47,8 @@ def test_what_was_found_until_then_is_told_everywhere(tmp_path: Path) -> None:
     (without,) = run_summary(stored)["trials_without_result"]
     assert without["reason"] == told.replace(":", ";", 1)
     assert "until then 1 cut" in report_page(stored, {SPEC.trial_id: store.read_details(trial)})
+    kept = "0 of 1 trials are finished and would be kept, and so would 2 cycles of an attestation"
+    assert kept in how_to_go_on(stored)
 
 
 def test_a_loss_is_told_as_a_refutation(tmp_path: Path) -> None:
