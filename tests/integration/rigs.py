@@ -12,7 +12,7 @@ from tidegauge.fleet import procfs
 from tidegauge.fleet.api import ProcessSpec
 
 MIB = 1 << 20
-SIZE_BYTES = {"ext4": 64 * MIB, "xfs": 320 * MIB}
+SIZE_BYTES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "fuse": 0}
 RECORD_BYTES = 512
 WRITER = """
 import os, struct, sys, threading, time

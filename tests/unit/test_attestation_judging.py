@@ -6,7 +6,7 @@ import pytest
 from attestation_samples import attestation, cut, cycle, outcome, witness
 
 from tidegauge.attestation.judging import Judged, cut_results, judge_scenarios
-from tidegauge.attestation.kinds import NOT_MODELLED, Means
+from tidegauge.attestation.kinds import FUSE_LABEL, NOT_MODELLED, FileSystem, Means
 from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.record import CLAIMED_ONLY, carried
 from tidegauge.attestation.scenario import Scenario
@@ -88,23 +88,23 @@ def test_a_stored_outcome_is_judged_alike() -> None:
 
 def test_no_output_says_proved_and_each_says_what_is_not_modelled() -> None:
     for subject in (outcome(cycle()), outcome(cycle(lost=1)), outcome()):
-        told = " ".join(sentences(CHOICE, Means.POWER, [judged(subject)]))
+        told = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)]))
         assert "prove" not in told.lower()
         assert all(limit in told for limit in NOT_MODELLED)
 
 
 def test_crashes_are_labelled_as_such() -> None:
-    told = " ".join(sentences(CHOICE, Means.CRASH, [judged(outcome(cycle()))]))
+    told = " ".join(sentences(CHOICE, Means.CRASH, FileSystem.EXT4, [judged(outcome(cycle()))]))
     assert "process crash, not a power cut" in told
     assert "page cache survived" in told
 
 
 def test_before_lost_is_said_the_files_were_searched() -> None:
-    gone = " ".join(sentences(CHOICE, Means.POWER, [judged(outcome(cycle(lost=3)))]))
+    gone = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(outcome(cycle(lost=3)))]))
     assert "none of the 3 lost messages is in the servers' data files" in gone
     place = "message 17 of producer 1: node 2, topic-0/00.log at byte 4096"
     there = outcome(cycle(lost=3, in_files=2, files=(place,)))
-    told = " ".join(sentences(CHOICE, Means.POWER, [judged(there)]))
+    told = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(there)]))
     assert "of 3 lost messages 2 are in the servers' data files, but not served" in told
     assert place in told
 
@@ -138,6 +138,16 @@ def test_a_crash_attests_nothing() -> None:
     assert carried([attestation(means=Means.CRASH)]) == CLAIMED_ONLY
 
 
+def test_cuts_that_are_less_than_power_cuts_are_told_apart() -> None:
+    less = attestation(file_system=FileSystem.FUSE, cuts=5)
+    assert carried([less]) == f"attested: 0 lost in 5 cuts (all; {FUSE_LABEL})"
+    assert carried([less, attestation()]) == f"attested: 0 lost in 20 cuts (all); 0 lost in 5 cuts (all; {FUSE_LABEL})"
+    told = " ".join(sentences(CHOICE, Means.POWER, FileSystem.FUSE, [judged(outcome(cycle()))]))
+    assert f"level 1, all ({FUSE_LABEL}): NOT REFUTED" in told
+    assert "names of files, sizes that were set" in told
+    assert all(limit in told for limit in NOT_MODELLED)
+
+
 def test_an_inconclusive_one_attests_nothing() -> None:
     assert carried([attestation(verdict=Verdict.INCONCLUSIVE)]) == CLAIMED_ONLY
 
@@ -150,6 +160,6 @@ def test_a_damaged_file_system_and_an_odd_history_are_told() -> None:
     subject = outcome(
         cycle(cuts=(cut(checks={"disk-1": "clean", "disk-2": "inode 12\nis wrong"}),), doubts=("cut short",))
     )
-    told = sentences(CHOICE, Means.POWER, [judged(subject)])
+    told = sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)])
     assert "all: file systems that a check found damaged after a cut: disk-2: inode 12 is wrong." in told
     assert "all: odd about the histories: cut short." in told

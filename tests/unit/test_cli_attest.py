@@ -11,7 +11,7 @@ import pytest
 from tidegauge.attestation.kinds import FileSystem
 from tidegauge.cli.attesting import AttestRequest, overrides_of
 from tidegauge.cli.main import run_command
-from tidegauge.hosts import loop_disk
+from tidegauge.hosts import fuse_disk, loop_disk
 
 
 def asked(**changes: Any) -> dict[str, Any]:
@@ -73,6 +73,25 @@ def test_without_root_or_loop_devices_it_says_so_and_offers_a_crash(
     assert "--crash" in told
     assert "process crash, not a power cut" in told
     assert not runs.exists()
+
+
+def test_where_libfuse_is_present_it_is_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loop_disk, "refusal", lambda *_: "needs root")
+    monkeypatch.setattr(fuse_disk, "refusal", lambda: "")
+    command = ["attest", "kafka", "--level", "3", "--runs-dir", str(tmp_path / "runs")]
+    assert run_command(command) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "--file-system fuse" in told
+    assert "less than a power cut" in told
+    assert "--crash" in told
+    assert run_command([*command, "--file-system", "fuse", "--dry-run"]) == 0
+    monkeypatch.setattr(fuse_disk, "refusal", lambda: "passthrough_ll can't be found")
+    assert run_command([*command, "--file-system", "fuse"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "passthrough_ll can't be found" in told
+    assert "--file-system fuse" not in told
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_what_is_not_known_is_no_fault() -> None:
 
 def test_abilities_of_this_machine() -> None:
     found = {one.name: one for one in abilities()}
-    assert len(found) == 14
+    assert len(found) == 15
     assert all(one.possible == (not one.reason) and one.used_for and one.without for one in found.values())
 
 

@@ -19,9 +19,12 @@ class FileSystem(StrEnum):
 
     EXT4 = "ext4"
     XFS = "xfs"
+    FUSE = "fuse"
+    """A directory behind libfuse's `passthrough_ll` in writeback mode, which needs no rights."""
 
 
 CRASH_LABEL = "process crash, not a power cut"
+FUSE_LABEL = "loss of unsynced pages by libfuse, less than a power cut"
 
 NOT_MODELLED = (
     "the drive's own volatile write cache (what the kernel has sent to the drive counts as kept)",
@@ -31,12 +34,24 @@ NOT_MODELLED = (
 """What a cut of this kind does not show; said in every output."""
 
 
-def not_modelled(means: Means) -> str:
+def label(means: Means, file_system: FileSystem) -> str:
+    """What ends of this kind are called wherever they are told of, "" for power cuts."""
+    if means is Means.CRASH:
+        return CRASH_LABEL
+    return FUSE_LABEL if file_system is FileSystem.FUSE else ""
+
+
+def not_modelled(means: Means, file_system: FileSystem) -> str:
     """The sentence that goes with every attestation."""
     if means is Means.CRASH:
         return (
             f"Every end was a {CRASH_LABEL}: the page cache survived, so nothing is said of a loss of power. "
             f"Not modelled either: {'; '.join(NOT_MODELLED)}."
+        )
+    if file_system is FileSystem.FUSE:
+        return (
+            f"Every cut was a {FUSE_LABEL}: names of files, sizes that were set, and all of a file that was closed "
+            f"count as kept. Not modelled either: {'; '.join(NOT_MODELLED)}."
         )
     return f"Not modelled: {'; '.join(NOT_MODELLED)}."
 

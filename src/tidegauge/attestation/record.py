@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.attestation.judging import Judged
-from tidegauge.attestation.kinds import CRASH_LABEL, FileSystem, Means, counted_cuts
+from tidegauge.attestation.kinds import FUSE_LABEL, FileSystem, Means, counted_cuts
 from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.scenario import Scenario
 from tidegauge.attestation.verdict import Verdict
-from tidegauge.durability.levels import describe_choice
 from tidegauge.systems.api import LevelChoice
 
 CLAIMED_ONLY = "claimed only"
@@ -124,16 +123,17 @@ def carried(known: Sequence[Attestation]) -> str:
 
 
 def _told(those: Sequence[Attestation]) -> str:
+    fuse = [one for one in those if one.file_system is FileSystem.FUSE]
+    power = [one for one in those if one.file_system is not FileSystem.FUSE]
+    return "; ".join(_sum(group, less) for group, less in ((power, ""), (fuse, f"; {FUSE_LABEL}")) if group)
+
+
+def _sum(those: Sequence[Attestation], less: str) -> str:
     lost, cuts = sum(one.lost for one in those), sum(one.cuts for one in those)
     scenarios = ", ".join(dict.fromkeys(one.scenario.value for one in those))
-    return f"{lost:,} lost in {counted_cuts(cuts)} ({scenarios})"
+    return f"{lost:,} lost in {counted_cuts(cuts)} ({scenarios}{less})"
 
 
 def _beyond(lost: Sequence[Attestation]) -> str:
     """Losses that the level allows."""
     return f"; as the level allows, {_told(lost)}" if lost else ""
-
-
-def title(choice: LevelChoice, means: Means) -> str:
-    """What was put to the proof: "level 1, power cut"."""
-    return f"{describe_choice(choice)}, {CRASH_LABEL if means is Means.CRASH else 'power cut'}"

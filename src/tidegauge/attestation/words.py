@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.attestation.kinds import CRASH_LABEL, Means, counted_cuts, not_modelled
+from tidegauge.attestation.kinds import FileSystem, Means, counted_cuts, label, not_modelled
 from tidegauge.attestation.model import CLEAN, AttestOutcome, AttestPlan
 from tidegauge.attestation.scenario import Scenario
 from tidegauge.attestation.verdict import Verdict
@@ -17,14 +17,15 @@ _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120
 
 
-def sentences(choice: LevelChoice, means: Means, judged: Sequence[Judged]) -> tuple[str, ...]:
+def sentences(choice: LevelChoice, means: Means, file_system: FileSystem, judged: Sequence[Judged]) -> tuple[str, ...]:
     """The verdict on each scenario, what is behind a loss, and what all this does not show."""
     found = []
+    named = label(means, file_system)
+    clause = f" ({named})" if named else ""
     for one in judged:
-        label = f" ({CRASH_LABEL})" if means is Means.CRASH else ""
-        found.append(f"{describe_choice(choice)}, {one.scenario.value}{label}: {one.judgement.sentence()}.")
+        found.append(f"{describe_choice(choice)}, {one.scenario.value}{clause}: {one.judgement.sentence()}.")
         found += [f"{one.scenario.value}: {told}" for told in _beside(choice, one)]
-    return (*found, not_modelled(means))
+    return (*found, not_modelled(means, file_system))
 
 
 def _beside(choice: LevelChoice, one: Judged) -> Iterable[str]:

@@ -40,7 +40,9 @@ def attest(
         list[ScenarioName] | None, typer.Option("--scenario", help="Who loses power; may be repeated (default: all).")
     ] = None,
     second_cut: Annotated[bool, typer.Option("--second-cut", help="Cut once more while servers recover.")] = False,
-    file_system: Annotated[FileSystem, typer.Option("--file-system", help="Of the nodes' disks.")] = FileSystem.EXT4,
+    file_system: Annotated[
+        FileSystem, typer.Option("--file-system", help="Of the nodes' disks; fuse needs no root.")
+    ] = FileSystem.EXT4,
     crash: Annotated[
         bool, typer.Option("--crash", help="Kill processes instead: a process crash, not a power cut; needs no root.")
     ] = False,
@@ -53,6 +55,8 @@ def attest(
     as_json: Json = False,
 ) -> int:
     """Cut the power under load and count what was acknowledged and is gone. Needs root and loop devices.
+
+    Without them: `--file-system fuse`, where libfuse's passthrough_ll is, or `--crash`; both are less than a power cut.
 
     Ends with 5 if messages were lost (refuted), 3 if the cuts could not have shown it, 0 if none was lost.
     """

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.attestation.kinds import FileSystem, Means
+from tidegauge.attestation.kinds import FUSE_LABEL, FileSystem, Means
 from tidegauge.attestation.scenario import Scenario
 from tidegauge.campaign.model import Campaign
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
-from tidegauge.hosts import loop_disk
+from tidegauge.hosts import disks
 
 CRASH_HINT = (
     "`--crash` (in a campaign `means: crash`) kills the servers' processes instead. That needs no rights, but it is a "
     "process crash, not a power cut: what is in the page cache survives it."
+)
+FUSE_HINT = (
+    "`--file-system fuse` (in a campaign `file-system: fuse`) needs no root: what servers have not synced is lost with "
+    f"libfuse's daemon. It is a {FUSE_LABEL}."
 )
 
 
@@ -58,16 +62,16 @@ def overrides_of(request: AttestRequest) -> dict[str, Any]:
 
 
 def check_means(campaign: Campaign) -> None:
-    """Raise `UserError` if power can't be cut here, before anything is started; it offers what can be done."""
+    """Raise `UserError` if power can't be cut here as asked, before anything is started; it offers what can be done."""
     for point in campaign.each:
         for chosen in point.campaign.experiments:
             options = chosen.options
             if not isinstance(options, AttestOptions) or options.means is Means.CRASH:
                 continue
-            why = loop_disk.refusal(options.file_system.value)
+            why = disks.refusal(options.file_system.value)
             if why:
                 raise UserError(
-                    f"Power can't be cut here ({why}): each node's data must be on a disk of its own, a mounted file "
-                    "system in a file, that can be shut down.",
-                    CRASH_HINT,
+                    f"Power can't be cut here ({why}): each node's data must be on a disk of its own, a file system "
+                    "that can be shut down.",
+                    CRASH_HINT if disks.refusal("fuse") else f"{FUSE_HINT} {CRASH_HINT}",
                 )

@@ -125,7 +125,7 @@ def _finding(
     setup = Setup(spec.system, spec.choice, spec.nodes, options.means, options.file_system)
     attested: list[Attestation] = [attestation_of(setup, one, subject) for one in judged]
     details: dict[str, Any] = {
-        "not_modelled": not_modelled(options.means),
+        "not_modelled": not_modelled(options.means, options.file_system),
         "means": options.means,
         "scenarios": attested,
         "positive_control": control or subject,
@@ -139,7 +139,7 @@ def _finding(
         system=spec.system,
         block=spec.block,
         decided=all(one.judgement.verdict is not Verdict.INCONCLUSIVE for one in judged),
-        summary=sentences(spec.choice, options.means, judged),
+        summary=sentences(spec.choice, options.means, options.file_system, judged),
         rows=tuple(cells(spec.choice, one) for one in judged),
         details=details,
         refuted=refuted,

@@ -11,9 +11,10 @@ from pathlib import Path
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import held, procfs
 from tidegauge.fleet.ledger import Ledger
-from tidegauge.fleet.rig_api import CutReport, DiskCheck, FileSystem
+from tidegauge.fleet.rig_api import CutReport, DeviceFileSystem, DiskCheck, FileSystem
 from tidegauge.fleet.trees import Trees
-from tidegauge.hosts import freeze, loop_disk, power_cut, slow_disk, users
+from tidegauge.hosts import disks, freeze, loop_disk, power_cut, slow_disk, users
+from tidegauge.hosts.fuse_disk import FuseDisk
 
 
 class AgentDisks:
@@ -22,12 +23,13 @@ class AgentDisks:
     def __init__(self, trees: Trees, ledger: Ledger) -> None:
         self._trees = trees
         self._ledger = ledger
-        self._file_systems: dict[Path, FileSystem] = {}
+        self._file_systems: dict[Path, DeviceFileSystem] = {}
+        self._fuse: dict[Path, FuseDisk] = {}
         self._limits: dict[Path, tuple[int | None, int | None]] = {}
 
     def make(self, place: Path, size_bytes: int, file_system: FileSystem) -> None:
         """See `Rig.make_disk`."""
-        reason = loop_disk.refusal(file_system)
+        reason = disks.refusal(file_system)
         if reason:
             raise RunFailedError(f"No {file_system} disk can be made at {place}: {reason}.")
         image = held.image_of(place)
@@ -36,15 +38,19 @@ class AgentDisks:
         self._ledger.hold_disk(place)
         try:
             place.mkdir(parents=True, exist_ok=True)
-            loop_disk.mount_disk(place, image, size_bytes, file_system, stays_attached=True)
+            if file_system == "fuse":
+                self._fuse[place] = FuseDisk(place, image)
+                self._fuse[place].mount()
+            else:
+                loop_disk.mount_disk(place, image, size_bytes, file_system, stays_attached=True)
+                self._file_systems[place] = file_system
         except OSError as error:
             self._forget(place)
             raise RunFailedError(f"No {file_system} disk can be made at {place}: {_words(error)}.") from error
-        self._file_systems[place] = file_system
 
     def remove(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        if place not in self._file_systems:
+        if place not in self._file_systems and place not in self._fuse:
             return
         try:
             self._forget(place)
@@ -55,6 +61,7 @@ class AgentDisks:
         held.remove_disk(place)
         self._ledger.drop_disk(place)
         self._file_systems.pop(place, None)
+        self._fuse.pop(place, None)
         self._limits.pop(place, None)
 
     def throttle(self, place: Path, bytes_per_s: int | None, ops_per_s: int | None) -> None:
@@ -65,17 +72,20 @@ class AgentDisks:
         for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
             if value is not None and value < 1:
                 raise RunFailedError(f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more.")
+        self._check_is_device(place)
         with self._opened(place) as descriptor:
             slow_disk.limit(_number(descriptor), bytes_per_s, ops_per_s)
         self._limits[place] = (bytes_per_s, ops_per_s)
 
     def hang(self, place: Path) -> None:
         """See `Rig.hang_disk`."""
+        self._check_is_device(place)
         with self._opened(place) as descriptor:
             freeze.freeze(descriptor)
 
     def unhang(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
+        self._check_is_device(place)
         with self._opened(place) as descriptor:
             freeze.thaw(descriptor)
 
@@ -93,13 +103,16 @@ class AgentDisks:
             # Not later: a file system that is cut off does not tell.
             numbers = {place: _number(descriptor) for place, descriptor in descriptors.items()}
             self._check_users(processes, descriptors)
+            self._check_appended(chosen)
             asked_ns = time.monotonic_ns()
             stopped = self._trees.stop(processes)
             frozen_ns = time.monotonic_ns()
-            for descriptor in descriptors.values():
-                power_cut.cut_off(descriptor)
+            for place, descriptor in descriptors.items():
+                self._cut_off(place, descriptor)
             cut_ns = time.monotonic_ns()
             for place, descriptor in descriptors.items():
+                if place in self._fuse:
+                    continue
                 # What waits for a disk can't die, nor be unmounted; what was promised can't change any more.
                 freeze.thaw(descriptor)
                 if place in self._limits:
@@ -113,8 +126,18 @@ class AgentDisks:
                 slow_disk.limit(numbers[place], *self._limits[place])
         return CutReport(asked_ns, frozen_ns, cut_ns, killed_ns, time.monotonic_ns(), stopped, tuple(checks))
 
+    def _cut_off(self, place: Path, descriptor: int) -> None:
+        if place in self._fuse:
+            self._fuse[place].cut_off()
+        else:
+            power_cut.cut_off(descriptor)
+
     def _mounted_again(self, place: Path, number: str) -> DiskCheck:
         try:
+            if place in self._fuse:
+                self._fuse[place].mount_again()
+                # The file system below was not cut off.
+                return DiskCheck(str(place), "fuse", True, "")
             return power_cut.mount_again(place, number, self._file_systems[place])
         except OSError as error:
             raise RunFailedError(
@@ -132,6 +155,17 @@ class AgentDisks:
                     "Name every process of the node, or end those that are none.",
                 )
 
+    def _check_appended(self, places: Sequence[Path]) -> None:
+        """What a daemon itself writes wrongly must not be taken for lost."""
+        for place in places:
+            wrong = self._fuse[place].appended() if place in self._fuse else []
+            if wrong:
+                raise RunFailedError(
+                    f"The power of {place} can't be cut: {wrong[0]} was created for appending, and libfuse's "
+                    "passthrough_ll then writes it wrongly, so that what is lost may be its fault.",
+                    "Use a disk of its own (`--file-system ext4`), which needs root.",
+                )
+
     def _strangers(self, processes: Sequence[str], device: int) -> dict[int, str]:
         """Who uses a file system and is none of these processes, nor ourselves, nor gone by now."""
         named = self._pids(processes) | {os.getpid()}
@@ -144,8 +178,16 @@ class AgentDisks:
     def _pids(self, processes: Sequence[str]) -> set[int]:
         return {stat.pid for stat in self._trees.members(processes)}
 
+    def _check_is_device(self, place: Path) -> None:
+        if place in self._fuse:
+            raise RunFailedError(f"{place} is a disk of libfuse: it can neither be slowed down nor hang.")
+
     @contextlib.contextmanager
     def _opened(self, place: Path) -> Iterator[int]:
+        if place in self._fuse:
+            with self._fuse[place].opened() as descriptor:
+                yield descriptor
+            return
         if place not in self._file_systems:
             raise RunFailedError(f"{place} is no disk that was made here.")
         with loop_disk.opened(place, held.image_of(place)) as descriptor:

@@ -17,7 +17,7 @@ from tidegauge.fleet.ledger import Ledger
 from tidegauge.fleet.rig_api import Ability
 from tidegauge.fleet.trees import Trees
 from tidegauge.fleet.wire import Message
-from tidegauge.hosts import loop_disk, network, slow_disk
+from tidegauge.hosts import fuse_disk, loop_disk, network, slow_disk
 
 
 class AgentRig:
@@ -81,6 +81,7 @@ def refusals() -> dict[Ability, str]:
     reasons: dict[Ability, str] = {
         "ext4": ext4,
         "xfs": xfs,
+        "fuse": fuse_disk.refusal(),
         "power_cut": no_disk,
         "slow_disk": no_disk or slow_disk.refusal(),
         "hung_disk": no_disk,

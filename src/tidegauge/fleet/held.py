@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 
 from tidegauge.fleet import directories
@@ -12,7 +13,7 @@ from tidegauge.hosts.storage import parse_mountinfo
 
 
 def image_of(place: Path) -> Path:
-    """The file that holds the disk mounted at `place`."""
+    """The file that holds the disk mounted at `place`, or the directory, with libfuse."""
     return place.with_name(f"{place.name}.img")
 
 
@@ -41,7 +42,10 @@ def remove_disk(place: Path) -> bool:
     loop_disk.release(place)
     # A loop device that was not mounted yet.
     loop_disk.release(image)
-    image.unlink(missing_ok=True)
+    if image.is_dir() and not image.is_symlink():
+        shutil.rmtree(image)
+    else:
+        image.unlink(missing_ok=True)
     if place.is_dir():
         # Nothing but the mount point is ours: what somebody put there while nothing was mounted stays.
         with contextlib.suppress(OSError):

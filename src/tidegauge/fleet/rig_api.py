@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-FileSystem = Literal["ext4", "xfs"]
+DeviceFileSystem = Literal["ext4", "xfs"]
+"""On a block device, which can be slow, hang, and be cut off."""
+FileSystem = DeviceFileSystem | Literal["fuse"]
 Ability = Literal[
-    "ext4", "xfs", "power_cut", "slow_disk", "hung_disk", "network", "partition", "packet_loss", "rate_limit"
+    "ext4", "xfs", "fuse", "power_cut", "slow_disk", "hung_disk", "network", "partition", "packet_loss", "rate_limit"
 ]
 """What a host may be unable to do. Kill, pause and resume can be done everywhere."""
 
@@ -82,7 +84,8 @@ class Rig(Protocol):
     def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4") -> None:
         """Mount a new, empty disk at `place`, which must not exist or be an empty directory.
 
-        Its image is a file beside it, with all its room reserved, read and written with direct I/O.
+        Its image is a file beside it, with all its room reserved, read and written with direct I/O. That of "fuse",
+        which needs no root, is a directory, without a limit: it can lose its power, but neither be slow nor hang.
         """
         ...
 

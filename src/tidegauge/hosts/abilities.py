@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts import loop_disk, memory_limit, network, slow_disk
+from tidegauge.hosts import fuse_disk, loop_disk, memory_limit, network, slow_disk
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -123,7 +123,7 @@ _PROBES: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
         "power cut on ext4",
         lambda: loop_disk.refusal("ext4"),
         "`attest` by power cuts: the file system is shut down as if the power had gone; the fault power-cut",
-        "`attest` is refused but for `--crash`, which only kills processes; so is the fault",
+        "`attest` is refused but for `--file-system fuse` and `--crash`, which lose less; so is the fault",
         "Root, loop devices and e2fsprogs.",
     ),
     (
@@ -132,6 +132,13 @@ _PROBES: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
         "the same on xfs, which many production hosts use",
         "power cuts on xfs are refused; ext4 may do",
         "Root, loop devices, xfsprogs and a kernel with xfs.",
+    ),
+    (
+        "loss of unsynced pages",
+        fuse_disk.refusal,
+        "`attest --file-system fuse`: what servers have not synced is lost, without root; less than a power cut",
+        "that is refused; `attest --crash` only kills processes",
+        "Build passthrough_ll, an example of libfuse 3, onto the PATH; package fuse3; a /dev/fuse that you may open.",
     ),
     (
         "hung disk",

@@ -12,16 +12,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidegauge.fleet.rig_api import FileSystem
+from tidegauge.fleet.rig_api import DeviceFileSystem
 from tidegauge.hosts import freeze, privileges
 from tidegauge.hosts.commands import run
 from tidegauge.hosts.storage import parse_mountinfo
 
 _TOOLS = ("losetup", "mount", "umount")
-_TOOLS_OF: dict[FileSystem, tuple[str, ...]] = {"ext4": ("mkfs.ext4", "e2fsck"), "xfs": ("mkfs.xfs", "xfs_repair")}
-_PACKAGE_OF: dict[FileSystem, str] = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
+_TOOLS_OF: dict[DeviceFileSystem, tuple[str, ...]] = {
+    "ext4": ("mkfs.ext4", "e2fsck"),
+    "xfs": ("mkfs.xfs", "xfs_repair"),
+}
+_PACKAGE_OF: dict[DeviceFileSystem, str] = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
 # Nothing is left to be initialised beside a measurement, and the file keeps the room that was reserved.
-_MAKE: dict[FileSystem, tuple[str, ...]] = {
+_MAKE: dict[DeviceFileSystem, tuple[str, ...]] = {
     "ext4": ("mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("mkfs.xfs", "-q", "-K"),
 }
@@ -30,7 +33,7 @@ _BUSY_S = 10.0
 _POLL_S = 0.05
 
 
-def refusal(file_system: FileSystem = "ext4") -> str:
+def refusal(file_system: DeviceFileSystem = "ext4") -> str:
     """Why no such disk can be made here; "" if one can, as far as one can tell before."""
     reason = privileges.refusal("CAP_SYS_ADMIN", _TOOLS)
     if not reason and (reason := privileges.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
@@ -40,7 +43,7 @@ def refusal(file_system: FileSystem = "ext4") -> str:
     return reason or ("" if _kernel_has(file_system) else f"the kernel has no {file_system}")
 
 
-def _kernel_has(file_system: FileSystem) -> bool:
+def _kernel_has(file_system: DeviceFileSystem) -> bool:
     """Built in, loaded, or there to be loaded."""
     if any(line.split()[-1] == file_system for line in Path("/proc/filesystems").read_text().splitlines()):
         return True
@@ -49,7 +52,7 @@ def _kernel_has(file_system: FileSystem) -> bool:
 
 
 def mount_disk(
-    place: Path, image: Path, size_bytes: int, file_system: FileSystem = "ext4", stays_attached: bool = False
+    place: Path, image: Path, size_bytes: int, file_system: DeviceFileSystem = "ext4", stays_attached: bool = False
 ) -> None:
     """Mount a new, empty disk of this size at `place`; `image` becomes its file. Raises `OSError`, after undoing it.
 
@@ -85,7 +88,7 @@ def mount_disk(
             os.close(held)
 
 
-def mount(device: str, place: Path, file_system: FileSystem) -> None:
+def mount(device: str, place: Path, file_system: DeviceFileSystem) -> None:
     """Mount a device; its journal is replayed if need be. Raises `OSError`."""
     run("mount", "-t", file_system, "-o", "noatime", device, str(place))
 

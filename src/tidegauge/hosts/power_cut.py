@@ -15,13 +15,13 @@ import struct
 import time
 from pathlib import Path
 
-from tidegauge.fleet.rig_api import DiskCheck, FileSystem
+from tidegauge.fleet.rig_api import DeviceFileSystem, DiskCheck
 from tidegauge.hosts import loop_disk
 from tidegauge.hosts.commands import finished
 
 _SHUTDOWN = 0x8004587D
 _WITHOUT_FLUSHING_THE_LOG = struct.pack("I", 2)
-_CHECK: dict[FileSystem, tuple[str, ...]] = {"ext4": ("e2fsck", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
+_CHECK: dict[DeviceFileSystem, tuple[str, ...]] = {"ext4": ("e2fsck", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
 _REPORT_CHARS_MAX = 2000
 _ELSEWHERE_S = 60.0
 _POLL_S = 0.01
@@ -32,7 +32,7 @@ def cut_off(descriptor: int) -> None:
     fcntl.ioctl(descriptor, _SHUTDOWN, _WITHOUT_FLUSHING_THE_LOG)
 
 
-def mount_again(place: Path, number: str, file_system: FileSystem) -> DiskCheck:
+def mount_again(place: Path, number: str, file_system: DeviceFileSystem) -> DiskCheck:
     """Unmount a disk that was cut off, replay its journal, check it, and mount it. Raises `OSError`.
 
     Nothing may use it any more, nor hold its device open: the kernel drops what it has cached of a device only when the

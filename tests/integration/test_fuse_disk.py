@@ -1,0 +1,126 @@
+"""Disks of libfuse, which need no root: what was synced stays, what was not is gone, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from libfuse import provide
+from rigs import acknowledged, leftovers, writer
+from test_power_cut import cut_again_and_again, wait_for, wait_for_records, what_was_not_synced_is_gone
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts import fuse_disk
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module", autouse=True)
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        provide(tmp_path_factory.mktemp("libfuse"), patch)
+        reason = fuse_disk.refusal()
+        if reason:
+            pytest.skip(reason)
+        yield
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    with LocalHost.open() as opened:
+        assert "fuse" not in opened.rig.refusals()
+        yield opened
+    assert leftovers(tmp_path, opened.agent_id) == []
+
+
+def daemons(tmp_path: Path) -> list[str]:
+    """Command lines of the daemons of disks below a directory."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if words[0].endswith("passthrough_ll") and any(str(tmp_path) in word for word in words):
+            found.append(" ".join(words))
+    return found
+
+
+@pytest.fixture
+def place(host: LocalHost, tmp_path: Path) -> Path:
+    """A disk, with the files of the writer, which opens them for appending."""
+    host.rig.make_disk(tmp_path / "disk", 0, "fuse")
+    for name in ("a", "b"):
+        (tmp_path / "disk" / name).touch()
+    return tmp_path / "disk"
+
+
+def test_what_was_synced_survives_every_cut(host: LocalHost, place: Path, tmp_path: Path) -> None:
+    cut_again_and_again(host, tmp_path, place, "fuse", 10)
+
+
+def test_what_was_not_synced_is_gone(host: LocalHost, place: Path, tmp_path: Path) -> None:
+    what_was_not_synced_is_gone(host, tmp_path, place)
+
+
+def test_what_the_daemon_writes_wrongly_is_not_taken_for_lost(host: LocalHost, tmp_path: Path) -> None:
+    place = tmp_path / "disk"
+    host.rig.make_disk(place, 0, "fuse")
+    host.start(writer(tmp_path, place))
+    wait_for_records(tmp_path, 5)
+    with pytest.raises(RunFailedError, match="a was created for appending, and libfuse's passthrough_ll"):
+        host.rig.cut_power(["writer"], [place])
+    # Nothing was stopped or cut.
+    wait_for_records(tmp_path, max(acknowledged(tmp_path).values()) + 5)
+
+
+def test_it_can_neither_be_slow_nor_hang(host: LocalHost, tmp_path: Path) -> None:
+    # What separates the options of a mount is an ordinary character in a path.
+    place = tmp_path / "disk, one"
+    host.rig.make_disk(place, 0, "fuse")
+    (place / "file").write_text("there")
+    with pytest.raises(RunFailedError, match="can neither be slowed down nor hang"):
+        host.rig.throttle_disk(place, 1_000_000)
+    with pytest.raises(RunFailedError, match="can neither be slowed down nor hang"):
+        host.rig.hang_disk(place)
+    host.rig.lift_all()
+    assert (place / "file").read_text() == "there"
+    host.rig.remove_disk(place)
+    assert not place.exists()
+    wait_for(lambda: not daemons(tmp_path), "the daemon has ended")
+
+
+def test_a_mount_that_is_refused_is_told_and_leaves_nothing(
+    host: LocalHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = tmp_path / "bin"
+    bad.mkdir()
+    (bad / "passthrough_ll").write_text("#!/bin/sh\necho no such thing here >&2\nexit 1\n")
+    (bad / "passthrough_ll").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bad}:{os.environ['PATH']}")
+    with LocalHost.open() as other:
+        with pytest.raises(RunFailedError, match="passthrough_ll does not mount it: no such thing here"):
+            other.rig.make_disk(tmp_path / "disk", 0, "fuse")
+        assert not (tmp_path / "disk").exists()
+    assert leftovers(tmp_path, other.agent_id) == []
+
+
+def test_nothing_is_left_when_the_agent_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    place = tmp_path / "disk"
+    with LocalHost.open() as host:
+        host.rig.make_disk(place, 0, "fuse")
+        host.start(writer(tmp_path, place))
+        wait_for_records(tmp_path, 5)
+        assert daemons(tmp_path)
+        os.kill(host.agent_pid, signal.SIGKILL)
+    clean_leftovers()
+    assert leftovers(tmp_path, host.agent_id) == []
+    assert not place.exists()
+    wait_for(lambda: not daemons(tmp_path), "the daemon has ended")
