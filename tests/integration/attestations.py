@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +40,8 @@ def cycles(report: dict[str, Any], trial: str) -> list[dict[str, Any]]:
 def left_over(root: Path) -> list[str]:
     """Mounts and loop devices below a directory."""
     mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(root) in line]
-    devices = subprocess.run(["losetup", "--list", "--noheadings"], capture_output=True, text=True, check=True)
-    return [*mounts, *(line for line in devices.stdout.splitlines() if str(root) in line)]
+    devices = [file.read_text() for file in Path("/sys/block").glob("loop*/loop/backing_file")]
+    return [*mounts, *(file for file in devices if str(root) in file)]
 
 
 def keeps_level_3(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def leftovers(root: Path, agent_id: str) -> list[str]:
     found += [f"image {path}" for path in root.glob("**/*.img")]
     found += [f"namespace {path}" for path in Path("/run/netns").glob(f"*{agent_id}*")]
     found += [f"interface {path}" for path in Path("/sys/class/net").glob(f"tg{agent_id[:8]}*")]
-    tables = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=False).stdout
+    tables = _printed("nft", "list", "tables")
     found += [f"table {line}" for line in tables.splitlines() if agent_id in line]
     found += [f"group {path}" for path in Path("/sys/fs/cgroup").glob(f"**/tidegauge-{agent_id}*")]
     found += [
@@ -98,3 +99,10 @@ def _text(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+def _printed(*command: str) -> str:
+    """What a tool prints; nothing where it is not, as on the PATH of many who are not root."""
+    if shutil.which(command[0]) is None:
+        return ""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from libfuse import provide
-from rigs import acknowledged, leftovers, writer
+from rigs import acknowledged, leftovers, readable, writer
 from test_power_cut import cut_again_and_again, wait_for, wait_for_records, what_was_not_synced_is_gone
 
 from tidegauge.errors import RunFailedError
@@ -74,10 +74,49 @@ def test_what_the_daemon_writes_wrongly_is_not_taken_for_lost(host: LocalHost, t
     host.rig.make_disk(place, 0, "fuse")
     host.start(writer(tmp_path, place))
     wait_for_records(tmp_path, 5)
-    with pytest.raises(RunFailedError, match="a was created for appending, and libfuse's passthrough_ll"):
+    with pytest.raises(
+        RunFailedError, match="was created for appending, and libfuse's passthrough_ll has written it wrongly"
+    ):
         host.rig.cut_power(["writer"], [place])
     # Nothing was stopped or cut.
     wait_for_records(tmp_path, max(acknowledged(tmp_path).values()) + 5)
+
+
+def test_a_file_that_was_spoilt_and_closed_is_found(host: LocalHost, tmp_path: Path) -> None:
+    place = tmp_path / "disk"
+    host.rig.make_disk(place, 0, "fuse")
+    with (place / "log").open("ab") as file:
+        for _ in range(3):
+            file.write(b"x" * 100)
+            file.flush()
+            os.fsync(file.fileno())
+    assert (place / "log").read_bytes() == b"x" * 300
+    with pytest.raises(RunFailedError, match="log was created for appending"):
+        host.rig.cut_power([], [place])
+
+
+def test_room_is_looked_for(host: LocalHost, tmp_path: Path) -> None:
+    with pytest.raises(
+        RunFailedError, match=r"No fuse disk can be made at .*: it needs [\d,]+ bytes, and [\d,]+ are free"
+    ):
+        host.rig.make_disk(tmp_path / "disk", 1 << 60, "fuse")
+    assert not (tmp_path / "disk").exists()
+
+
+def test_nodes_are_cut_together(host: LocalHost, tmp_path: Path) -> None:
+    places = [tmp_path / f"disk-{number}" for number in range(3)]
+    names = [f"writer-{number}" for number in range(3)]
+    for name, place in zip(names, places, strict=True):
+        host.rig.make_disk(place, 0, "fuse")
+        (place / "a").touch()
+        (place / "b").touch()
+        host.start(writer(tmp_path, place, name=name))
+    for name in names:
+        wait_for_records(tmp_path, 20, name)
+    assert host.rig.cut_power(names, places).processes == 3
+    for name, place in zip(names, places, strict=True):
+        told, there = acknowledged(tmp_path, name), readable(place)
+        assert all(told[thread] <= there[thread] for thread in told), (name, told, there)
 
 
 def test_it_can_neither_be_slow_nor_hang(host: LocalHost, tmp_path: Path) -> None:

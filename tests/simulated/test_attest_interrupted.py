@@ -59,6 +59,8 @@ def test_a_loss_refutes_although_it_was_interrupted(stage: Stage, monkeypatch: p
     stored = interrupted(stage, monkeypatch, 3, AcknowledgesBeforeItWrites())
     assert stored.cycles[1].lost > 0
     assert "; REFUTED: " in until_then(3, 1, plan_of(), stored)
+    fuse = replace(plan_of(), file_system=FileSystem.FUSE)
+    assert "less than a power cut" in until_then(3, 1, fuse, stored)
     # Of a positive control it is what it is made for.
     assert "REFUTED" not in until_then(4, 1, plan_of(control=True), stored)
 

@@ -179,3 +179,10 @@ def test_commit_is_told_only_in_a_checkout(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     if (root / ".git").exists():
         assert len(tool_facts().git_commit) == 40
+
+
+def test_only_what_the_kernel_escapes_separates_mounts() -> None:
+    odd = "/data\u00a0one\u2028two\x85three"
+    text = f"24 22 253:0 / {odd} rw,noatime - xfs /dev/sda rw\n25 22 253:1 / /b\\040c rw - ext4 /dev/sdb rw\n"
+    assert [mount.mount_point for mount in parse_mountinfo(text)] == [odd, "/b c"]
+    assert parse_mountinfo("") == []

@@ -104,12 +104,14 @@ def _median(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def attest_outcome(outcome: AttestOutcome) -> str:
+def attest_outcome(plan: AttestPlan, outcome: AttestOutcome) -> str:
     """One attestation trial in one line: what its cuts lost, whatever that means."""
     cuts = sum(len(cycle.cuts) for cycle in outcome.cycles)
     lost = sum(cycle.lost for cycle in outcome.cycles)
     acked = sum(cycle.acked for cycle in outcome.cycles)
-    return f"{counted_cuts(cuts)}, {lost:,} of {acked:,} acknowledged messages lost"
+    named = label(plan.means, plan.file_system)
+    clause = f" ({named})" if named else ""
+    return f"{counted_cuts(cuts)}{clause}, {lost:,} of {acked:,} acknowledged messages lost"
 
 
 def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome) -> str:
@@ -117,7 +119,7 @@ def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome)
 
     A loss refutes whatever would have followed; that nothing was lost says nothing before all controls were made.
     """
-    told = f"until then {attest_outcome(outcome)}"
+    told = f"until then {attest_outcome(plan, outcome)}"
     if plan.control:
         return told
     scenarios = dict.fromkeys(cycle.scenario for cycle in outcome.cycles if cycle.scenario is not Scenario.NONE)

@@ -55,9 +55,15 @@ def check_before(directories: Iterable[Path], spec: TrialSpec) -> None:
 
 
 def check_during(directories: Iterable[Path]) -> None:
-    """Raise `DiskFullError` before a disk is full: servers behave in strange ways then, and logs are lost."""
+    """Raise `DiskFullError` before a disk is full: servers behave in strange ways then, and logs are lost.
+
+    Raises `RunFailedError` if a disk is gone.
+    """
     for directory in directories:
-        free = shutil.disk_usage(directory).free
+        try:
+            free = shutil.disk_usage(directory).free
+        except OSError as error:
+            raise RunFailedError(f"The disk of {directory} can't be looked at any more: {error.strerror}.") from error
         if free < FREE_BYTES_DURING:
             raise DiskFullError(
                 f"The disk of {directory} is almost full ({_gib(free)} free), so the run was ended.",

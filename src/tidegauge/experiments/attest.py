@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.attestation.kinds import FileSystem, Means, not_modelled
+from tidegauge.attestation.kinds import FileSystem, Means, label, not_modelled
 from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.attestation.record import Attestation, Setup, attestation_of
 from tidegauge.attestation.scenario import Cycle, Scenario, impossible, plan_cycles
@@ -127,6 +127,8 @@ def _finding(
     details: dict[str, Any] = {
         "not_modelled": not_modelled(options.means, options.file_system),
         "means": options.means,
+        "file_system": options.file_system,
+        "label": label(options.means, options.file_system),
         "scenarios": attested,
         "positive_control": control or subject,
     }

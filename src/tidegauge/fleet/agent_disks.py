@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import held, procfs
+from tidegauge.fleet import held, prctl, procfs
 from tidegauge.fleet.ledger import Ledger
 from tidegauge.fleet.rig_api import CutReport, DeviceFileSystem, DiskCheck, FileSystem
 from tidegauge.fleet.trees import Trees
@@ -39,14 +41,21 @@ class AgentDisks:
         try:
             place.mkdir(parents=True, exist_ok=True)
             if file_system == "fuse":
-                self._fuse[place] = FuseDisk(place, image)
-                self._fuse[place].mount()
+                self._make_fuse(place, image, size_bytes)
             else:
                 loop_disk.mount_disk(place, image, size_bytes, file_system, stays_attached=True)
                 self._file_systems[place] = file_system
         except OSError as error:
             self._forget(place)
             raise RunFailedError(f"No {file_system} disk can be made at {place}: {_words(error)}.") from error
+
+    def _make_fuse(self, place: Path, directory: Path, size_bytes: int) -> None:
+        free_bytes = shutil.disk_usage(place).free
+        if free_bytes < size_bytes:
+            raise OSError(0, f"it needs {size_bytes:,} bytes, and {free_bytes:,} are free")
+        agent_pid = os.getpid()
+        self._fuse[place] = FuseDisk(place, directory, lambda: _die_with(agent_pid))
+        self._fuse[place].mount()
 
     def remove(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
@@ -58,6 +67,9 @@ class AgentDisks:
             raise RunFailedError(f"The disk {place} can't be removed: {_words(error)}{_used_by(place)}.") from error
 
     def _forget(self, place: Path) -> None:
+        if place in self._fuse:
+            # What is in memory needn't be written into what is removed.
+            self._fuse[place].cut_off()
         held.remove_disk(place)
         self._ledger.drop_disk(place)
         self._file_systems.pop(place, None)
@@ -66,13 +78,13 @@ class AgentDisks:
 
     def throttle(self, place: Path, bytes_per_s: int | None, ops_per_s: int | None) -> None:
         """See `Rig.throttle_disk`."""
+        self._check_is_device(place)
         reason = slow_disk.refusal()
         if reason:
             raise RunFailedError(f"The disk {place} can't be slowed down: {reason}.")
         for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
             if value is not None and value < 1:
                 raise RunFailedError(f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more.")
-        self._check_is_device(place)
         with self._opened(place) as descriptor:
             slow_disk.limit(_number(descriptor), bytes_per_s, ops_per_s)
         self._limits[place] = (bytes_per_s, ops_per_s)
@@ -103,9 +115,9 @@ class AgentDisks:
             # Not later: a file system that is cut off does not tell.
             numbers = {place: _number(descriptor) for place, descriptor in descriptors.items()}
             self._check_users(processes, descriptors)
-            self._check_appended(chosen)
             asked_ns = time.monotonic_ns()
             stopped = self._trees.stop(processes)
+            self._check_written(processes, chosen)
             frozen_ns = time.monotonic_ns()
             for place, descriptor in descriptors.items():
                 self._cut_off(place, descriptor)
@@ -119,9 +131,9 @@ class AgentDisks:
                     slow_disk.limit(numbers[place], None, None)
         self._trees.kill(processes)
         killed_ns = time.monotonic_ns()
-        checks = []
+        checks: list[DiskCheck] = []
         for place in chosen:
-            checks.append(self._mounted_again(place, numbers[place]))
+            checks += self._mounted_again(place, numbers[place])
             if place in self._limits:
                 slow_disk.limit(numbers[place], *self._limits[place])
         return CutReport(asked_ns, frozen_ns, cut_ns, killed_ns, time.monotonic_ns(), stopped, tuple(checks))
@@ -132,13 +144,13 @@ class AgentDisks:
         else:
             power_cut.cut_off(descriptor)
 
-    def _mounted_again(self, place: Path, number: str) -> DiskCheck:
+    def _mounted_again(self, place: Path, number: str) -> list[DiskCheck]:
+        """What its file system's check said, where there is one to check."""
         try:
             if place in self._fuse:
                 self._fuse[place].mount_again()
-                # The file system below was not cut off.
-                return DiskCheck(str(place), "fuse", True, "")
-            return power_cut.mount_again(place, number, self._file_systems[place])
+                return []
+            return [power_cut.mount_again(place, number, self._file_systems[place])]
         except OSError as error:
             raise RunFailedError(
                 f"The disk {place} can't be mounted again after the power cut: {_words(error)}{_used_by(place)}."
@@ -155,14 +167,15 @@ class AgentDisks:
                     "Name every process of the node, or end those that are none.",
                 )
 
-    def _check_appended(self, places: Sequence[Path]) -> None:
-        """What a daemon itself writes wrongly must not be taken for lost."""
+    def _check_written(self, processes: Sequence[str], places: Sequence[Path]) -> None:
+        """What a daemon itself has spoilt must not be taken for lost. If it has, all go on."""
         for place in places:
-            wrong = self._fuse[place].appended() if place in self._fuse else []
+            wrong = self._fuse[place].wrongly_written() if place in self._fuse else []
             if wrong:
+                self._trees.resume(processes)
                 raise RunFailedError(
                     f"The power of {place} can't be cut: {wrong[0]} was created for appending, and libfuse's "
-                    "passthrough_ll then writes it wrongly, so that what is lost may be its fault.",
+                    "passthrough_ll has written it wrongly, so that what is lost may be its fault.",
                     "Use a disk of its own (`--file-system ext4`), which needs root.",
                 )
 
@@ -192,6 +205,13 @@ class AgentDisks:
             raise RunFailedError(f"{place} is no disk that was made here.")
         with loop_disk.opened(place, held.image_of(place)) as descriptor:
             yield descriptor
+
+
+def _die_with(agent_pid: int) -> None:
+    """In a new process: it must not outlive the agent, which alone knows of it."""
+    prctl.die_with_parent(signal.SIGKILL)
+    if os.getppid() != agent_pid:  # It died before the line above took effect.
+        os._exit(1)
 
 
 def _number(descriptor: int) -> str:

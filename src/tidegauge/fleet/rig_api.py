@@ -32,7 +32,7 @@ class DiskCheck:
     """
 
     place: str
-    file_system: FileSystem
+    file_system: DeviceFileSystem
     is_clean: bool
     report: str
 
@@ -48,7 +48,7 @@ class CutReport:
         killed_ns: the last process was gone.
         mounted_ns: every disk was checked and mounted again.
         processes: how many processes were stopped, children included.
-        disks: in the order in which they were named.
+        disks: in the order in which they were named; those of libfuse are left out, since below them nothing was cut.
     """
 
     asked_ns: int
@@ -85,7 +85,8 @@ class Rig(Protocol):
         """Mount a new, empty disk at `place`, which must not exist or be an empty directory.
 
         Its image is a file beside it, with all its room reserved, read and written with direct I/O. That of "fuse",
-        which needs no root, is a directory, without a limit: it can lose its power, but neither be slow nor hang.
+        which needs no root, is a directory, for which room is only looked for: it can lose its power, but neither be
+        slow nor hang.
         """
         ...
 

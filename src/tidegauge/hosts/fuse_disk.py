@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tidegauge.hosts import loop_disk
+from tidegauge.hosts import loop_disk, privileges
 from tidegauge.hosts.storage import Mount, parse_mountinfo
 
 _DAEMON = "passthrough_ll"
@@ -33,20 +35,22 @@ def refusal() -> str:
         return f"{_DAEMON}, an example program of libfuse 3, can't be found"
     if not os.access(_DEVICE, os.R_OK | os.W_OK):
         return f"{_DEVICE} can't be opened"
-    if os.geteuid() != 0 and shutil.which("fusermount3") is None:
-        return "fusermount3 can't be found (package fuse3)"
-    return ""
+    if os.geteuid() == 0:
+        return privileges.refusal("CAP_SYS_ADMIN")
+    return "" if shutil.which("fusermount3") is not None else "fusermount3 can't be found (package fuse3)"
 
 
 class FuseDisk:
     """A directory, and what is mounted over it. All methods raise `OSError`.
 
-    Unmounting it ends the daemon, after what is in memory was written.
+    Attributes:
+        prepare: called in the daemon's process before it begins.
     """
 
-    def __init__(self, place: Path, directory: Path) -> None:
+    def __init__(self, place: Path, directory: Path, prepare: Callable[[], None]) -> None:
         self._place = place
         self._directory = directory
+        self._prepare = prepare
         self._daemon: subprocess.Popen[bytes] | None = None
 
     def mount(self) -> None:
@@ -56,8 +60,15 @@ class FuseDisk:
         command = (_DAEMON, "-f", "-o", f"source={source},writeback", str(self._place))
         with tempfile.TemporaryFile() as told:
             self._daemon = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=told, stderr=told, cwd="/", start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=told,
+                cwd="/",
+                start_new_session=True,
+                preexec_fn=self._prepare,  # noqa: PLW1509 - the agent has one thread
             )
+            _allow_all_files(self._daemon.pid)
             deadline_s = time.monotonic() + _START_S_MAX
             while _mount_at(self._place) is None:
                 if self._daemon.poll() is not None or time.monotonic() > deadline_s:
@@ -78,22 +89,22 @@ class FuseDisk:
         finally:
             os.close(descriptor)
 
-    def appended(self) -> list[Path]:
-        """Files that the daemon has open for appending: what it has of them is wrong.
+    def wrongly_written(self) -> list[Path]:
+        """Files that are longer below than above: the daemon, not who wrote them, spoilt them.
 
-        The kernel writes a page again when it grew; the daemon of libfuse 3.14 opens a file that is created with
-        O_APPEND just so, and adds the page to the end each time. Files that it merely opens it treats rightly.
+        The kernel writes a page again when it grew. The daemon of libfuse 3.14 opens a file that is created with
+        O_APPEND just so, and then adds the page to the end each time; files that it merely opens it treats rightly.
+        Nobody may be writing meanwhile.
         """
-        if self._daemon is None:
-            return []
         found = []
-        process = Path(f"/proc/{self._daemon.pid}")
-        for entry in (process / "fdinfo").iterdir():
-            with contextlib.suppress(OSError):  # Closed meanwhile.
-                told = dict(line.split(":", 1) for line in entry.read_text().splitlines() if ":" in line)
-                file = (process / "fd" / entry.name).readlink()
-                if int(told["flags"], 8) & os.O_APPEND and file.is_relative_to(self._directory):
-                    found.append(file.relative_to(self._directory))
+        for parent, _, names in os.walk(self._directory):
+            for name in names:
+                below = Path(parent) / name
+                above = self._place / below.relative_to(self._directory)
+                with contextlib.suppress(FileNotFoundError):
+                    is_longer = below.lstat().st_size > above.lstat().st_size
+                    if is_longer and stat.S_ISREG(below.lstat().st_mode):
+                        found.append(below.relative_to(self._directory))
         return sorted(found)
 
     def cut_off(self) -> None:
@@ -107,6 +118,13 @@ class FuseDisk:
         """After `cut_off`. Nothing may use the file system any more."""
         loop_disk.unmount(self._place)
         self.mount()
+
+
+def _allow_all_files(pid: int) -> None:
+    """It holds a descriptor of every file that anybody has looked at, and does not raise its limit as servers do."""
+    with contextlib.suppress(ProcessLookupError):  # It has ended, which is told by its words.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
 
 def _mount_at(place: Path) -> Mount | None:

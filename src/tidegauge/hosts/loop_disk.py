@@ -15,7 +15,7 @@ from pathlib import Path
 from tidegauge.fleet.rig_api import DeviceFileSystem
 from tidegauge.hosts import freeze, privileges
 from tidegauge.hosts.commands import run
-from tidegauge.hosts.storage import parse_mountinfo
+from tidegauge.hosts.storage import Mount, parse_mountinfo
 
 _TOOLS = ("losetup", "mount", "umount")
 _TOOLS_OF: dict[DeviceFileSystem, tuple[str, ...]] = {
@@ -143,17 +143,24 @@ def backing_file(number: str) -> str:
 def mount_points(place: Path) -> list[Path]:
     """Where something is mounted at a directory or below it, in the order in which it was mounted."""
     place = place.resolve()  # The kernel tells where mounts are without links.
-    mounts = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
-    points = [Path(mount.mount_point) for mount in mounts]
+    points = [Path(mount.mount_point) for mount in _mounts()]
     return [point for point in points if point == place or place in point.parents]
+
+
+def _mounts() -> list[Mount]:
+    return parse_mountinfo(Path("/proc/self/mountinfo").read_text())
 
 
 def unmount(place: Path) -> None:
     """Unmount whatever is mounted at a directory or below it; hung disks are thawed. Raises `OSError`."""
+    fuse = [Path(mount.mount_point) for mount in _mounts() if mount.file_system.startswith("fuse")]
     for point in reversed(mount_points(place)):
+        if point in fuse and os.geteuid() != 0:
+            _unmount_one("fusermount3", "-u", "--", str(point))
+            continue
         # A frozen file system would stay in the kernel, frozen and without a name.
         freeze.thaw_at(point)
-        _unmount_one(point)
+        _unmount_one("umount", str(point))
 
 
 def release(path: Path) -> None:
@@ -170,12 +177,12 @@ def release(path: Path) -> None:
                 run("losetup", "--detach", f"/dev/{entry.parent.parent.name}")
 
 
-def _unmount_one(point: Path) -> None:
+def _unmount_one(*command: str) -> None:
     """The kernel may hold a file system for a moment after the last process is gone. Raises `OSError`."""
     deadline_s = time.monotonic() + _BUSY_S
     while True:
         try:
-            run("umount", str(point))
+            run(*command)
             return
         except OSError as error:
             if "busy" not in (error.strerror or "") or time.monotonic() > deadline_s:

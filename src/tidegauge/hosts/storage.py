@@ -25,9 +25,10 @@ class Mount:
 def parse_mountinfo(text: str) -> list[Mount]:
     """All mounts, in the order they were made: later ones hide earlier ones at the same place."""
     mounts = []
-    for line in text.splitlines():
+    # By what the kernel escapes in names, and nothing else that Python takes for a space or the end of a line.
+    for line in filter(None, text.split("\n")):
         left, _, right = line.partition(" - ")
-        fields, kind = left.split(), right.split(" ")
+        fields, kind = left.split(" "), right.split(" ")
         mounts.append(
             Mount(
                 device_number=fields[2],

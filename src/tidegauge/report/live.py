@@ -214,8 +214,8 @@ def outcome(ended: TrialEnded) -> str:
     if ended.result is None:
         return f"{ended.spec.trial_id}: failed: {ended.failure}"
     result = ended.result
-    if result.attest is not None:
-        return f"{ended.spec.trial_id}: {attest_outcome(result.attest)}"
+    if result.attest is not None and ended.spec.attest is not None:
+        return f"{ended.spec.trial_id}: {attest_outcome(ended.spec.attest, result.attest)}"
     verdict = result.validity.value
     shown = verdict if result.validity is Validity.VALID else verdict.upper()
     return (
