@@ -202,8 +202,9 @@ def judge(
         criteria: what a cut needs to count.
         broken_off: why cycles did not come to a cut.
     """
-    excluded = [why for cut in cuts if (why := why_not_counted(cut, criteria or Criteria()))]
-    counted = [cut for cut in cuts if not why_not_counted(cut, criteria or Criteria())]
+    why_not = [why_not_counted(cut, criteria or Criteria()) for cut in cuts]
+    excluded = [why for why in why_not if why]
+    counted = [cut for cut, why in zip(cuts, why_not, strict=True) if not why]
     losing = [cut for cut in cuts if cut.anomalies.broken]
     if negative is not None and negative.broken:
         why = f"the negative control, without a cut, broke {negative.broken:,} acknowledged messages"

@@ -166,12 +166,14 @@ def _acked_again(ground: Ground) -> float:
     """When messages are acknowledged although a node is held back; what was on its way before does not count.
 
     After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged without that node then, as the history tells.
+    Raises `RunFailedError` if something has ended.
     """
     time.sleep(_SETTLE_S)
     known = ground.session.worker.totals().acked
     deadline_s = time.monotonic() + ACKED_AGAIN_S_MAX
     while ground.session.worker.totals().acked <= known and time.monotonic() < deadline_s:
         time.sleep(_POLL_S)
+        ground.session.check()
     return time.monotonic()
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from tidegauge.hosts import namespaces, packet_filter, privileges
-from tidegauge.hosts.commands import run
+from tidegauge.hosts.commands import finished, run
 
 _RANGE = ipaddress.ip_network("198.18.0.0/15")
 _PREFIX_BITS = 24
@@ -137,11 +137,10 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
 def remove(identifier: str) -> bool:
     """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
     found = False
-    if shutil.which("nft"):
-        # Making a table that may be there already, then deleting it: one that is not there is no error.
-        table = packet_filter.table(identifier)
-        with contextlib.suppress(OSError):
-            run("nft", "-f", "-", text=f"add table bridge {table}\ndelete table bridge {table}\n")
+    table = ("table", "bridge", packet_filter.table(identifier))
+    if shutil.which("nft") and finished("nft", "list", *table).returncode == 0:
+        found = True
+        run("nft", "delete", *table)
     for namespace in sorted(namespaces.NAMED.glob(f"{_namespace_prefix(identifier)}*")):
         found = True
         run("ip", "netns", "delete", namespace.name)
