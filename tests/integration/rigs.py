@@ -61,14 +61,20 @@ def readable(place: Path) -> dict[str, int]:
     return found
 
 
-def leftovers(root: Path, agent_id: str) -> list[str]:
-    """Everything of an agent, or of disks below `root`, that is still there."""
+def disks_left(root: Path) -> list[str]:
+    """Mounts and loop devices below a directory."""
     found = [f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines() if f"{root}/" in line]
     found += [
         f"loop device {entry}: {file}"
         for entry in Path("/sys/block").glob("loop*/loop/backing_file")
         if str(root) in (file := _text(entry))
     ]
+    return found
+
+
+def leftovers(root: Path, agent_id: str) -> list[str]:
+    """Everything of an agent, or of disks below `root`, that is still there."""
+    found = disks_left(root)
     found += [f"image {path}" for path in root.glob("**/*.img")]
     found += [f"namespace {path}" for path in Path("/run/netns").glob(f"*{agent_id}*")]
     found += [f"interface {path}" for path in Path("/sys/class/net").glob(f"tg{agent_id[:8]}*")]

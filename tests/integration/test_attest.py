@@ -7,8 +7,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from attestations import CUTS_POWER, attested, keeps_level_3, left_over
+from attestations import CUTS_POWER, attested, keeps_level_3
 from command import Place
+from rigs import disks_left
 
 pytestmark = list(CUTS_POWER)
 
@@ -66,10 +67,10 @@ def test_a_killed_attestation_leaves_nothing_after_the_next_start(after_s: float
     command.kill()
     command.wait()
     deadline_s = time.monotonic() + 120
-    while left_over(tmp_path) and time.monotonic() < deadline_s:
+    while disks_left(tmp_path) and time.monotonic() < deadline_s:
         place.run("clean")
         time.sleep(1.0)
-    assert left_over(tmp_path) == []
+    assert disks_left(tmp_path) == []
     assert [one for one in psutil.process_iter() if _is_below(one, tmp_path)] == []
 
 

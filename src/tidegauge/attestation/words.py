@@ -20,12 +20,17 @@ _CHECK_CHARS_MAX = 120
 def sentences(choice: LevelChoice, means: Means, file_system: FileSystem, judged: Sequence[Judged]) -> tuple[str, ...]:
     """The verdict on each scenario, what is behind a loss, and what all this does not show."""
     found = []
-    named = label(means, file_system)
-    clause = f" ({named})" if named else ""
+    named = _named(means, file_system)
     for one in judged:
-        found.append(f"{describe_choice(choice)}, {one.scenario.value}{clause}: {one.judgement.sentence()}.")
+        found.append(f"{describe_choice(choice)}, {one.scenario.value}{named}: {one.judgement.sentence()}.")
         found += [f"{one.scenario.value}: {told}" for told in _beside(choice, one)]
     return (*found, not_modelled(means, file_system))
+
+
+def _named(means: Means, file_system: FileSystem) -> str:
+    """What is less than a power cut, as a clause to append."""
+    named = label(means, file_system)
+    return f" ({named})" if named else ""
 
 
 def _beside(choice: LevelChoice, one: Judged) -> Iterable[str]:
@@ -109,9 +114,9 @@ def attest_outcome(plan: AttestPlan, outcome: AttestOutcome) -> str:
     cuts = sum(len(cycle.cuts) for cycle in outcome.cycles)
     lost = sum(cycle.lost for cycle in outcome.cycles)
     acked = sum(cycle.acked for cycle in outcome.cycles)
-    named = label(plan.means, plan.file_system)
-    clause = f" ({named})" if named else ""
-    return f"{counted_cuts(cuts)}{clause}, {lost:,} of {acked:,} acknowledged messages lost"
+    return (
+        f"{counted_cuts(cuts)}{_named(plan.means, plan.file_system)}, {lost:,} of {acked:,} acknowledged messages lost"
+    )
 
 
 def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -54,7 +53,7 @@ class AgentDisks:
         if free_bytes < size_bytes:
             raise OSError(0, f"it needs {size_bytes:,} bytes, and {free_bytes:,} are free")
         agent_pid = os.getpid()
-        self._fuse[place] = FuseDisk(place, directory, lambda: _die_with(agent_pid))
+        self._fuse[place] = FuseDisk(place, directory, lambda: prctl.die_with_parent(agent_pid))
         self._fuse[place].mount()
 
     def remove(self, place: Path) -> None:
@@ -205,13 +204,6 @@ class AgentDisks:
             raise RunFailedError(f"{place} is no disk that was made here.")
         with loop_disk.opened(place, held.image_of(place)) as descriptor:
             yield descriptor
-
-
-def _die_with(agent_pid: int) -> None:
-    """In a new process: it must not outlive the agent, which alone knows of it."""
-    prctl.die_with_parent(signal.SIGKILL)
-    if os.getppid() != agent_pid:  # It died before the line above took effect.
-        os._exit(1)
 
 
 def _number(descriptor: int) -> str:

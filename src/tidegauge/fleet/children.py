@@ -171,9 +171,7 @@ def _spawn(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path |
 
 def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
     """In the new process, before exec: nothing of a killed agent may run on; signals as a process expects them."""
-    prctl.die_with_parent(signal.SIGKILL)
-    if os.getppid() != agent_pid:  # It died before the line above took effect.
-        os._exit(1)
+    prctl.die_with_parent(agent_pid)
     if group is not None:
         memory_limit.join(group)  # Before anything is read, which would count for others.
     if namespace is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidegauge.fleet import directories
 from tidegauge.hosts import freeze, loop_disk, network, slow_disk
-from tidegauge.hosts.storage import parse_mountinfo
+from tidegauge.hosts.storage import mounts
 
 
 def image_of(place: Path) -> Path:
@@ -22,7 +22,7 @@ def lift(place: Path) -> None:
 
     Its limits belong to the device number, which others may get: so they go while it is known to be ours.
     """
-    for mount in parse_mountinfo(Path("/proc/self/mountinfo").read_text()):
+    for mount in mounts():
         if mount.mount_point == str(place) and loop_disk.backing_file(mount.device_number) == str(image_of(place)):
             with contextlib.suppress(OSError):
                 slow_disk.limit(mount.device_number, None, None)

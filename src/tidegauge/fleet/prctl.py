@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
@@ -23,12 +24,14 @@ def become_subreaper() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def die_with_parent(signal_number: int) -> None:
-    """The kernel sends this process `signal_number` when its parent ends. Kept across exec, not across fork.
+def die_with_parent(parent_pid: int) -> None:
+    """The kernel kills this process when its parent ends; has that ended already, it exits. Kept across exec, not fork.
 
     "Parent" is the thread that forked: only for parents with a single thread. Raises `OSError`.
     """
-    _prctl(_PR_SET_PDEATHSIG, signal_number)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent_pid:  # It ended before the line above took effect.
+        os._exit(1)
 
 
 def set_timer_slack(slack_ns: int) -> None:

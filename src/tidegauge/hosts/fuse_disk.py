@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tidegauge.hosts import loop_disk, privileges
-from tidegauge.hosts.storage import Mount, parse_mountinfo
+from tidegauge.hosts.storage import Mount, mounts
 
 _DAEMON = "passthrough_ll"
 _DEVICE = Path("/dev/fuse")
@@ -102,8 +102,8 @@ class FuseDisk:
                 below = Path(parent) / name
                 above = self._place / below.relative_to(self._directory)
                 with contextlib.suppress(FileNotFoundError):
-                    is_longer = below.lstat().st_size > above.lstat().st_size
-                    if is_longer and stat.S_ISREG(below.lstat().st_mode):
+                    status = below.lstat()
+                    if stat.S_ISREG(status.st_mode) and status.st_size > above.lstat().st_size:
                         found.append(below.relative_to(self._directory))
         return sorted(found)
 
@@ -128,5 +128,4 @@ def _allow_all_files(pid: int) -> None:
 
 
 def _mount_at(place: Path) -> Mount | None:
-    mounts = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
-    return next((m for m in mounts if m.mount_point == str(place) and m.file_system.startswith("fuse")), None)
+    return next((m for m in mounts() if m.mount_point == str(place) and m.file_system.startswith("fuse")), None)

@@ -15,7 +15,7 @@ from pathlib import Path
 from tidegauge.fleet.rig_api import DeviceFileSystem
 from tidegauge.hosts import freeze, privileges
 from tidegauge.hosts.commands import run
-from tidegauge.hosts.storage import Mount, parse_mountinfo
+from tidegauge.hosts.storage import Mount, mounts
 
 _TOOLS = ("losetup", "mount", "umount")
 _TOOLS_OF: dict[DeviceFileSystem, tuple[str, ...]] = {
@@ -140,27 +140,21 @@ def backing_file(number: str) -> str:
         return ""
 
 
-def mount_points(place: Path) -> list[Path]:
-    """Where something is mounted at a directory or below it, in the order in which it was mounted."""
+def mounts_at(place: Path) -> list[Mount]:
+    """What is mounted at a directory or below it, in the order in which it was mounted."""
     place = place.resolve()  # The kernel tells where mounts are without links.
-    points = [Path(mount.mount_point) for mount in _mounts()]
-    return [point for point in points if point == place or place in point.parents]
-
-
-def _mounts() -> list[Mount]:
-    return parse_mountinfo(Path("/proc/self/mountinfo").read_text())
+    return [mount for mount in mounts() if Path(mount.mount_point).is_relative_to(place)]
 
 
 def unmount(place: Path) -> None:
     """Unmount whatever is mounted at a directory or below it; hung disks are thawed. Raises `OSError`."""
-    fuse = [Path(mount.mount_point) for mount in _mounts() if mount.file_system.startswith("fuse")]
-    for point in reversed(mount_points(place)):
-        if point in fuse and os.geteuid() != 0:
-            _unmount_one("fusermount3", "-u", "--", str(point))
+    for mount in reversed(mounts_at(place)):
+        if mount.file_system.startswith("fuse") and os.geteuid() != 0:
+            _unmount_one("fusermount3", "-u", "--", mount.mount_point)
             continue
         # A frozen file system would stay in the kernel, frozen and without a name.
-        freeze.thaw_at(point)
-        _unmount_one("umount", str(point))
+        freeze.thaw_at(Path(mount.mount_point))
+        _unmount_one("umount", mount.mount_point)
 
 
 def release(path: Path) -> None:

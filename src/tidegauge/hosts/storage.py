@@ -42,6 +42,11 @@ def parse_mountinfo(text: str) -> list[Mount]:
     return mounts
 
 
+def mounts(root: Path = Path("/")) -> list[Mount]:
+    """The mounts that this process sees. Raises `OSError`."""
+    return parse_mountinfo((root / "proc/self/mountinfo").read_text())
+
+
 def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
     """The mount that holds an absolute path without links; None if no mount does."""
     holding = [mount for mount in mounts if path.is_relative_to(mount.mount_point)]
@@ -54,7 +59,7 @@ def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
 
     Keys without a value are left out; several devices (LVM, RAID, encryption, a loop device's file) are told in turn.
     """
-    mount = mount_of(path.resolve(), parse_mountinfo((root / "proc/self/mountinfo").read_text()))
+    mount = mount_of(path.resolve(), mounts(root))
     if mount is None:
         return {}
     devices = list(_devices(root, mount))
