@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .PHONY: help quick test test-slow test-fast test-java check format build proto schemas wheel clean
 
 PYTHON := .venv/bin/python
+SEED ?= $(shell date +%s)
+TIME_LIMIT_S ?=
 WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name '*.java' -o -name 'pom.xml' -o -name '*.proto' \
 	-o -path '*/resources/*' -type f \) -print 2>/dev/null)
 
@@ -15,25 +17,17 @@ quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ si
 
 test: .tools/worker-built test-java ## Set up, then run the tests (real servers; root-only ones where you are root)
 	@# Three files of tests at a time, since most of them wait for servers; those that judge times then run alone.
-	@# Real servers on a shared machine: what failed is tried once more, alone. A defect fails twice.
-	$(PYTHON) -m pytest -n 3 --dist loadfile --quick-java --durations=40 -m "not alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
-		$(PYTHON) -m pytest -m "not alone and not slow" --last-failed --last-failed-no-failures none; }
-	$(PYTHON) -m pytest -m "alone and not slow" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
-		$(PYTHON) -m pytest -m "alone and not slow" --last-failed --last-failed-no-failures none; }
+	$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --quick-java --durations=20 -m "not alone and not slow"
+	$(PYTHON) -m pytest --durations=10 -m "alone and not slow"
 
-test-slow: .tools/worker-built ## What takes minutes each: the wheel, a throttled disk, many workloads
-	@# First what no other test shows: the rate that a disk of known speed takes, a backlog larger than memory.
-	$(PYTHON) -m pytest -m "slow and root" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
-		$(PYTHON) -m pytest -m "slow and root" --last-failed --last-failed-no-failures none; }
-	$(PYTHON) -m pytest -m "slow and not root" || { [ $$? -eq 1 ] && echo "Once more, what failed ..." && \
-		$(PYTHON) -m pytest -m "slow and not root" --last-failed --last-failed-no-failures none; }
+test-slow: .tools/worker-built ## What takes minutes, in an order that differs from run to run (SEED=, TIME_LIMIT_S=)
+	$(PYTHON) -m pytest --durations=20 -m slow --shuffle $(SEED) $(TIME_LIMIT_S:%=--time-limit %)
 
 test-fast: .tools/worker-built ## Unit and simulated tests only
-	$(PYTHON) -m pytest tests/unit tests/simulated
+	$(PYTHON) -m pytest -n 2 -m "not slow" tests/unit tests/simulated
 
 test-java: .tools/worker-built ## The worker's own tests
-	@# Stalls are measured against the clock: a test that a busy machine spoilt may be repeated.
-	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -Dsurefire.rerunFailingTestsCount=2 verify
+	$(PYTHON) scripts/mvn.py -B -f worker/pom.xml verify
 
 check: .venv/.ready ## ruff, mypy --strict, Spotless, Error Prone
 	.venv/bin/ruff check .

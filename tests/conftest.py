@@ -1,15 +1,23 @@
-"""`--quick-java`: the JVMs of real servers and workers compile with their first compiler only.
+"""Options of the tests, beside those of pytest and its plugins.
 
-A server that lives for some seconds spends most of them compiling, so this halves what starting one costs. What is
-tested is the same, but for speed: tests that judge times are run without it.
+`--quick-java`: the JVMs of real servers and workers compile with their first compiler only. A server that lives for
+some seconds spends most of them compiling, so this halves what starting one costs. What is tested is the same, but for
+speed: tests that judge times are run without it.
+
+`--shuffle SEED`: files of tests in an order drawn from the seed. `--time-limit SECONDS`: no test begins later than
+that after the start; those left are skipped and listed by name. Together they let a long suite be run in parts, a
+different one each time, with the order that led to a failure repeatable.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import tempfile
+import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -17,13 +25,19 @@ import pytest
 from tidegauge.distribution.java import find_java
 
 HOME = pytest.StashKey[Path]()
+BEGIN_S = pytest.StashKey[float]()
+NOT_REACHED = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick-java", action="store_true", help=(__doc__ or "").partition("\n")[0])
+    parser.addoption("--quick-java", action="store_true", help="the JVMs of tests compile with their first compiler")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="draw the order of the files of tests from this seed")
+    parser.addoption("--time-limit", type=float, metavar="SECONDS", help="begin no test later than this")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[BEGIN_S] = time.monotonic()
+    config.stash[NOT_REACHED] = []
     # A shell's background job ignores it, and so would every command that a test starts and interrupts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,6 +46,36 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[HOME] = Path(tempfile.mkdtemp(prefix="quick-java-"))
         quick_java(find_java("A test", 17).home, config.stash[HOME])
         os.environ["JAVA_HOME"] = str(config.stash[HOME])
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("--shuffle")
+    return None if seed is None else f"order of files drawn with: --shuffle {seed}"
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest brings together what shares a fixture
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--shuffle") is None:
+        return
+    files = defaultdict(list)
+    for item in items:
+        files[item.path].append(item)
+    order = sorted(files)
+    random.Random(config.getoption("--shuffle")).shuffle(order)
+    items[:] = [item for path in order for item in files[path]]
+
+
+@pytest.hookimpl(tryfirst=True)  # before any fixture is set up
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    limit_s = item.config.getoption("--time-limit")
+    if limit_s is not None and time.monotonic() - item.config.stash[BEGIN_S] > limit_s:
+        item.config.stash[NOT_REACHED].append(item.nodeid)
+        pytest.skip(f"not reached within {limit_s:.0f} s")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name in terminalreporter.config.stash[NOT_REACHED]:
+        terminalreporter.write_line(f"not reached: {name}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
