@@ -47,7 +47,8 @@ def sleep_until(mono_ns: int) -> None:
 def run_trial(worker: GrpcWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 0.5) -> TotalFigures:
     """One whole trial: prepare, start, a window, stop, totals, finish."""
     worker.prepare(load)
-    begin_ns = worker.start()
+    # Far enough ahead for the window to be set before, on a busy machine too.
+    begin_ns = worker.start(in_s=0.5)
     from_ns = begin_ns + round(lead_s * 1e9)
     until_ns = from_ns + round(measure_s * 1e9)
     worker.set_window(from_ns, until_ns)

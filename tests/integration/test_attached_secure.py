@@ -70,6 +70,7 @@ def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place
     assert [name for _, name in broker_names(broker.on("PLAINTEXT")["bootstrap.servers"]) if "-borrowed-" in name] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "password", "says"),
     [

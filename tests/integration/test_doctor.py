@@ -88,6 +88,7 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
     assert result["validity"] == "invalid" or ("Of what this machine can do" in shown and "cost, USD" in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
 def test_however_it_ends_nothing_stays(tmp_path: Path, number: int) -> None:
     place, disk = Place(tmp_path), tmp_path / "disk"

@@ -100,7 +100,6 @@ def test_after_a_kill_the_next_start_removes_our_groups_and_not_the_topic(kafka:
     assert order.topic_names[0] in {name for kind, name in broker_names(servers(kafka)) if kind == "topic"}
 
 
-@pytest.mark.alone
 def test_a_schedule_is_measured_step_by_step(place: Place) -> None:
     done = place.run("run", str(place.write(STEPS)))
     assert done.returncode in (0, 3), done.stdout + done.stderr

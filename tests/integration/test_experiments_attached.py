@@ -56,7 +56,10 @@ def _rabbitmq(known: Any) -> str:
 ATTACH: dict[str, Callable[[Any], str]] = {"kafka": _kafka, "pulsar": _pulsar, "rabbitmq": _rabbitmq}
 
 
-@pytest.fixture(scope="module", params=list(ATTACH))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("kafka", marks=pytest.mark.slow), pytest.param("pulsar", marks=pytest.mark.slow), "rabbitmq"],
+)
 def lent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
     """Servers of the test."""
     with ready(request.param, LevelChoice(4), tmp_path_factory.mktemp(request.param)) as started:

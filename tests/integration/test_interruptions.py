@@ -56,7 +56,7 @@ class TestSignals:
             pytest.param(worker_is_up, signal.SIGHUP, marks=pytest.mark.slow),
             pytest.param(measuring, signal.SIGINT),
             pytest.param(measuring, signal.SIGTERM, marks=pytest.mark.slow),
-            pytest.param(measuring, signal.SIGHUP),
+            pytest.param(measuring, signal.SIGHUP, marks=pytest.mark.slow),
         ],
         ids=lambda value: value.name if isinstance(value, signal.Signals) else value.__name__,
     )
@@ -89,6 +89,7 @@ class TestSignals:
         assert "The run is interrupted." in report.read_text()
         assert out.rstrip().endswith("report.html")
 
+    @pytest.mark.slow
     def test_a_second_ctrl_c_ends_at_once(self, place: Place) -> None:
         process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
         wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
@@ -124,7 +125,7 @@ class TestKilled:
         nothing_left(place)
         assert "Nothing was left behind" in place.run("clean").stdout
 
-    @pytest.mark.parametrize("victim", ["worker", "kafka-1"])
+    @pytest.mark.parametrize("victim", [pytest.param("worker", marks=pytest.mark.slow), "kafka-1"])
     def test_kill_9_of_a_process_fails_the_trial_with_its_name_and_log(self, place: Place, victim: str) -> None:
         process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
         wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")

@@ -61,6 +61,7 @@ def test_a_killed_broker_is_told(tmp_path: Path) -> None:
                 time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with taken_port() as port, taken_port() as controller:
         settings = {

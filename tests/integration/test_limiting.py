@@ -18,7 +18,7 @@ from throttled_disk import can_throttle, throttled_disk
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, read_telemetry
 from tidegauge.systems.kafka.jmx import find_agent
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 CAMPAIGN = """
 name: limits

@@ -84,6 +84,7 @@ def test_hostile_words_run_nothing_and_a_phone_suffices(
     assert [one for one in seen.complaints if "favicon" not in one] == []
 
 
+@pytest.mark.slow
 def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.DirectoryRun) -> None:
     server = LiveServer(run.path.parent, "127.0.0.1", 0)
     server.start()

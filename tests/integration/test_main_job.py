@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from command import Place
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 CAMPAIGN = """
 name: short

@@ -28,7 +28,7 @@ from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.launch import start_worker
 from tidegauge.workload.model import Payload, Workload
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 NODES = 3
 PARTITIONS = 6

@@ -50,6 +50,7 @@ def test_the_bypass_form_carries_messages(tmp_path: Path) -> None:
         assert counted["journalWriteData"] == "false"
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with taken_port() as port:
         error = failure_of("pulsar", tmp_path, {"brokerServicePort": str(port)})
@@ -57,6 +58,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         assert str(port) in error.message
 
 
+@pytest.mark.slow
 def test_a_wrong_value_names_the_setting(tmp_path: Path) -> None:
     error = failure_of("pulsar", tmp_path, {"managedLedgerDefaultEnsembleSize": "many"})
     assert "managedLedgerDefaultEnsembleSize" in error.message

@@ -20,7 +20,7 @@ from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION
 from tidegauge.worker.api import LoadOrder, TotalFigures
 from tidegauge.workload.model import Payload, Workload
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 NODES = 3
 PARTITIONS = 6

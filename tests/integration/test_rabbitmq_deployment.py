@@ -147,6 +147,7 @@ def test_tampering_is_caught_and_an_alarm_is_told(tmp_path: Path) -> None:
         assert "blocks publishers because of its alarm: memory" in rabbit.deployment.last_words()
 
 
+@pytest.mark.slow
 def test_a_killed_node_is_told_and_takes_everything_with_it(tmp_path: Path) -> None:
     with rabbitmq(DEFAULT_VERSION, LEVEL_3, tmp_path) as rabbit:
         processes = processes_of(rabbit)
@@ -160,6 +161,7 @@ def test_a_killed_node_is_told_and_takes_everything_with_it(tmp_path: Path) -> N
         assert not [process for process in processes if process.is_running() and process.status() != "zombie"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["listeners.tcp.default", "stream.listeners.tcp.1"])
 def test_a_taken_port_is_named(tmp_path: Path, setting: str) -> None:
     distribution_of(DEFAULT_VERSION)
@@ -178,6 +180,7 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
     assert "heartbeat" in failure_of("rabbitmq", tmp_path / "b", {"heartbeat": "often"}).message
 
 
+@pytest.mark.slow
 def test_a_directory_with_the_files_runs_as_well(tmp_path: Path) -> None:
     directory = distribution_of(DEFAULT_VERSION).directory
     with rabbitmq(str(directory), LEVEL_3, tmp_path) as rabbit:

@@ -74,6 +74,7 @@ def test_kafka_spreads_its_leaders_over_nodes_on_their_own_disks(kafka: Cluster)
     assert_spread_and_on_own_disks(kafka, "leaders.by.broker", "kafka")
 
 
+@pytest.mark.slow
 def test_rabbitmq_spreads_its_leaders_over_nodes_on_their_own_disks(rabbitmq: Cluster) -> None:
     assert_spread_and_on_own_disks(rabbitmq, "queue.leaders", "rabbitmq")
 
@@ -97,6 +98,7 @@ def test_a_single_copy_that_suffices_is_named(kafka: Cluster) -> None:
     assert "min.insync.replicas=1" in finding.problems[0]
 
 
+@pytest.mark.slow
 def test_a_classic_queue_in_place_of_a_quorum_queue_is_named(rabbitmq: Cluster) -> None:
     rabbitmq.prepare(["swapped"], partitions=2)
     assert rabbitmq.level("swapped").problems == ()
@@ -109,6 +111,7 @@ def test_a_classic_queue_in_place_of_a_quorum_queue_is_named(rabbitmq: Cluster) 
     assert "topic swapped queue swapped.1: queue.type=classic" in finding.problems[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("kafka", marks=pytest.mark.slow), "rabbitmq"])
 def test_a_node_killed_on_purpose_comes_back_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
     running: Cluster = request.getfixturevalue(name)
@@ -137,12 +140,14 @@ def test_a_broker_that_is_gone_is_missed_and_the_rest_ends_soon(kafka: Cluster) 
         kafka.deployment.check_alive()
 
 
+@pytest.mark.slow
 def test_a_member_that_is_gone_is_missed(rabbitmq: Cluster) -> None:
     """The last test of this cluster."""
     os.kill(rabbitmq.host.status("rabbitmq-3").pid, signal.SIGKILL)
     rabbitmq.await_missing("2 of 3 nodes are running")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "node", "place"), [("kafka", "kafka-2", 2), ("rabbitmq", "rabbitmq-2", 6)])
 def test_a_port_stolen_before_the_start_is_told(
     name: str, node: str, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -186,6 +191,7 @@ def ended(deployment: Deployment) -> StartFailedError:
     raise AssertionError("no node ended")
 
 
+@pytest.mark.slow
 def test_a_node_killed_while_starting_ends_the_run_with_its_name(tmp_path: Path) -> None:
     place = Place(tmp_path)
     process = place.start("run", str(place.write(CAMPAIGN.replace("SETTINGS", "{}"))))
@@ -213,7 +219,7 @@ def test_a_server_setting_that_weakens_the_level_stops_the_run(tmp_path: Path) -
     assert [list(disk.iterdir()) for disk in disks] == [[], [], []]
 
 
-@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+@pytest.mark.parametrize("dry", [pytest.param((), marks=pytest.mark.slow), ("--dry-run",)])
 def test_too_little_memory_is_refused_with_figures_before_anything_is_started(
     tmp_path: Path, dry: tuple[str, ...]
 ) -> None:

@@ -126,7 +126,8 @@ def test_rabbitmq_does_what_its_queue_type_promises(tmp_path: Path, form: str, l
             assert found.calls_by_node["rabbitmq-1"]["fdatasync"] >= MESSAGES
 
 
-@pytest.mark.parametrize("level", [3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [3, 4])
 def test_pulsar_syncs_its_journal_as_told(tmp_path: Path, level: int) -> None:
     choice = LevelChoice(level, "journal" if level == 4 else "")
     with watched("pulsar", choice, tmp_path) as pulsar:

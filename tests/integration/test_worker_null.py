@@ -22,7 +22,6 @@ from tidegauge.workload.model import Arrival, ClientSettings, Keys
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.alone,
     pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
 ]
 
@@ -182,6 +181,7 @@ def assert_as_the_schedule_says(histogram: Histogram) -> None:
     assert histogram.max_ns() == pytest.approx(1e9, rel=0.05)
 
 
+@pytest.mark.alone
 def test_a_stalled_system_shows_in_percentiles_as_the_schedule_says(worker: GrpcWorker) -> None:
     totals = stalled_trial(worker, in_flight=100_000)
     assert_as_the_schedule_says(decode(totals.window.response))
@@ -191,6 +191,7 @@ def test_a_stalled_system_shows_in_percentiles_as_the_schedule_says(worker: Grpc
     )
 
 
+@pytest.mark.alone
 def test_back_pressure_is_delay_and_not_the_generators_lag(worker: GrpcWorker) -> None:
     """With a small window in flight sends wait for the system; response times are the same, and it is not our lag."""
     totals = stalled_trial(worker, in_flight=1_000)
@@ -243,6 +244,7 @@ def test_backlog_counts_by_subscription_and_is_drained(worker: GrpcWorker) -> No
     assert [(s.backlog, s.lost, s.reordered) for s in totals.subscriptions] == [(0, 0, 0), (0, 0, 0)]
 
 
+@pytest.mark.alone
 def test_end_to_end_is_microseconds_when_nothing_is_in_between(worker: GrpcWorker) -> None:
     """The harness's own latency. The best second counts, and only if the load threads had their CPU."""
     worker.prepare(order(msgs_per_s=10_000.0))

@@ -26,7 +26,18 @@ HAVE = {
 }
 
 
-@pytest.fixture(scope="module", params=SYSTEMS)
+on_each = pytest.mark.parametrize("system", SYSTEMS, indirect=True, scope="module")
+"""For what systems do differently."""
+on_kafka_first = pytest.mark.parametrize(
+    "system",
+    ["kafka", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pulsar", "rabbitmq"))],
+    indirect=True,
+    scope="module",
+)
+"""For what differs in the driver only."""
+
+
+@pytest.fixture(scope="module")
 def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
     with ready(request.param, LevelChoice(4), tmp_path_factory.mktemp(request.param)) as started:
         yield started
@@ -40,6 +51,7 @@ def exact(totals: TotalFigures) -> int:
     return totals.acked
 
 
+@on_each
 @pytest.mark.parametrize("kind", list(HAVE))
 def test_two_consumers_of_each_type_account_for_every_message(system: Ready, kind: SubscriptionType) -> None:
     keyed = kind is SubscriptionType.KEY_SHARED
@@ -64,12 +76,14 @@ def test_two_consumers_of_each_type_account_for_every_message(system: Ready, kin
     assert [sub.reordered for sub in totals.subscriptions] == [0]
 
 
+@on_kafka_first
 def test_shared_consumers_take_from_one_partition(system: Ready) -> None:
     """What the other types can't: more consumers than partitions, all of them at work, and no order to check."""
     workload = replace(SMALL, consumers=3, subscription_type=SubscriptionType.SHARED)
     exact(run_load(system, order_for(system, "shared", workload)))
 
 
+@on_kafka_first
 def test_several_topics_fan_out_to_several_subscriptions(system: Ready) -> None:
     workload = replace(SMALL, topics=3, partitions=2, producers=2, subscriptions=3, consumers=2)
     totals = run_load(system, order_for(system, "fan-out", workload))
@@ -78,6 +92,7 @@ def test_several_topics_fan_out_to_several_subscriptions(system: Ready) -> None:
     assert [sub.reordered for sub in totals.subscriptions] == [0, 0, 0]
 
 
+@on_kafka_first
 def test_producers_alone_then_readers_alone_of_the_same_topic(system: Ready) -> None:
     """Without subscriptions nobody reads; then a reader finds what is there, verifies it, and leaves nothing behind."""
     topics, sent = fill(system, "filled")
@@ -94,12 +109,14 @@ def test_producers_alone_then_readers_alone_of_the_same_topic(system: Ready) -> 
     system.worker.delete_topics(system.system.driver, system.deployment.connection, list(topics))
 
 
+@on_kafka_first
 def test_a_topic_that_does_not_exist_is_no_existing_one(system: Ready) -> None:
     workload = replace(SMALL, producers=0, existing_topics=("never-made",))
     with pytest.raises(RunFailedError, match="never-made"):
         system.worker.prepare(order_for(system, "", workload))
 
 
+@on_kafka_first
 def test_a_schedule_keeps_the_latency_of_each_step(system: Ready) -> None:
     steps = RateSchedule((RatePhase(500, 500, 1.0, 0), RatePhase(500, 1500, 1.0, 1)), ("low", "rising"))
     totals = run_load(system, order_for(system, "steps", SMALL, 0.0, steps), seconds=2.0)
@@ -109,6 +126,7 @@ def test_a_schedule_keeps_the_latency_of_each_step(system: Ready) -> None:
     assert all(sub.record_end_to_end[0] and sub.record_end_to_end[1] for sub in totals.subscriptions)
 
 
+@on_kafka_first
 def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None:
     if system.system.name == "rabbitmq":
         pytest.skip("a queue for each of hundreds of partitions is no way to use RabbitMQ")
