@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from fleet_samples import read_number, runs, spec, wait_until
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.children import Children
+from tidegauge.fleet.ending import Ending
 from tidegauge.fleet.local import LocalHost
 
 
@@ -139,6 +143,19 @@ def test_stop_wakes_a_stopped_process(host: LocalHost, tmp_path: Path) -> None:
     wait_until((tmp_path / "ready").exists, "trap set")
     host.signal("p", signal.SIGSTOP)
     assert host.stop("p").exit_code == 4
+
+
+def test_a_process_that_stops_only_after_it_was_looked_at_is_woken_too(tmp_path: Path) -> None:
+    children = Children("a" * 16)
+    child = children.start(spec(tmp_path, "trap 'exit 4' TERM; : > ready; while :; do sleep 0.02; done"))
+    wait_until((tmp_path / "ready").exists, "trap set")
+    looked_at = [replace(stat, state="R") for stat in children.members()["p"]]
+    os.kill(child.identity.pid, signal.SIGSTOP)
+    wait_until(lambda: "T" in [stat.state for stat in children.members()["p"]], "it stopped")
+    ending = Ending(child, time.monotonic() + 1000, lambda _ending: None)
+    assert not ending.step(looked_at, time.monotonic())
+    wait_until(lambda: children.reap() or child.exit_code is not None, "it ended")
+    assert child.exit_code == 4
 
 
 def test_others_are_served_while_a_stop_takes_its_time(host: LocalHost, tmp_path: Path) -> None:

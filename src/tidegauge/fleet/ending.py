@@ -61,7 +61,9 @@ class Ending:
 
 
 def _wake(members: list[Stat]) -> None:
-    """A stopped process takes SIGTERM only once it continues."""
+    """A stopped process takes SIGTERM only once it continues.
+
+    Whether it looked stopped does not matter: it may have been told to stop just before, and stop only now.
+    """
     for stat in members:
-        if stat.state in "Tt":
-            procfs.send_signal(stat.identity, signal.SIGCONT)
+        procfs.send_signal(stat.identity, signal.SIGCONT)
