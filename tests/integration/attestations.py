@@ -35,7 +35,10 @@ def attested(place: Place, *arguments: str) -> tuple[int, dict[str, Any]]:
 def cycles(report: dict[str, Any], trial: str) -> list[dict[str, Any]]:
     """The cycles of those trials whose name ends so."""
     found = [one for one in report["exploratory_trials"] if one["spec"]["trial_id"].endswith(trial)]
-    return [cycle for one in found for cycle in one["attest"]["cycles"]]
+    made = [cycle for one in found for cycle in one["attest"]["cycles"]]
+    # A cycle that could not be carried out, or read afterwards, has no figures: it tells why instead.
+    assert all(cycle["figures"] for cycle in made), [cycle["unreadable"] for cycle in made]
+    return made
 
 
 NOT_MODELLED = "Not modelled: the drive's own volatile write cache"

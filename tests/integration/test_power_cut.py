@@ -208,21 +208,27 @@ def test_without_root_everything_that_needs_it_is_refused(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("file_system", BOTH)
-def test_a_copy_of_the_mount_elsewhere_is_waited_for(host: LocalHost, tmp_path: Path, file_system: FileSystem) -> None:
+def test_a_copy_of_the_mount_elsewhere_is_unmounted_too(
+    host: LocalHost, tmp_path: Path, file_system: FileSystem
+) -> None:
     place = tmp_path / "disk"
     host.rig.make_disk(place, SIZE_BYTES[file_system], file_system)
     host.start(writer(tmp_path, place))
     wait_for_records(tmp_path, 3)
     # A mount namespace of its own, as containers and services get, and as our own tracer does.
     copy = subprocess.Popen(
-        ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo ready; exec sleep 2"],
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo ready; exec sleep 1000"],
         stdout=subprocess.PIPE,
     )
     assert copy.stdout is not None
     assert copy.stdout.readline() == b"ready\n"
-    report = host.rig.cut_power(["writer"], [place])
-    copy.wait()
-    copy.stdout.close()
+    try:
+        report = host.rig.cut_power(["writer"], [place])
+        assert copy.poll() is None, "it need not end"
+    finally:
+        copy.kill()
+        copy.wait()
+        copy.stdout.close()
     assert report.disks[0].is_clean, report.disks[0].report
     told, there = acknowledged(tmp_path), readable(place)
     assert all(told[thread] <= there[thread] for thread in told)

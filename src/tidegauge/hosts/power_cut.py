@@ -8,6 +8,7 @@ and flags.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 from tidegauge.fleet.rig_api import DeviceFileSystem, DiskCheck
 from tidegauge.hosts import loop_disk
 from tidegauge.hosts.commands import finished
+from tidegauge.hosts.storage import parse_mountinfo
 
 _SHUTDOWN = 0x8004587D
 _WITHOUT_FLUSHING_THE_LOG = struct.pack("I", 2)
@@ -55,7 +57,7 @@ def mount_again(place: Path, number: str, file_system: DeviceFileSystem) -> Disk
 
 
 def _unmount(place: Path, device: str) -> None:
-    """Unmount a disk, and wait until no other mount namespace has it mounted any more. Raises `OSError`.
+    """Unmount a disk, in other mount namespaces as well, and wait until nobody has it mounted. Raises `OSError`.
 
     A process that got a mount namespace of its own meanwhile took a copy of every mount with it; as long as it lives,
     the file system stays as it is, cut off, and mounting the device gives just that again.
@@ -70,6 +72,34 @@ def _unmount(place: Path, device: str) -> None:
         except OSError as error:
             if error.errno != errno.EBUSY:
                 raise
+            holders = _unmount_elsewhere(Path(device).stat().st_rdev)
             if time.monotonic() > deadline_s:
-                raise OSError(0, f"{device} is still mounted in another mount namespace") from error
+                by = f" of {', '.join(holders)}" if holders else ""
+                raise OSError(0, f"{device} is still mounted in another mount namespace{by}") from error
         time.sleep(_POLL_S)
+
+
+def _unmount_elsewhere(device: int) -> list[str]:
+    """Unmount our disk in every other mount namespace; one process of each that had it. Never raises."""
+    number, done = f"{os.major(device)}:{os.minor(device)}", {"", _namespace_of("self")}
+    holders = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - like fleet.procfs
+        namespace = _namespace_of(pid)
+        if namespace in done:
+            continue
+        done.add(namespace)
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape")
+            points = [mount.mount_point for mount in parse_mountinfo(text) if mount.device_number == number]
+            for point in points:
+                finished("nsenter", "--target", pid, "--mount", "umount", "--lazy", "--", point)
+            holders += [f"process {pid}"] * bool(points)
+    return holders
+
+
+def _namespace_of(pid: str) -> str:
+    """The mount namespace of a process; "" if it can't be told."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/mnt").readlink())
+    except OSError:
+        return ""
