@@ -21,9 +21,12 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import pytest_timeout
+from patience import Patience
 
 from tidegauge.distribution.java import find_java
 
+GUARD_POLL_S = 5.0
 HOME = pytest.StashKey[Path]()
 BEGIN_S = pytest.StashKey[float]()
 NOT_REACHED = pytest.StashKey[list[str]]()
@@ -92,3 +95,22 @@ def quick_java(real: Path, home: Path) -> None:
     java = home / "bin/java"
     java.write_text(f'#!/bin/sh\nexec "{real}/bin/java" -XX:TieredStopAtLevel=1 "$@"\n')
     java.chmod(0o755)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
+    """A test that hangs is ended. When, follows the machine as all waiting does."""
+    patience = Patience(settings.timeout)
+
+    def look(_number: int, _frame: object) -> None:
+        if patience.is_over():
+            pytest_timeout.timeout_sigalrm(item, settings)
+
+    def cancel() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+    item.cancel_timeout = cancel  # type: ignore[attr-defined]
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, GUARD_POLL_S, GUARD_POLL_S)
+    return True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from live import await_ready
+from patience import Patience
 
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.local import LocalHost
@@ -70,9 +71,9 @@ class Cluster:
 
     def await_missing(self, missing: str, topics: Sequence[str] = ()) -> None:
         """Wait until exactly this is missing."""
-        deadline_s = time.monotonic() + COMPLETE_S_MAX
+        patience = Patience(COMPLETE_S_MAX)
         while (found := self._missing(topics)) != missing:
-            assert time.monotonic() < deadline_s, found
+            assert not patience.is_over(), found
             time.sleep(0.2)
 
     def _missing(self, topics: Sequence[str]) -> str:

@@ -7,12 +7,18 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
+from patience import Patience, starved_us, wait_for
+
+PATIENCE_S = 90.0
+"""How long tests wait for a step of a short run, on a calm machine of usual speed."""
+STARVED_SHARE = 0.25
+"""Of a run, in which somebody was ready to run and had no CPU: less does not explain a late generator."""
+_LATE = "the generator was late for reasons of its own"
 
 NULL_CAMPAIGN = """
 name: tiny
@@ -24,6 +30,52 @@ experiments:
 """
 
 KAFKA_CAMPAIGN = NULL_CAMPAIGN.replace('["null"]', "[kafka]").replace("measure: 3s", "measure: 4s")
+
+
+class Done(subprocess.CompletedProcess[str]):
+    """A command that has ended. `starved`: the share of its time in which somebody lacked a CPU."""
+
+    began_s = 0.0
+    """Since 1970."""
+    starved = 0.0
+
+    @property
+    def told(self) -> str:
+        """The end of all that it printed, and how busy the machine was."""
+        return f"{self.stdout[-4000:]}{self.stderr[-4000:]}\n(exit code {self.returncode}, starved {self.starved:.0%})"
+
+
+class Command(subprocess.Popen[str]):
+    """The command as it runs. Waiting for its end follows the machine, see `patience`."""
+
+    def __init__(self, *arguments: str | Path, **more: Any) -> None:
+        self._starved_us, self._began_s = starved_us(), time.time()
+        super().__init__(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+    def communicate(self, input: str | None = None, timeout: float | None = PATIENCE_S) -> tuple[str, str]:
+        """Its output, once it has ended. Kills it, and fails with its output, if it does not end in `timeout`."""
+        patience = Patience(timeout or PATIENCE_S)
+        while True:
+            try:
+                return super().communicate(input, 1.0)
+            except subprocess.TimeoutExpired:
+                if patience.is_over():
+                    self.kill()
+                    out, err = super().communicate()
+                    raise AssertionError(f"{self.args} did not end within {patience}: {out}{err}") from None
+
+    def finish(self, seconds_max: float = PATIENCE_S) -> Done:
+        """Wait for its end."""
+        out, err = self.communicate(timeout=seconds_max)
+        done = Done(self.args, self.returncode, out, err)
+        done.began_s = self._began_s
+        done.starved = (starved_us() - self._starved_us) / 1e6 / (time.time() - self._began_s)
+        return done
+
+    def check(self) -> None:
+        """Fail with its output if it has ended: what a test waits for won't happen any more."""
+        if self.poll() is not None:
+            raise AssertionError(f"the command ended meanwhile: {self.finish().told}")
 
 
 @dataclass
@@ -58,22 +110,13 @@ class Place:
         path.write_text(text)
         return path
 
-    def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **more: Any) -> Command:
         """Start the command; its output goes to pipes."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "tidegauge.cli", *arguments],
-            env=self.environment(),
-            cwd=self.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **more,
-        )
+        command = (sys.executable, "-m", "tidegauge.cli", *arguments)
+        return Command(*command, env=self.environment(), cwd=self.root, **more)
 
-    def run(self, *arguments: str, timeout_s: float = 200) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=timeout_s)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+    def run(self, *arguments: str, timeout_s: float = 200) -> Done:
+        return self.start(*arguments).finish(timeout_s)
 
     def agents(self) -> list[dict[str, Any]]:
         """What each agent of this place holds, from the crash registry."""
@@ -112,17 +155,45 @@ class Place:
         return run
 
 
-def wait_for(what: Callable[[], Any], seconds_max: float, name: str) -> Any:
-    """Wait until `what()` is true and return it."""
-    deadline_s = time.monotonic() + seconds_max
-    while time.monotonic() < deadline_s:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"{name} did not happen within {seconds_max} s")
+def wait_until_measuring(place: Place, process: Command) -> None:
+    """Until a trial has per-second figures."""
+    wait_for(lambda: measuring(place), PATIENCE_S, "measuring", process.check)
 
 
 def measuring(place: Place) -> bool:
     """Whether a trial has per-second figures already."""
     return any(path.stat().st_size > 0 for path in place.runs.glob("*/trials/*/seconds.jsonl"))
+
+
+def valid_unless_starved(done: Done, place: Place) -> bool:
+    """Whether the run came to valid trials and decided findings; False where the generator provably lacked CPU.
+
+    That is: the exit code is 3, each INVALID trial has a lag of the generator's own that makes up half of its response,
+    each undecided finding rests on such a trial, and threads of this machine waited for CPUs meanwhile. All else fails.
+    """
+    runs = [path.parent for path in place.runs.glob("*/run.json") if path.stat().st_mtime >= done.began_s - 1]
+    trials = [json.loads(path.read_text())["result"] for run in runs for path in run.glob("trials/*/result.json")]
+    findings = [json.loads(path.read_text())["finding"] for run in runs for path in run.glob("findings/*.json")]
+    invalid = [one for one in trials if one["validity"] == "invalid" and not one["spec"]["exploratory"]]
+    if done.returncode == 0:
+        assert trials and not invalid, done.told
+        return True
+    assert done.returncode == 3, done.told
+    late = [one for one in trials if _is_late(one)]
+    unexplained = [one["reasons"] for one in invalid if one not in late]
+    spoilt = {(one["spec"]["experiment"], one["spec"]["system"]) for one in late}
+    unexplained += [
+        one["summary"] for one in findings if not one["decided"] and (one["experiment"], one["system"]) not in spoilt
+    ]
+    assert not unexplained, (unexplained, done.told)
+    assert late, f"nothing that was stored explains the exit code: {done.told}"
+    assert done.starved >= STARVED_SHARE, f"the generator was late on a machine that was calm: {done.told}"
+    return False
+
+
+def _is_late(result: dict[str, Any]) -> bool:
+    """Whether a trial is INVALID by its generator's own lag, which its figures must bear out."""
+    lag, response = result["own_lag"], result["response"]
+    figures = [(lag[name], response[name]) for name in ("p50_ms", "p95_ms", "p99_ms") if lag[name] and response[name]]
+    bears_out = any(own_ms >= 1.0 and own_ms >= 0.5 * all_ms for own_ms, all_ms in figures)
+    return bool(result["reasons"] and result["reasons"][0].startswith(_LATE) and bears_out)

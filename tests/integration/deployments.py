@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 from live import await_ready
+from patience import Patience
 
 from tidegauge.attestation.reads import Read, load_read
 from tidegauge.errors import StartFailedError
@@ -62,8 +63,8 @@ class Ready:
         self.worker.start()
         time.sleep(LOAD_S)
         self.worker.stop_producers(10.0)
-        deadline_s = time.monotonic() + 20
-        while any(s.backlog for s in self.worker.totals().subscriptions) and time.monotonic() < deadline_s:
+        patience = Patience(20)
+        while any(s.backlog for s in self.worker.totals().subscriptions) and not patience.is_over():
             time.sleep(0.05)
         totals = self.worker.totals()
         self.worker.finish(delete_topics=False)
@@ -124,8 +125,8 @@ def failure_of(name: str, directory: Path, settings: Mapping[str, str], heap_mb:
         deployment: Deployment | None = None
         try:
             deployment = system.deploy(request_for(system, LevelChoice(3), directory, settings, heap_mb), host)
-            deadline_s = time.monotonic() + END_S_MAX
-            while time.monotonic() < deadline_s:
+            patience = Patience(END_S_MAX)
+            while not patience.is_over():
                 deployment.check_alive()
                 time.sleep(0.1)
         except StartFailedError as error:

@@ -1,7 +1,8 @@
 """Interrupts attestations and faulted runs at random moments, starts Tidegauge again, and looks for what is left.
 
-`python tests/integration/interruptions.py --count 100 --seed 6` makes so many and prints a line for each; the slow test
-of the same name makes a few. Needs root. What is interrupted is as small as it can be, on one node at level 4.
+`PYTHONPATH=tests python tests/integration/interruptions.py --count 100 --seed 6` makes so many and prints a line for
+each; the slow test of the same name makes a few. Needs root. What is interrupted is as small as it can be, on one node
+at level 4.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import psutil
 from command import Place
+from patience import Patience, wait_for
 from rigs import leftovers
 
 END_S_MAX = 180.0
@@ -183,8 +185,8 @@ def _strike(place: Place, command: subprocess.Popen[bytes], made: Interruption) 
 def _after(place: Place, command: subprocess.Popen[bytes], made: Interruption, agent_ids: set[str]) -> list[str]:
     """Let it end, start Tidegauge once more, and look until nothing is left or time is up."""
     try:
-        command.wait(END_S_MAX)
-    except subprocess.TimeoutExpired:
+        wait_for(lambda: command.poll() is not None, END_S_MAX, "its end")
+    except AssertionError:
         command.kill()
         return [f"the command did not end within {END_S_MAX:.0f} s"]
     wrong = []
@@ -193,8 +195,8 @@ def _after(place: Place, command: subprocess.Popen[bytes], made: Interruption, a
     again = place.run("clean")
     if again.returncode or "Could not" in again.stdout + again.stderr or "Traceback" in again.stderr:
         wrong.append(f"the next start told: {again.stdout}{again.stderr}")
-    deadline_s = time.monotonic() + CLEAN_S_MAX
-    while (left := found_left(place, agent_ids)) and time.monotonic() < deadline_s:
+    patience = Patience(CLEAN_S_MAX)
+    while (left := found_left(place, agent_ids)) and not patience.is_over():
         time.sleep(0.2)
     return [*wrong, *left]
 
@@ -211,8 +213,8 @@ def found_left(place: Place, agent_ids: set[str]) -> list[str]:
 
 def _await_end(pids: list[int]) -> None:
     """What was killed is gone a moment later."""
-    deadline_s = time.monotonic() + 10.0
-    while time.monotonic() < deadline_s and any(map(_lives, pids)):
+    patience = Patience(10.0)
+    while not patience.is_over() and any(map(_lives, pids)):
         time.sleep(0.02)
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from patience import Patience
+
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.systems import registry
@@ -65,14 +67,14 @@ def live_system(name: str, directory: Path, level: int, workload: Workload, msgs
 
 def await_ready(deployment: Deployment, worker: LoadWorker, driver: str) -> None:
     """Until a message goes there and back."""
-    deadline_s = time.monotonic() + 120
+    patience = Patience(120)
     while True:
         deployment.check_alive()
         try:
             worker.probe(driver, deployment.connection, 5.0)
             return
         except RunFailedError:
-            if time.monotonic() > deadline_s:
+            if patience.is_over():
                 raise
             time.sleep(0.2)
 
@@ -85,10 +87,10 @@ def sleep_until(mono_ns: int) -> None:
 def drained(worker: LoadWorker, seconds_max: float = 20.0) -> TotalFigures:
     """Stop producing and wait until every subscription has everything."""
     worker.stop_producers(10.0)
-    deadline_s = time.monotonic() + seconds_max
+    patience = Patience(seconds_max)
     while True:
         totals = worker.totals()
-        if all(sub.backlog == 0 for sub in totals.subscriptions) or time.monotonic() > deadline_s:
+        if all(sub.backlog == 0 for sub in totals.subscriptions) or patience.is_over():
             return totals
         time.sleep(0.1)
 

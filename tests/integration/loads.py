@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from deployments import Ready
+from patience import Patience
 
 from tidegauge.worker.api import LoadOrder, TotalFigures
 from tidegauge.workload.model import Arrival, ClientSettings, Payload, Workload
@@ -46,8 +47,8 @@ def run_load(ready: Ready, order: LoadOrder, seconds: float = 1.0, keep: bool = 
         worker.set_window(begin_ns, begin_ns + round(seconds * 1e9))
         time.sleep(seconds + 0.2)
         worker.stop_producers(10.0)
-        deadline_s = time.monotonic() + DRAIN_S_MAX
-        while any(s.backlog for s in worker.totals().subscriptions) and time.monotonic() < deadline_s:
+        patience = Patience(DRAIN_S_MAX)
+        while any(s.backlog for s in worker.totals().subscriptions) and not patience.is_over():
             time.sleep(0.05)
         # What a wrong delivery would bring comes a little later.
         time.sleep(0.2)
@@ -85,8 +86,8 @@ def read_all(ready: Ready, workload: Workload, expected: int, patience_s: float 
     try:
         worker.set_window(worker.start(0.0), 0)
         worker.resume_consumers([])
-        deadline_s = time.monotonic() + patience_s
-        while time.monotonic() < deadline_s:
+        patience = Patience(patience_s)
+        while not patience.is_over():
             totals = worker.totals()
             if all(sub.received >= expected for sub in totals.subscriptions):
                 break

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from patience import Patience
+
 from tidegauge.worker.api import LoadOrder, SecondFigures, TotalFigures
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.workload.model import ClientSettings, Payload, Workload
@@ -61,13 +63,13 @@ def run_trial(worker: GrpcWorker, load: LoadOrder, measure_s: float = 2.0, lead_
 
 def drained(worker: GrpcWorker, patience_s: float = 10.0) -> TotalFigures:
     """Totals once nothing more arrives (a backlog that is truly lost stays)."""
-    deadline_s = time.monotonic() + patience_s
+    patience = Patience(patience_s)
     totals = worker.totals()
     while True:
         time.sleep(0.2)
         later = worker.totals()
         received = [s.received for s in totals.subscriptions]
-        if [s.received for s in later.subscriptions] == received or time.monotonic() > deadline_s:
+        if [s.received for s in later.subscriptions] == received or patience.is_over():
             return later
         totals = later
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from certificates import Authority
 from deployments import Ready, request_for
+from patience import Patience
 
 from tidegauge.errors import AccessRefusedError, RunFailedError
 from tidegauge.fleet.local import LocalHost
@@ -103,12 +104,12 @@ def secured(
 
 def eventually(what: Callable[[], object]) -> None:
     """Do it again until it works."""
-    deadline_s = time.monotonic() + READY_S_MAX
+    patience = Patience(READY_S_MAX)
     while True:
         try:
             what()
             return
         except (RunFailedError, OSError):
-            if time.monotonic() > deadline_s:
+            if patience.is_over():
                 raise
             time.sleep(0.2)

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from attestations import CUTS_POWER, attested, keeps_level_3
 from command import Place
+from patience import Patience
 from rigs import disks_left
 
 pytestmark = list(CUTS_POWER)
@@ -66,8 +67,8 @@ def test_a_killed_attestation_leaves_nothing_after_the_next_start(after_s: float
     time.sleep(after_s)
     command.kill()
     command.wait()
-    deadline_s = time.monotonic() + 120
-    while disks_left(tmp_path) and time.monotonic() < deadline_s:
+    patience = Patience(120)
+    while disks_left(tmp_path) and not patience.is_over():
         place.run("clean")
         time.sleep(1.0)
     assert disks_left(tmp_path) == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-from command import Place, wait_for
+from command import PATIENCE_S, Place, valid_unless_starved, wait_for
 
 from tidegauge.fleet.agent_rig import refusals
 
@@ -44,8 +44,7 @@ def campaign(measure: str, *faults: str, nodes: int = 1, system: str = "kafka") 
 def carried_out(place: Place, text: str) -> tuple[dict[str, Any], str]:
     """The one trial's result, and what was shown."""
     done = place.run("run", str(place.write(text)), timeout_s=800 if "nodes: 3" in text else 350)
-    # 3: on a busy machine the generator may spoil the figures, which are not asked for here.
-    assert done.returncode in (0, 3), done.stderr
+    valid_unless_starved(done, place)
     (path,) = place.only_run().glob("trials/*/result.json")
     assert place.left_behind() == []
     result: dict[str, Any] = json.loads(path.read_text())["result"]
@@ -87,10 +86,10 @@ def test_a_kill_of_tidegauge_leaves_no_fault_in_force(tmp_path: Path) -> None:
         pid = place.held().get("kafka-1")
         return pid is not None and psutil.pid_exists(pid) and psutil.Process(pid).status() == psutil.STATUS_STOPPED
 
-    wait_for(paused, 150, "the pause")
+    wait_for(paused, 2 * PATIENCE_S, "the pause", process.check)
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    wait_for(lambda: not place.left_behind(), 90, "the agent's clean-up")
+    process.communicate()
+    wait_for(lambda: not place.left_behind(), PATIENCE_S, "the agent's clean-up")
 
 
 def test_what_can_not_be_done_is_refused_before_anything_starts(tmp_path: Path) -> None:

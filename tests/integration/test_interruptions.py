@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command import KAFKA_CAMPAIGN, NULL_CAMPAIGN, Place, measuring, wait_for
+from command import (
+    KAFKA_CAMPAIGN,
+    NULL_CAMPAIGN,
+    PATIENCE_S,
+    Place,
+    measuring,
+    valid_unless_starved,
+    wait_for,
+    wait_until_measuring,
+)
 
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.resolve import entry_name, provision
@@ -22,7 +31,8 @@ from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, recipe
 
 pytestmark = pytest.mark.integration
 
-SECONDS_MAX = 90
+LONG_NULL, LONG_KAFKA = (re.sub("measure: .s", "measure: 600s", text) for text in (NULL_CAMPAIGN, KAFKA_CAMPAIGN))
+"""Of runs that are interrupted while they measure: the moment must not be over before it is noticed."""
 
 
 @pytest.fixture
@@ -37,8 +47,12 @@ def worker_is_up(place: Place) -> bool:
     return "worker" in place.held()
 
 
+def results(place: Place) -> list[Path]:
+    return list(place.runs.glob("*/trials/*/result.json"))
+
+
 def nothing_left(place: Place) -> None:
-    wait_for(lambda: not place.left_behind(), 60, f"removing {place.left_behind()}")
+    wait_for(lambda: not place.left_behind(), PATIENCE_S, "removing everything")
 
 
 def trial_record(place: Place) -> dict[str, object]:
@@ -63,10 +77,10 @@ class TestSignals:
     def test_a_signal_stops_everything_and_keeps_what_was_measured(
         self, place: Place, moment: Callable[[Place], bool], number: signal.Signals
     ) -> None:
-        process = place.start("run", str(place.write(NULL_CAMPAIGN)))
-        wait_for(lambda: moment(place), SECONDS_MAX, "the moment")
+        process = place.start("run", str(place.write(LONG_NULL)))
+        wait_for(lambda: moment(place), PATIENCE_S, "the moment", process.check)
         process.send_signal(number)
-        _, err = process.communicate(timeout=SECONDS_MAX)
+        _, err = process.communicate()
         assert process.returncode == 130
         assert "Interrupted" in err
         assert "Traceback" not in err
@@ -78,11 +92,11 @@ class TestSignals:
 
     def test_ctrl_c_ends_a_real_server_and_leaves_a_report(self, place: Place) -> None:
         place.reports = True
-        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)), start_new_session=True)
-        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process = place.start("run", str(place.write(LONG_KAFKA)), start_new_session=True)
+        wait_until_measuring(place, process)
         assert any(name.startswith("kafka") for name in place.held())
         os.killpg(process.pid, signal.SIGINT)
-        out, _ = process.communicate(timeout=SECONDS_MAX)
+        out, _ = process.communicate()
         assert process.returncode == 130
         nothing_left(place)
         report = place.only_run() / "report.html"
@@ -91,20 +105,20 @@ class TestSignals:
 
     @pytest.mark.slow
     def test_a_second_ctrl_c_ends_at_once(self, place: Place) -> None:
-        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
-        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process = place.start("run", str(place.write(LONG_KAFKA)))
+        wait_until_measuring(place, process)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=SECONDS_MAX)
+        process.communicate()
         assert process.returncode == 130
         nothing_left(place)
 
 
 class TestKilled:
     def test_kill_9_of_the_command_leaves_nothing_running_and_the_run_readable(self, place: Place) -> None:
-        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
-        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process = place.start("run", str(place.write(LONG_KAFKA)))
+        wait_until_measuring(place, process)
         process.kill()
         process.communicate()
         nothing_left(place)
@@ -113,8 +127,8 @@ class TestKilled:
         assert "unfinished" in shown.stdout
 
     def test_kill_9_of_command_and_agent_is_mended_by_the_next_start(self, place: Place) -> None:
-        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
-        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process = place.start("run", str(place.write(LONG_KAFKA)))
+        wait_until_measuring(place, process)
         (agent,) = place.agents()
         process.send_signal(signal.SIGSTOP)
         os.kill(agent["agent"]["pid"], signal.SIGKILL)
@@ -127,11 +141,11 @@ class TestKilled:
 
     @pytest.mark.parametrize("victim", [pytest.param("worker", marks=pytest.mark.slow), "kafka-1"])
     def test_kill_9_of_a_process_fails_the_trial_with_its_name_and_log(self, place: Place, victim: str) -> None:
-        process = place.start("run", str(place.write(KAFKA_CAMPAIGN)))
-        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        process = place.start("run", str(place.write(LONG_KAFKA)))
+        wait_until_measuring(place, process)
         pid = place.held()[victim]
         os.kill(pid, signal.SIGKILL)
-        out, err = process.communicate(timeout=SECONDS_MAX)
+        out, err = process.communicate()
         assert process.returncode == 1
         text = (out + err).lower()
         assert victim in text
@@ -147,10 +161,9 @@ class TestStarved:
     def test_a_generator_without_cpu_makes_the_trial_invalid(self, place: Place) -> None:
         campaign = NULL_CAMPAIGN.replace("measure: 3s", "measure: 4s")
         process = place.start("run", str(place.write(campaign)))
-        wait_for(lambda: measuring(place), SECONDS_MAX, "measuring")
+        wait_until_measuring(place, process)
         worker = place.held()["worker"]
-        until_s = time.monotonic() + 8
-        while process.poll() is None and time.monotonic() < until_s:
+        while process.poll() is None and not results(place):
             try:
                 os.kill(worker, signal.SIGSTOP)
                 time.sleep(0.3)
@@ -158,7 +171,7 @@ class TestStarved:
             except ProcessLookupError:
                 break
             time.sleep(0.1)
-        out, err = process.communicate(timeout=SECONDS_MAX)
+        out, err = process.communicate()
         text = " ".join((out + err).split())
         assert process.returncode == 3, text
         assert "invalid" in text.lower()
@@ -199,8 +212,7 @@ class TestSurroundings:
         jar.write_bytes(content)
         done = place.run("run", str(place.write(KAFKA_CAMPAIGN)))
         text = " ".join((done.stdout + done.stderr).split())
-        # 3: on a busy machine the trial may rightly be INVALID; that it ran is what counts here.
-        assert done.returncode in (0, 3), text
+        valid_unless_starved(done, place)
         assert jar.name in text
         assert "again" in text
         assert (copy / jar.relative_to(copy)).read_bytes() != bytes(content)
@@ -231,11 +243,13 @@ class TestSurroundings:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2300m", "tmpfs", place.runs], check=True)
         try:
             process = place.start("run", str(place.write(KAFKA_CAMPAIGN)), "--repeat", "2")
-            wait_for(lambda: list(place.runs.glob("*/trials/*/result.json")), SECONDS_MAX, "the first trial's result")
-            wait_for(lambda: measuring(place), SECONDS_MAX, "measuring the second trial")
+            wait_for(
+                lambda: list(place.runs.glob("*/trials/*/result.json")), PATIENCE_S, "the first result", process.check
+            )
+            wait_until_measuring(place, process)
             with (place.runs / "somebody-elses").open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(place.runs).free - (100 << 20))
-            out, err = process.communicate(timeout=SECONDS_MAX)
+            out, err = process.communicate()
             text = " ".join((out + err).split())
             assert process.returncode == 1, text
             # The servers wrote on until they were ended, so how much was left differs.

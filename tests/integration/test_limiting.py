@@ -6,13 +6,12 @@ import contextlib
 import itertools
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Place, measuring, wait_for
+from command import Command, Place, valid_unless_starved, wait_until_measuring
 from throttled_disk import can_throttle, throttled_disk
 
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, read_telemetry
@@ -60,10 +59,9 @@ def quota(name: str, cpus: float) -> Iterator[Path]:
         group.rmdir()
 
 
-def finished(run: subprocess.Popen[str], place: Place) -> tuple[Path, dict[str, Any]]:
+def finished(run: Command, place: Place) -> tuple[Path, dict[str, Any]]:
     """The trial's directory and its result, once the run has ended."""
-    out, err = run.communicate(timeout=RUN_S_MAX)
-    assert run.returncode in (0, 3), out + err
+    valid_unless_starved(run.finish(RUN_S_MAX), place)
     (trial,) = place.only_run().glob("trials/*")
     return trial, json.loads((trial / "result.json").read_text())["result"]
 
@@ -72,7 +70,7 @@ def limited(place: Place, process: str) -> tuple[Path, dict[str, Any]]:
     """Run with a quota on one process from the moment at which there is load."""
     run = place.start("run", str(place.write(CAMPAIGN)))
     try:
-        wait_for(lambda: measuring(place) or run.poll() is not None, RUN_S_MAX, "load")
+        wait_until_measuring(place, run)
         with quota(f"tidegauge-test-{os.getpid()}-{process}", QUOTA_CPUS) as group:
             (group / "cgroup.procs").write_text(str(place.held()[process]))
             return finished(run, place)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from command import Place
+from command import Place, valid_unless_starved
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -28,8 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     place = Place(tmp_path_factory.mktemp("main-job"), reports=True)
     done = place.run("run", str(place.write(CAMPAIGN)), timeout_s=500)
     (place.root / "out.txt").write_text(done.stdout)
-    # 3: on a machine that is short of CPU a trial may rightly be INVALID; everything else must hold all the same.
-    assert done.returncode in (0, 3), done.stdout + done.stderr
+    valid_unless_starved(done, place)
     return place
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Place
+from command import Place, valid_unless_starved
 from deployments import ready
 
 from tidegauge.systems.api import LevelChoice
@@ -87,8 +87,7 @@ def steady(place: Place, driver: Path) -> dict[str, Any]:
         *("omb", str(workload), "--driver", str(driver), "--time-scale", "0.35"),
         *("--output-directory", str(place.root / "results"), "--json"),
     )
-    # 3: on a machine that is short of CPU a trial may rightly be INVALID; everything else must hold all the same.
-    assert done.returncode in (0, 3), done.stdout + done.stderr
+    valid_unless_starved(done, place)
     (run,) = json.loads(done.stdout)["runs"]
     found: dict[str, Any] = run
     return found
@@ -136,7 +135,7 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
     assert len(DOZEN) >= 12
     files = [str(OWN / f"{label}.yaml") for label in DOZEN]
     done = place.run("omb", *files, "--driver", str(driver), "--time-scale", "0.02", "--json", timeout_s=900)
-    assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
+    valid_unless_starved(done, place)
     runs = json.loads(done.stdout)["runs"]
     assert [Path(run["workload_file"]).stem for run in runs] == DOZEN
     for run in runs:
@@ -157,8 +156,7 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
 def test_rate_0_is_searched_and_only_what_was_confirmed_is_in_the_json(place: Place, driver: Path) -> None:
     workload = str(OWN / f"{SEARCH}.yaml")
     done = place.run("omb", workload, "--driver", str(driver), "--time-scale", "0.15", "--json", timeout_s=900)
-    # 3: on a machine that others use the search may find no rate that holds; it must say so, and write no JSON.
-    assert done.returncode in (0, 3), done.stdout[-3000:] + done.stderr[-3000:]
+    valid_unless_starved(done, place)
     (run,) = json.loads(done.stdout)["runs"]
     (finding,) = run["report"]["findings"]
     (goal,) = finding["details"]["goals"]

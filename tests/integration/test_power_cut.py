@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import wait_for
 from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, readable, writer
 
 from tidegauge.errors import RunFailedError
@@ -38,15 +39,12 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]
     assert leftovers(tmp_path, opened.agent_id) == []
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, f"never happened: {what}"
-        time.sleep(0.02)
-
-
 def wait_for_records(tmp_path: Path, more_than: int, name: str = "writer") -> None:
-    wait_for(lambda: min(acknowledged(tmp_path, name).values()) > more_than, f"{name} acknowledged {more_than} records")
+    wait_for(
+        lambda: min(acknowledged(tmp_path, name).values()) > more_than,
+        DEADLINE_S,
+        f"{name} acknowledged {more_than} records",
+    )
 
 
 @pytest.mark.parametrize("file_system", BOTH)
@@ -149,7 +147,7 @@ def test_children_are_stopped_and_killed_too(host: LocalHost, tmp_path: Path) ->
         "i=0; while [ $i -lt 3 ]; do (setsid sh -c 'while :; do echo x >> more; done' &); i=$((i+1)); done; sleep 99"
     )
     host.start(ProcessSpec("p", ("/bin/sh", "-c", script), {"PATH": os.defpath}, str(place), str(tmp_path / "log")))
-    wait_for(lambda: (place / "more").exists() and (place / "more").stat().st_size > 300, "children write")
+    wait_for(lambda: (place / "more").exists() and (place / "more").stat().st_size > 300, DEADLINE_S, "children write")
     report = host.rig.cut_power(["p"], [place])
     assert report.processes >= 4
     assert not (place / "more").exists() or (place / "more").stat().st_size == 0
@@ -252,7 +250,7 @@ def test_a_disk_in_use_is_not_removed_and_its_user_told(host: LocalHost, tmp_pat
     host.rig.make_disk(place, SIZE_BYTES["ext4"])
     script = f"open({str(place / 'file')!r}, 'w'); import time; f = open({str(place / 'file')!r}); time.sleep(99)"
     host.start(ProcessSpec("user", (sys.executable, "-c", script), {}, str(tmp_path), str(tmp_path / "log")))
-    wait_for((place / "file").exists, "the file is there")
+    wait_for((place / "file").exists, DEADLINE_S, "the file is there")
     with pytest.raises(RunFailedError, match=r"can't be removed: .*busy; in use by \S+ \(process \d+\)"):
         host.rig.remove_disk(place)
     host.rig.kill(["user"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from deployments import LOAD_S, Ready
+from patience import Patience
 from test_rabbitmq_deployment import LOOPBACK, OLD_VERSION, distribution_of, listening, processes_of, rabbitmq
 
 from tidegauge.errors import StartFailedError
@@ -45,8 +46,8 @@ def order_for(rabbit: Ready, topic: str, choice: LevelChoice) -> LoadOrder:
 
 def drained(rabbit: Ready) -> TotalFigures:
     rabbit.worker.stop_producers(30.0)
-    deadline_s = time.monotonic() + 30
-    while any(s.backlog for s in rabbit.worker.totals().subscriptions) and time.monotonic() < deadline_s:
+    patience = Patience(30)
+    while any(s.backlog for s in rabbit.worker.totals().subscriptions) and not patience.is_over():
         time.sleep(0.05)
     return rabbit.worker.totals()
 
@@ -121,9 +122,9 @@ def test_a_node_killed_while_starting_is_told(tmp_path: Path) -> None:
         try:
             time.sleep(0.5)
             os.kill(host.status("rabbitmq-2").pid, signal.SIGKILL)
-            deadline_s = time.monotonic() + 20
+            patience = Patience(20)
             with pytest.raises(StartFailedError, match=r"rabbitmq-2\) was killed by signal 9"):
-                while time.monotonic() < deadline_s:
+                while not patience.is_over():
                     deployment.check_alive()
                     time.sleep(0.05)
         finally:

@@ -14,6 +14,7 @@ import pytest
 from deployments import Ready, ready
 from live import await_ready
 from loads import order_for
+from patience import Patience
 
 from tidegauge.attestation.anomalies import Anomalies, Fate
 from tidegauge.attestation.classification import classify
@@ -70,9 +71,9 @@ class Ledger:
 
     def await_acknowledged(self, after_ns: int) -> None:
         """Until a message that was sent after an instant is acknowledged."""
-        deadline_s = time.monotonic() + BACK_S_MAX
+        patience = Patience(BACK_S_MAX)
         while self.history().first_acknowledged_after(after_ns) < 0:
-            assert time.monotonic() < deadline_s, self.here.worker.totals().errors
+            assert not patience.is_over(), self.here.worker.totals().errors
             time.sleep(0.2)
 
     def judged(self, *positions: tuple[CommittedPositions, CommittedPositions], cut_ns: int = 0) -> Anomalies:
@@ -99,13 +100,13 @@ def ledger(
 
 def await_back(here: Ready) -> None:
     """Until a message goes there and back again."""
-    deadline_s = time.monotonic() + BACK_S_MAX
+    patience = Patience(BACK_S_MAX)
     while True:
         try:
             await_ready(here.deployment, here.worker, here.system.driver)
             return
         except RunFailedError:
-            if time.monotonic() > deadline_s:
+            if patience.is_over():
                 raise
 
 

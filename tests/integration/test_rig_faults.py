@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from patience import wait_for
 from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, writer
 
 from tidegauge.errors import RunFailedError
@@ -51,13 +52,6 @@ def disk(host: LocalHost, tmp_path: Path) -> Iterator[Path]:
     host.rig.make_disk(tmp_path / "disk", SIZE_BYTES["ext4"])
     yield tmp_path / "disk"
     host.rig.remove_disk(tmp_path / "disk")
-
-
-def wait_for(condition: object, what: str) -> None:
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline_s, f"never happened: {what}"
-        time.sleep(0.02)
 
 
 def seconds_to_write(path: Path, size_bytes: int, pieces: int = 1) -> float:
@@ -107,7 +101,7 @@ def test_limits_that_mean_nothing_are_refused(host: LocalHost, disk: Path) -> No
 @needs_disks
 def test_a_hung_disk_holds_writers_until_it_goes_on(host: LocalHost, disk: Path, tmp_path: Path) -> None:
     host.start(writer(tmp_path, disk))
-    wait_for(lambda: min(acknowledged(tmp_path).values()) > 5, "records")
+    wait_for(lambda: min(acknowledged(tmp_path).values()) > 5, DEADLINE_S, "records")
     for _ in range(2):  # Twice is fine.
         host.rig.hang_disk(disk)
     time.sleep(0.1)  # What was synced before may still be told.
@@ -116,7 +110,7 @@ def test_a_hung_disk_holds_writers_until_it_goes_on(host: LocalHost, disk: Path,
     assert acknowledged(tmp_path) == before
     for _ in range(2):
         host.rig.unhang_disk(disk)
-    wait_for(lambda: min(acknowledged(tmp_path).values()) > max(before.values()), "it goes on")
+    wait_for(lambda: min(acknowledged(tmp_path).values()) > max(before.values()), DEADLINE_S, "it goes on")
     host.rig.hang_disk(disk)
     host.rig.lift_all()
     host.stop("writer")
@@ -125,7 +119,7 @@ def test_a_hung_disk_holds_writers_until_it_goes_on(host: LocalHost, disk: Path,
 @needs_disks
 def test_pause_resume_and_kill(host: LocalHost, disk: Path, tmp_path: Path) -> None:
     host.start(writer(tmp_path, disk, name="w"))
-    wait_for(lambda: min(acknowledged(tmp_path, "w").values()) > 5, "records")
+    wait_for(lambda: min(acknowledged(tmp_path, "w").values()) > 5, DEADLINE_S, "records")
     for _ in range(2):
         host.rig.pause(["w"])
     before = acknowledged(tmp_path, "w")
@@ -133,11 +127,11 @@ def test_pause_resume_and_kill(host: LocalHost, disk: Path, tmp_path: Path) -> N
     assert acknowledged(tmp_path, "w") == before
     for _ in range(2):
         host.rig.resume(["w"])
-    wait_for(lambda: min(acknowledged(tmp_path, "w").values()) > max(before.values()), "it goes on")
+    wait_for(lambda: min(acknowledged(tmp_path, "w").values()) > max(before.values()), DEADLINE_S, "it goes on")
     host.rig.pause(["w"])
     before = acknowledged(tmp_path, "w")
     host.rig.lift_all()
-    wait_for(lambda: min(acknowledged(tmp_path, "w").values()) > max(before.values()), "it goes on again")
+    wait_for(lambda: min(acknowledged(tmp_path, "w").values()) > max(before.values()), DEADLINE_S, "it goes on again")
     host.rig.kill(["w"])
     assert host.status("w").exit_code == -9
     host.rig.kill(["w"])
@@ -156,7 +150,7 @@ def echoes(host: LocalHost, tmp_path: Path, nodes: tuple[str, ...]) -> Iterator[
             log = tmp_path / f"{node}.log"
             argv = (sys.executable, "-c", ECHO, address)
             host.start(ProcessSpec(node, argv, {}, str(tmp_path), str(log), network_node=node))
-            wait_for(lambda log=log: "ready" in log.read_text(), f"{node} is ready")
+            wait_for(lambda log=log: "ready" in log.read_text(), DEADLINE_S, f"{node} is ready")
         yield made
     finally:
         host.rig.kill(nodes)

@@ -64,7 +64,7 @@ class Broker:
         rabbitmq = registry.get("rabbitmq")
         layout = find_layout(rabbitmq.provision(rabbitmq.default_version, lambda _: None).directory)
         command = [layout.server / "sbin" / name, *arguments]
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, env=environment, check=True, capture_output=True)
 
     def manage(self, method: str, path: str, body: Mapping[str, object]) -> None:
         """Call the management API as the administrator."""
@@ -72,7 +72,7 @@ class Broker:
         request.method = method
         request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
         request.add_header("Content-Type", "application/json")
-        urllib.request.urlopen(request, timeout=10).close()
+        urllib.request.urlopen(request).close()
 
     def add_user(self, name: str, tags: str, configure: str, write: str) -> None:
         """A user of the default virtual host with these rights."""

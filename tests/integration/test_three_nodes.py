@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from clusters import NODES, Cluster, cluster, request_for
-from command import Place, wait_for
+from command import PATIENCE_S, Place, wait_for
+from patience import Patience
 from test_rabbitmq_deployment import manage
 
 from tidegauge.errors import StartFailedError
@@ -53,7 +54,7 @@ def configure(kafka: Cluster, topic: str, *change: str) -> None:
     java = kafka.distribution.java_home
     assert java is not None
     argv = [java / "bin/java", "-cp", f"{kafka.distribution.directory}/*", *tool, "--entity-name", topic, *change]
-    subprocess.run(argv, check=True, capture_output=True, timeout=60)
+    subprocess.run(argv, check=True, capture_output=True)
 
 
 def assert_spread_and_on_own_disks(running: Cluster, setting: str, folder: str) -> None:
@@ -181,8 +182,8 @@ def test_a_port_stolen_before_the_start_is_told(
 
 def ended(deployment: Deployment) -> StartFailedError:
     """What is told once a node has ended by itself."""
-    deadline_s = time.monotonic() + END_S_MAX
-    while time.monotonic() < deadline_s:
+    patience = Patience(END_S_MAX)
+    while not patience.is_over():
         try:
             deployment.check_alive()
         except StartFailedError as error:
@@ -195,9 +196,9 @@ def ended(deployment: Deployment) -> StartFailedError:
 def test_a_node_killed_while_starting_ends_the_run_with_its_name(tmp_path: Path) -> None:
     place = Place(tmp_path)
     process = place.start("run", str(place.write(CAMPAIGN.replace("SETTINGS", "{}"))))
-    pid = wait_for(lambda: place.held().get("kafka-2"), 120, "the start of kafka-2")
+    pid = wait_for(lambda: place.held().get("kafka-2"), PATIENCE_S, "the start of kafka-2", process.check)
     os.kill(pid, signal.SIGKILL)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate()
     assert process.returncode == 1
     assert "kafka-2) was killed by signal 9" in err
     assert "Traceback" not in err

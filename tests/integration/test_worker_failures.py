@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from null_worker import BUILT, ROOT, WORKLOAD, drained, order, run_trial, sleep_until
+from null_worker import BUILT, WORKLOAD, drained, order, run_trial, sleep_until
+from patience import wait_for
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import procfs
@@ -44,10 +45,7 @@ def worker(host: LocalHost, tmp_path: Path) -> Iterator[GrpcWorker]:
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline_s = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < deadline_s, f"never happened: {what}"
-        time.sleep(0.05)
+    wait_for(condition, 60.0, what)
 
 
 def runs(pid: int) -> bool:
@@ -89,7 +87,7 @@ def test_controller_ended_ends_worker_and_agent(tmp_path: Path, number: int) -> 
         env={
             **os.environ,
             "TIDEGAUGE_STATE": str(tmp_path / "state"),
-            "PYTHONPATH": str(ROOT / "tests" / "integration"),
+            "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2])),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -220,4 +218,6 @@ def stop_for(host: LocalHost, at_mono_ns: int, seconds: float) -> None:
 
 def test_an_impossible_rate_shows_its_own_lag(worker: GrpcWorker) -> None:
     window = run_trial(worker, order(msgs_per_s=100e6, own_lag_tolerance_ms=5.0), measure_s=0.1, lead_s=0.0).window
-    assert window.own_lag_over_tolerance > 0.5 * window.intended > 0
+    # What was not even sent when the grace ended is in no histogram: how much that is, is the machine's affair.
+    assert window.own_lag_over_tolerance > 0.5 * window.acked > 0
+    assert window.intended > window.acked or window.own_lag_over_tolerance > 0.5 * window.intended

@@ -165,11 +165,12 @@ def stalled_trial(worker: GrpcWorker, in_flight: int) -> TotalFigures:
     workload = replace(WORKLOAD, client=ClientSettings(in_flight_messages_max=in_flight))
     load = order({"stalls": "2000:1000"}, msgs_per_s=5_000.0, workload=workload, own_lag_tolerance_ms=50.0)
     for _ in range(5):
-        totals = run_trial(worker, load, measure_s=4.0)
-        if totals.window.own_lag_over_tolerance < 0.01 * totals.window.intended:
+        window = (totals := run_trial(worker, load, measure_s=4.0)).window
+        if window.own_lag_over_tolerance < 0.01 * window.intended:
             return totals
-    late = totals.window.own_lag_over_tolerance
-    pytest.skip(f"this machine is too busy: five trials were invalid, the last with {late} messages late by our fault")
+        # Messages are late by more than the tolerance only where a thread that sends stood for that long.
+        assert window.cpu_wait_ns + window.gc_pause_ns > 50e6, "the generator was late although it had its CPU"
+    pytest.skip(f"no idle core: in 4 s the load threads waited {window.cpu_wait_ns / 1e6:.0f} ms for a CPU")
 
 
 def assert_as_the_schedule_says(histogram: Histogram) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from deployments import Ready, ready
 from loads import SMALL, fill, order_for, read_all, run_load
+from patience import Patience
 
 from tidegauge.errors import RunFailedError
 from tidegauge.systems.api import LevelChoice
@@ -136,8 +137,8 @@ def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None
     system.worker.start()
     time.sleep(1.0)
     system.worker.stop_producers(10.0)
-    deadline_s = time.monotonic() + 20
-    while any(s.backlog for s in system.worker.totals().subscriptions) and time.monotonic() < deadline_s:
+    patience = Patience(20)
+    while any(s.backlog for s in system.worker.totals().subscriptions) and not patience.is_over():
         time.sleep(0.05)
     totals = system.worker.totals()
     system.worker.finish(delete_topics=True)

@@ -42,4 +42,4 @@ def throttled_disk(root: Path, size_bytes: int, bytes_per_s: int) -> Iterator[Pa
 
 
 def _output(*command: str) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

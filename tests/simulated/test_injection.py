@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from patience import wait_for
 
 from tidegauge.campaign.injection import Injector, Scene
 from tidegauge.campaign.rigging import NOTHING_RIGGED
@@ -71,10 +72,7 @@ def done(recorder: Recorder, *faults: Fault, **more: Any) -> Injector:
     """Carry the faults out to their end."""
     with injecting(recorder, *faults, **more) as injector:
         injector.begin(time.monotonic_ns())
-        deadline_s = time.monotonic() + 30
-        while injector.busy:
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+        wait_for(lambda: not injector.busy, 30, "the faults")
         injector.check()
         return injector
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from patience import wait_for
 
 from tidegauge.fleet import procfs
 from tidegauge.fleet.api import ProcessSpec
@@ -28,10 +29,7 @@ def spec(tmp_path: Path, script: str, name: str = "p", grace_s: float = 20.0, **
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, f"never happened: {what}"
-        time.sleep(0.02)
+    wait_for(condition, DEADLINE_S, what)
 
 
 def read_number(path: Path) -> int:
@@ -49,7 +47,11 @@ def controller(state: Path, script: str, *arguments: str) -> subprocess.Popen[st
     """Another Tidegauge: a Python process that runs `script` and is in nobody's session."""
     return subprocess.Popen(
         [sys.executable, "-c", script, *arguments],
-        env={**os.environ, "TIDEGAUGE_STATE": str(state), "PYTHONPATH": str(Path(__file__).parent)},
+        env={
+            **os.environ,
+            "TIDEGAUGE_STATE": str(state),
+            "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2])),
+        },
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

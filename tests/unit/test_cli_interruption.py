@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from patience import Patience
 
 from tidegauge import store
 
@@ -54,10 +55,10 @@ def _started(tmp_path: Path, stdout: int, stderr: int | None = None) -> subproce
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=stdout, stderr=stderr or stdout, start_new_session=True
     )
-    until = time.monotonic() + 120
+    patience = Patience(120)
     while not (tmp_path / "ready").exists():
         assert process.poll() is None
-        assert time.monotonic() < until
+        assert not patience.is_over()
         time.sleep(0.05)
     return process
 
@@ -78,7 +79,7 @@ def _assert_kept_and_ended(tmp_path: Path) -> None:
 def test_a_signal_ends_everything_and_keeps_what_was_measured(tmp_path: Path, number: signal.Signals) -> None:
     process = _started(tmp_path, subprocess.PIPE, subprocess.PIPE)
     process.send_signal(number)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     text = out.decode()
     assert process.returncode == 130
     assert err.decode().startswith("Interrupted: stopping 1 process;")
@@ -96,7 +97,7 @@ def test_a_closed_terminal_ends_everything_too(tmp_path: Path) -> None:
     os.close(theirs)
     os.close(ours)
     process.send_signal(signal.SIGHUP)
-    assert process.wait(timeout=120) == 130
+    assert process.wait() == 130
     _assert_kept_and_ended(tmp_path)
 
 
@@ -108,7 +109,7 @@ def test_the_live_view_on_a_terminal_leaves_the_cursor_visible(tmp_path: Path) -
     shown = b""
     while chunk := _read(ours):
         shown += chunk
-    assert process.wait(timeout=120) == 130
+    assert process.wait() == 130
     assert b"\x1b[?25l" in shown, "the live view hides the cursor while it draws"
     assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
     assert b"Interrupted: stopping 1 process" in shown

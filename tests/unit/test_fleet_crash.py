@@ -99,7 +99,7 @@ def test_terminal(state: Path, tmp_path: Path, how: str) -> None:
     master, slave = os.openpty()
     running = subprocess.Popen(
         [sys.executable, "-c", TERMINAL_CONTROLLER, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2]))},
         stdin=slave,
         stdout=slave,
         stderr=slave,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from patience import wait_for
 
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.directories import remove_directory
@@ -94,9 +94,7 @@ def test_only_a_process_with_too_little_memory_reads_from_the_device(tmp_path: P
     with LocalHost.open() as host:
         chosen = LimitedHost(host, 24 * MIB) if limited else host
         chosen.start(ProcessSpec("reader", (sys.executable, "-c", READS_TWICE), {}, str(tmp_path), str(log)))
-        deadline_s = time.monotonic() + 60
-        while "ready" not in (log.read_text() if log.exists() else "") and time.monotonic() < deadline_s:
-            time.sleep(0.05)
+        wait_for(lambda: log.exists() and "ready" in log.read_text(), 60, "reading")
         read_bytes = host.status("reader").read_bytes
         agent = host.agent_id
         groups = list(Path("/sys/fs/cgroup").rglob(f"tidegauge-{agent}-*"))

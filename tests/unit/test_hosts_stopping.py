@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from patience import wait_for
 
 from tidegauge.fleet import procfs
 from tidegauge.fleet.procfs import Stat
@@ -93,9 +94,7 @@ def test_every_thread_is_seen_stopped(run: Callable[..., int]) -> None:
     assert len(states) == 21
     assert set(states.values()) <= {"T", "D"}
     stopping.go_on(stopped)
-    deadline_s = time.monotonic() + 60.0
-    while not not_stopped(pid):
-        assert time.monotonic() < deadline_s
+    wait_for(lambda: not_stopped(pid), 60.0, "going on")
 
 
 def test_nobody_escapes_by_being_started_meanwhile(run: Callable[..., int]) -> None:
@@ -124,9 +123,7 @@ def test_one_that_does_not_stop_is_told_and_all_go_on(run: Callable[..., int]) -
     run(TRACER, traced, 1000)
     with pytest.raises(NotStoppedError, match=f"thread {traced} of process {traced} is in state [RSt]"):
         stop_all(lambda: session(traced) + session(other), 1.0)
-    deadline_s = time.monotonic() + 60.0
-    while "T" in stopping.thread_states(other).values():
-        assert time.monotonic() < deadline_s
+    wait_for(lambda: "T" not in stopping.thread_states(other).values(), 60.0, "going on")
 
 
 @needs_tracing

@@ -9,11 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from patience import wait_for
 from run_samples import result, second, spec, totals
 
 from tidegauge import store
@@ -253,9 +253,7 @@ def test_a_zombie_writer_counts_as_dead(tmp_path: Path) -> None:
         import psutil
 
         started = psutil.Process(process.pid).create_time()
-        until = time.monotonic() + 20
-        while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE, 20, "its end")
         me = this_writer()
         assert not may_be_alive(Writer(process.pid, started, me.hostname, me.boot_id))
     finally:

@@ -89,6 +89,6 @@ def test_the_java_log_processor_reads_it(trial: Path) -> None:
     if java is None or not jar.exists():
         pytest.skip("no Java or no HdrHistogram jar in the local Maven repository")
     command = [java, "-cp", str(jar), "org.HdrHistogram.HistogramLogProcessor", "-i", str(trial / "end-to-end.hlog")]
-    done = subprocess.run([*command, "-tag", "sub-1"], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([*command, "-tag", "sub-1"], capture_output=True, text=True, check=True)
     assert "9.0" in done.stdout, done.stdout
     assert "Exception" not in done.stderr
