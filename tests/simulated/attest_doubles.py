@@ -40,6 +40,7 @@ class World:
     held: set[str] = field(default_factory=set)
     directories: tuple[Path, ...] = ()
     reads: int = 0
+    frozen_ns: list[int] = field(default_factory=list)
     known: list[Positions] = field(default_factory=list)
     """What each read of whatever serves was told of the last messages."""
 
@@ -144,6 +145,7 @@ class Rig:
             self.world.journal.note(f"cut {', '.join(processes)} on {', '.join(one.name for one in places)}")
             self.world.server.cut()
             now_ns = time.monotonic_ns()
+            self.world.frozen_ns.append(now_ns)
         disks = tuple(DiskCheck(str(place), "ext4", True, "") for place in places)
         return CutReport(now_ns, now_ns, now_ns, now_ns, now_ns + 1000, len(processes), disks)
 

@@ -225,6 +225,7 @@ def test_a_second_cut_comes_before_the_servers_serve(stage: Stage) -> None:
     assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == 2
     (told,) = found.cuts
     assert told.cuts == 2
+    assert told.frozen_mono_ns == stage.world.frozen_ns[0], "what was acknowledged is at risk in the first of the two"
 
 
 def test_servers_that_never_serve_again_end_the_trial_and_are_told(stage: Stage) -> None:

@@ -146,6 +146,10 @@ def test_a_read_that_did_not_come_to_the_end_says_nothing_of_what_it_lacks() -> 
     assert fates(classify(history, [short, whole])) == [Fate.KEPT] * 4
     # A whole read that lacks it knows.
     assert fates(classify(history, [short, read_of("r", there(0, 1) + there(2, partition=1))]))[3] is Fate.LOST_LAST
+    # A partition of which nothing could be read says the least of all.
+    unread = (PartitionRead(0, 0, 2, True), PartitionRead(0, 1, 0, False, "no leader"))
+    found = classify(history, [read_of("unread", there(0, 1), unread)])
+    assert fates(found) == [Fate.KEPT] * 2 + [Fate.UNREADABLE] * 2
 
 
 def test_damage() -> None:

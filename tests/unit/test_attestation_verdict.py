@@ -107,6 +107,14 @@ def test_too_little_at_risk() -> None:
     assert why_not_counted(cut(), SMALL) == ""
 
 
+def test_exactly_what_a_cut_needs_is_enough() -> None:
+    assert why_not_counted(cut(write_age_s=0.5), Criteria(write_age_s_max=0.5, at_risk_min=4, in_flight_min=1)) == ""
+
+
+def test_a_control_may_lose_in_any_of_its_cuts() -> None:
+    assert verdict([cut()], CLEAN, [cut(), cut(kept=2), cut()]) is Verdict.NOT_REFUTED
+
+
 @pytest.mark.parametrize(
     ("negative", "positive", "reason"),
     [
