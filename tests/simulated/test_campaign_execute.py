@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.peak import PeakOptions
 from tidegauge.fairness.tilt import Severity, Stage
+from tidegauge.fleet.api import Host
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice, LevelFinding
+from tidegauge.systems.api import DeployRequest, LevelChoice, LevelFinding
 from tidegauge.worker.launch import WorkerOptions
 from tidegauge.workload.model import Workload
 
@@ -135,6 +137,21 @@ def test_a_system_that_keeps_failing_is_not_tried_for_ever(scene: Scene) -> None
     failures = [text for text in scene.ended().values() if text]
     assert sum("port taken" in text for text in failures) == 2
     assert sum("skipped: kafka@4.3.1 failed 2 times in a row" in text for text in failures) == 2
+
+
+def test_failures_with_a_success_between_them_are_not_in_a_row(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = scene.systems["kafka"]
+    deploy, turns = kafka.deploy, itertools.count()
+
+    def every_other(request: DeployRequest, host: Host) -> Any:
+        kafka.deploy_fails = next(turns) % 2 == 0
+        return deploy(request, host)
+
+    monkeypatch.setattr(kafka, "deploy", every_other)
+    scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "repeat": 5})
+    scene.run()
+    told = [text for trial_id, text in scene.ended().items() if trial_id.endswith("kafka")]
+    assert ["port taken" in text for text in told] == [True, False, True, False, True]
 
 
 def test_a_run_without_any_result_fails(scene: Scene) -> None:

@@ -143,6 +143,7 @@ def test_every_phase_and_every_second_is_told(scene: Scene) -> None:
     assert phases == ["settle", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop"]
     seconds = [event for event in scene.events if isinstance(event, SecondSeen)]
     assert seconds
+    assert (seconds[-1].msgs_per_s, seconds[-1].mb_per_s) == (pytest.approx(1000), pytest.approx(1.0))
     assert seconds[-1].response_p99_ms == pytest.approx(4.0, rel=0.01)
     assert seconds[-1].end_to_end_p99_ms == pytest.approx(5.0, rel=0.01)
     assert scene.store.seconds >= len(seconds)
@@ -308,6 +309,24 @@ def test_a_closed_loop_has_no_offered_rate(scene: Scene) -> None:
     assert result.offered_msgs_per_s is None
 
 
+def test_producers_are_held_back_on_average_over_all_topics(scene: Scene) -> None:
+    workload = replace(SPEC.workload, arrival=Arrival.CLOSED_LOOP, topics=4, producers=2)
+    scene.worker.totals_script = [totals_of(replace(window(0, 10**9, 1000), blocked_ns=4 * 10**8))]
+    result = scene.run(replace(SPEC, msgs_per_s=None, workload=workload))
+    assert any("producers waited for the system 5% of the time only" in warning for warning in result.warnings)
+
+
+def test_what_trickles_in_does_not_put_off_the_end_of_the_drain(scene: Scene) -> None:
+    """Every look finds one more message received, for as long as anybody looks."""
+    figures = window(0, 10**9, 1000)
+    scene.worker.totals_script = [
+        totals_of(figures, subscription(received=n, backlog=10_000 - n)) for n in range(10_000)
+    ]
+    result = scene.run(replace(SPEC, drain_s_max=0.6))
+    assert "when the time to drain ended" in result.reasons[0]
+    assert scene.journal.entries.count("totals") < 10
+
+
 class Reader:
     """A follower whose seconds' figures arrive 0.1 s after their end, on a clock of its own."""
 
@@ -334,6 +353,12 @@ def test_seven_seconds_of_warm_up_are_enough_to_judge_it(warmup_s_max: float, st
     assert (unsteady == "") == steady
     assert len(reader.points) == warmup_s_max, "not a second more than allowed"
     assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is told is the one that is used"
+
+
+def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
+    session: Any = SimpleNamespace(spec=replace(SPEC, msgs_per_s=2000.0, warmup_s_min=1.0, warmup_s_max=9.0))
+    unsteady = trial._warm_up(session, Reader(), 0)  # type: ignore[arg-type]
+    assert unsteady.startswith("the system is behind the schedule: 1,000 instead of 2,000 msg/s")
 
 
 def test_a_disk_that_is_still_busy_is_told_with_the_result(scene: Scene) -> None:
