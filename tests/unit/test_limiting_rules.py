@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from run_samples import result, spec, totals
 
+from tidegauge.campaign import limiting as of_trial
 from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
 from tidegauge.limiting.api import Limiting, Resource
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
+from tidegauge.systems.api import LevelFinding
+from tidegauge.systems.metrics import Metric
+from tidegauge.workload.model import Arrival
 
 MB = 1_000_000
 
@@ -225,6 +231,40 @@ def test_a_missed_rate_without_a_cause_is_not_identified() -> None:
 
 def test_reading_is_judged_without_the_producers_side() -> None:
     assert found(load(reads=True)).resource is Resource.UNKNOWN
+
+
+def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[Load] = []
+    monkeypatch.setattr(of_trial, "limiting_resource", lambda load, _use, _ceilings: judged.append(load))
+    trial = replace(spec(experiment="peak"), attached=True)
+    trial = replace(trial, workload=replace(trial.workload, topics=2, producers=3, arrival=Arrival.CLOSED_LOOP))
+    metrics = (Metric("sync_ms", "", "x", is_sync_ms=True), Metric("other_ms", "", "y"))
+    session: Any = SimpleNamespace(
+        spec=trial,
+        subject=SimpleNamespace(system=SimpleNamespace(metrics=metrics)),
+        deployment=SimpleNamespace(processes=("kafka-1", "kafka-2"), metrics_endpoints=()),
+        bench=SimpleNamespace(host=None, ceilings=None),
+    )
+    use = WindowUse(
+        30.0, host(), (), (), metrics={"kafka-1": {"sync_ms": 4.0, "other_ms": 9.0}, "kafka-2": {"sync_ms": 6.0}}
+    )
+    made = totals()
+    made = replace(made, window=replace(made.window, blocked_ns=90 * 10**9))
+    of_trial.limiting_of(session, result(trial), made, use)
+    of_trial.limiting_of(session, result(trial, level=LevelFinding(2, ())), made, None)
+    first, second = judged
+    assert first.service_ms == pytest.approx(1.2), "the mean service time, not the response"
+    assert (first.blocked_share, first.in_flight_max) == (pytest.approx(0.5), 30_000)
+    assert (first.local_sync, first.nodes_needed, first.sync_ms) == (True, 1, 6.0)
+    assert (first.offered_msgs_per_s, first.servers) == (None, ("kafka-1", "kafka-2"))
+    assert (second.local_sync, second.nodes_needed, second.sync_ms) == (False, 2, None)
+
+
+def test_what_was_seen_of_devices_keeps_its_names() -> None:
+    use = WindowUse(30.0, host(), (), (device(read_bytes_per_s=1.0, written_bytes_per_s=2.0, flushes_per_s=3.0),))
+    seen = of_trial.seen_of(use)
+    assert (seen.read_bytes_per_s, seen.written_bytes_per_s) == ({"254:0": 1.0}, {"254:0": 2.0})
+    assert (seen.flushes_per_s, seen.loopback_bytes_per_s) == ({"254:0": 3.0}, 100.0 * MB)
 
 
 def test_without_telemetry_nothing_is_said() -> None:
