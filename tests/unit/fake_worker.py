@@ -64,6 +64,19 @@ class FakeWorker(WorkerServicer):
         if MODE == "dies":
             os._exit(3)
 
+    asked = 0
+
+    def Prepare(self, request: Any, context: Any) -> Any:
+        while self.asked < 10 or MODE == "stuck":
+            time.sleep(0.01)
+        return pb.PrepareReply()
+
+    def PrepareProgress(self, request: Any, context: Any) -> Any:
+        """Further at every second question, unless it is stuck."""
+        self.asked += 1
+        done = 0 if MODE == "stuck" else self.asked // 2
+        return pb.PrepareProgressReply(what="partitions", done=done, total=9)
+
     def Shutdown(self, request: Any, context: Any) -> Any:
         Path("shutdown").touch()
         return pb.ShutdownReply()

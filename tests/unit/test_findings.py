@@ -96,6 +96,7 @@ def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_
         (OPEN, exploratory(), EXIT_INVALID),
         (FINDING, exploratory(subscriptions=(replace(result().subscriptions[0], lost=3),)), EXIT_GOOD),
         (FINDING, result(subscriptions=(replace(result().subscriptions[0], lost=3),)), EXIT_FAILED),
+        (FINDING, result(subscriptions=(replace(result().subscriptions[0], corrupt=2),)), EXIT_FAILED),
     ],
 )
 def test_the_exit_code_heeds_findings_and_not_the_steps_to_them(

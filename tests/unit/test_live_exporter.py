@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def test_a_run_from_its_start_to_its_end() -> None:
         assert found["tidegauge_server_cpus", (trial,)] == 1.2
         names = {name for name, _ in found} | {"tidegauge_end_to_end_p99_ms"}
         assert names == {*FIGURES, "tidegauge_phase"}
+
+        # A second without an acknowledgement has no p99: the last one's would be told as its own.
+        exporter(replace(SECOND, response_p99_ms=None))
+        assert ("tidegauge_response_p99_ms", (trial,)) not in told(exporter)
 
         exporter(TrialEnded(None, None, "failed"))  # type: ignore[arg-type]
         found = told(exporter)

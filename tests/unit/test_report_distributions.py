@@ -94,6 +94,9 @@ def test_only_the_windows_seconds_count(tmp_path: Path) -> None:
     by_second = response_by_stretch(details)
     assert len(by_second) == 30
     assert by_second[7].max_ns() == pytest.approx(2_700_000, rel=0.002)
+    # A second that is partly warm-up, or partly drain, is no second of the window.
+    inside = replace(details, window_ns=(5_500_000_000, 34_500_000_000))
+    assert [row["second"] for row in window_rows(inside)] == list(range(1, 29))
 
 
 def test_long_windows_are_read_by_stretches_and_very_long_ones_not(

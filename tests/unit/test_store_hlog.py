@@ -42,6 +42,11 @@ def test_response_reads_back_interval_by_interval(trial: Path) -> None:
     assert intervals[1].get_end_time_stamp() - starts_ms[1] == pytest.approx(1000, abs=1)
 
 
+def test_each_log_holds_its_own_series(trial: Path) -> None:
+    largest_ns = {name: _read(trial / f"{name}.hlog")[0].get_max_value() for name in ("response", "service", "delay")}
+    assert largest_ns == pytest.approx({"response": 37_000_000, "service": 1_900_000, "delay": 1_000}, rel=0.001)
+
+
 def test_end_to_end_and_window_are_tagged(trial: Path) -> None:
     assert [one.get_tag() for one in _read(trial / "end-to-end.hlog")] == ["sub-0", "sub-1"] * 3
     tags = [one.get_tag() for one in _read(trial / "window.hlog")]

@@ -164,6 +164,15 @@ class TestGcLog:
         path.write_bytes(b"[9s][gc] GC(9) Pause Full (System.gc()) 9M->8M(16M) 20.0ms\n")
         assert log.new_pauses() == Pauses(0.02, 0.02)
 
+    def test_a_new_log_that_is_longer_than_the_old_one_is_read_whole(self, tmp_path: Path) -> None:
+        path = tmp_path / "gc.log"
+        path.write_bytes(self.TEXT[:60])
+        log = GcLog(path)
+        log.new_pauses()
+        path.rename(tmp_path / "gc.log.0")
+        path.write_bytes(self.TEXT)
+        assert log.new_pauses() == Pauses(pytest.approx(0.005), 0.0035)
+
 
 class TestTally:
     def test_amounts_become_rates_over_the_whole_window(self) -> None:

@@ -158,6 +158,8 @@ def test_each_system_is_asked_unless_one_is_named() -> None:
     ]
     assert [one.subject for one in ruled("response_ms_p99 < 9 of kafka", results)] == ["kafka@4.3.1"]
     assert [one.subject for one in ruled("response_ms_p99 < 9 of pulsar@4.2.4", results)] == ["pulsar@4.2.4"]
+    # A version is meant whole: 4.2 is not 4.2.4.
+    assert [one.subject for one in ruled("response_ms_p99 < 9 of pulsar@4.2", results)] == [""]
 
 
 def test_ratios_are_paired_by_block() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fleet_samples import read_number, wait_until
@@ -15,7 +17,9 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
 from tidegauge.worker import client as client_module
+from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.workload.model import Workload
 
 Connect = Callable[[str], GrpcWorker]
 
@@ -143,6 +147,25 @@ def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch
     monkeypatch.setattr(GrpcWorker._ask, "__defaults__", (0.3,))
     with pytest.raises(RunFailedError, match="did not answer Totals within"):
         worker.totals()
+
+
+@pytest.mark.parametrize(("mode", "stalls"), [("good", False), ("stuck", True)])
+def test_a_preparation_is_given_up_only_when_it_comes_no_further(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str, stalls: bool
+) -> None:
+    worker = connect(mode)
+    clock_s = itertools.count(0, 50)
+    monkeypatch.setattr(client_module, "_PROGRESS_S", 0.01)
+    monkeypatch.setattr(client_module, "time", SimpleNamespace(monotonic=lambda: next(clock_s)))
+    told: list[tuple[str, int, int]] = []
+    order = LoadOrder({}, "null", "null", ("t",), 1, {}, "one", Workload(), 1.0, 1, 1, 1.0)
+    if stalls:
+        with pytest.raises(RunFailedError, match="no further in Prepare for 180 s after 0 of 9 partitions"):
+            worker.prepare(order)
+        return
+    worker.prepare(order, lambda *seen: told.append(seen))
+    assert told[-1] == ("partitions", 5, 9)
+    assert next(clock_s) > 2 * client_module._PREPARE_S, "all in all it took longer than a stall may"
 
 
 def test_an_error_that_the_worker_did_not_expect_is_told_from_its_log(connect: Connect, tmp_path: Path) -> None:
