@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tarfile
 import time
@@ -69,10 +70,32 @@ def _fetch_maven(home: Path, report: Report) -> None:
     part.mkdir()
     archive = part / "maven.tar.gz"
     fetch_artifact(MAVEN, archive, report, sha512=MAVEN_SHA512)
-    with tarfile.open(archive) as tar:
-        tar.extractall(part, filter="data")
+    unpack(archive, part)
     (part / home.name).rename(home)
     shutil.rmtree(part)
+
+
+def unpack(archive: Path, target: Path) -> None:
+    """Unpack a tar archive's files into a directory; programs stay executable.
+
+    Raises `UserError` if it holds anything but files and folders below `target`. (`tarfile` can refuse such itself
+    from Python 3.11.4 on only.)
+    """
+    root = target.resolve()
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            path = (root / member.name).resolve()
+            if not path.is_relative_to(root) or not (member.isfile() or member.isdir()):
+                raise UserError(f"{archive.name} holds {member.name}, which is no file below the archive's folder.")
+            folder = path if member.isdir() else path.parent
+            folder.mkdir(parents=True, exist_ok=True)
+            content = tar.extractfile(member)
+            if content is None:
+                continue
+            with path.open("wb") as file:
+                shutil.copyfileobj(content, file)
+            if member.mode & stat.S_IXUSR:
+                path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
 def parse_maven_version(text: str) -> tuple[int, ...] | None:
