@@ -12,9 +12,9 @@ from run_samples import result, second, totals
 
 from tidegauge import store
 from tidegauge.campaign.events import Observer, RunStarted, TrialEnded
-from tidegauge.campaign.execute import plan_campaign
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan import plan_campaign
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.systems import registry

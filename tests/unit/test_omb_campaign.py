@@ -13,11 +13,10 @@ from run_samples import result, second, spec, totals
 
 from tidegauge import store
 from tidegauge.campaign.level import LevelMismatchError, checked_level
-from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.secrets import read_secrets
-from tidegauge.cli import omb as command
+from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.experiments.catch_up import CatchUpOptions
@@ -234,7 +233,7 @@ class TestTheResult:
     def carried_out(self, monkeypatch: pytest.MonkeyPatch, confirmed: str) -> None:
         """A search of two trials, of which `confirmed` is the confirmation."""
 
-        def carry_out(_campaign: Campaign, run: store.DirectoryRun, _out: object, notes: Any) -> None:
+        def carry_out(_ready: object, run: store.DirectoryRun, _out: object, notes: Any) -> None:
             for note in notes:
                 run.note(note.text)
             for number in (1, 2):
@@ -245,7 +244,7 @@ class TestTheResult:
             run.finding(Finding("0001-max-throughput", "max-throughput", "kafka", 0, True, (), (), {"goals": goals}))
             run.finish("finished")
 
-        monkeypatch.setattr(command, "carry_out", carry_out)
+        monkeypatch.setattr(running, "carry_out", carry_out)
 
     def test_a_searchs_confirmation_is_the_result(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

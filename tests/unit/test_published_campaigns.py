@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from tidegauge.campaign.execute import plan_campaign
 from tidegauge.campaign.fairness import wanted_tilts
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import plan_warnings, seconds_expected
+from tidegauge.campaign.plan import plan_campaign, plan_warnings, seconds_expected
 from tidegauge.cli.campaigns import ready_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError

@@ -16,7 +16,7 @@ from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.limits import Means
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import Plan, Step, make_plan, plan_warnings
+from tidegauge.campaign.plan import Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.recorded import NOTHING, Recorded
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.space import DiskFullError
@@ -140,11 +140,6 @@ class _Run:
         self._made(place, [*begun, *skipped])
 
 
-def plan_campaign(campaign: Campaign) -> Plan:
-    """The plan with the systems that Tidegauge has. Raises `UserError` if one can't give the durability level."""
-    return make_plan(campaign, registry.get)
-
-
 def execute(
     campaign: Campaign,
     store: RunStore,
@@ -152,9 +147,10 @@ def execute(
     observer: Observer,
     recorded: Recorded = NOTHING,
     *,
+    plan: Plan,
     ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
-    """Run a campaign with the real systems, worker and host (see `carry_out`)."""
+    """Run a campaign as planned with the real systems, worker and host (see `carry_out`)."""
     options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
     bench = Bench(
         host,
@@ -169,7 +165,7 @@ def execute(
         ceilings=ceilings,
         attestations=known_attestations,
     )
-    return carry_out(campaign, plan_campaign(campaign), store, bench, registry.get, recorded=recorded)
+    return carry_out(campaign, plan, store, bench, registry.get, recorded=recorded)
 
 
 def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
@@ -304,8 +300,3 @@ def _provision(
     if unavailable is not None and not subjects:
         raise unavailable
     return subjects
-
-
-def left_out_note(system: str, reason: str) -> Note:
-    """Tells that an optional system is not measured, and why, in one line."""
-    return Note(f"{system} is left out: {' '.join(reason.split())}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.contenders import Contender, contenders
+from tidegauge.campaign.events import Note
 from tidegauge.campaign.faults import check_trial
 from tidegauge.campaign.interleave import Entry, Seat, interleaved
 from tidegauge.campaign.limits import too_small
@@ -24,6 +25,7 @@ from tidegauge.experiments.api import Servers, TrialSpec
 from tidegauge.experiments.procedure import Experiment
 from tidegauge.experiments.registry import experiments
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
+from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.workload.model import Workload
 
@@ -118,6 +120,16 @@ def _late_s(trial: TrialSpec) -> float:
         return 0.0
     building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.late.chase_s_max
     return max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
+
+
+def plan_campaign(campaign: Campaign) -> Plan:
+    """The plan with the systems that Tidegauge has. Raises `UserError` if one can't give the durability level."""
+    return make_plan(campaign, registry.get)
+
+
+def left_out_note(system: str, reason: str) -> Note:
+    """Tells that an optional system is not measured, and why, in one line."""
+    return Note(f"{system} is left out: {' '.join(reason.split())}")
 
 
 def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:

@@ -61,7 +61,7 @@ def attest(
     Ends with 5 if messages were lost (refuted), 3 if the cuts could not have shown it, 0 if none was lost.
     """
     from tidegauge.cli.attesting import AttestRequest, overrides_of
-    from tidegauge.cli.running import RunRequest, run_campaign
+    from tidegauge.cli.planning import RunRequest, run_campaign
 
     request = AttestRequest(
         system, level, form, nodes, cuts, tuple(scenario or ()), second_cut, file_system, crash, seed

@@ -45,7 +45,6 @@ from tidegauge.cli.options import (
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.published.scale import Scale
-from tidegauge.report.layout import Paragraph
 
 CLEAN_SCHEMA = "tidegauge.clean/1"
 VERSION_SCHEMA = "tidegauge.version/1"
@@ -181,6 +180,7 @@ def omb(
 def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
     """List the runs there are, the newest last."""
     from tidegauge import store
+    from tidegauge.report.layout import Paragraph
     from tidegauge.report.lists import runs_list
     from tidegauge.report.summary import runs_summary
 
@@ -337,7 +337,7 @@ class _Manner(NamedTuple):
 
 
 def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner, files: WantedFiles) -> int:
-    from tidegauge.cli.running import RunRequest, run_campaign
+    from tidegauge.cli.planning import RunRequest, run_campaign
 
     request = RunRequest(
         path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files, manner.live, manner.prometheus

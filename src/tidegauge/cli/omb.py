@@ -17,8 +17,7 @@ from tidegauge.campaign.events import Note
 from tidegauge.campaign.model import WORKER_HEAP
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
 from tidegauge.cli.output import Output, error_content
-from tidegauge.cli.reports import keep_report
-from tidegauge.cli.running import Ready, carry_out, create, exit_code, prepare
+from tidegauge.cli.planning import Ready, prepare
 from tidegauge.config.fields import size_between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import TidegaugeError, UserError
@@ -129,6 +128,9 @@ def _names(one: Translation) -> dict[str, Any]:
 
 def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
     """One workload on one driver. What fails is told, and the next one goes on, as in OMB."""
+    from tidegauge.cli.reports import keep_report
+    from tidegauge.cli.running import carry_out, create, exit_code
+
     began = datetime.now()
     texts = _texts(one)
     both = "---\n".join(f"# {name}\n{text.rstrip()}\n" for name, text in texts.items())
@@ -136,7 +138,7 @@ def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _D
     run.unequal_allowed = True
     store.keep_omb_files(run.path, texts)
     out.say(f"{_title(one)}:")
-    failure = carry_out(ready.campaign, run, out, [*map(Note, one.notes), *ready.left_out])
+    failure = carry_out(ready, run, out, [*map(Note, one.notes), *ready.left_out])
     keep_report(run.path, out)
     stored = store.load_run(run.path)
     written, why = _write_results(one, stored, began, request.output_directory)

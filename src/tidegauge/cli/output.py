@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Mapping
-from typing import Any
-
-from rich.console import Console, RenderableType
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from tidegauge.errors import TidegaugeError
-from tidegauge.report.layout import Paragraph
 
-WIDTH_WITHOUT_TERMINAL = 100
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
 ERROR_SCHEMA = "tidegauge.error/1"
 
 
@@ -23,9 +22,26 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self.results = _console(sys.stdout)
-        self.errors = _console(sys.stderr)
-        self.progress = self.errors if as_json else self.results
+
+    # Consoles are made when the first line is written: `--help` does without them, and loading rich takes a while.
+    @cached_property
+    def results(self) -> Console:
+        """Standard output."""
+        from tidegauge.cli.console import console
+
+        return console(sys.stdout)
+
+    @cached_property
+    def errors(self) -> Console:
+        """Standard error."""
+        from tidegauge.cli.console import console
+
+        return console(sys.stderr)
+
+    @property
+    def progress(self) -> Console:
+        """Where progress is shown."""
+        return self.errors if self.as_json else self.results
 
     def show(self, renderable: RenderableType, content: Mapping[str, Any]) -> None:
         """The result: `content` as JSON if that was asked for, else the renderable. A closed pipe is no error."""
@@ -36,18 +52,18 @@ class Output:
                 self.results.print(renderable, crop=False)
             sys.stdout.flush()
         except OSError:
-            _give_up(sys.stdout)
+            from tidegauge.cli.console import give_up
+
+            give_up(sys.stdout)
 
     def say(self, text: str) -> None:
         """A line of progress. Never raises: who measures must not fail because nobody reads."""
-        with contextlib.suppress(OSError, ValueError, RuntimeError):
-            self.progress.print(Paragraph(text, "", "", "  "), crop=False)
+        _line(self.progress, text)
 
     def alert(self, text: str) -> None:
         """A line that is no result: on standard error, or above the live view where there is one. Never raises."""
         console = self.progress if self.progress.is_terminal else self.errors
-        with contextlib.suppress(OSError, ValueError, RuntimeError):
-            console.print(Paragraph(text, "", "", "  "), crop=False)
+        _line(console, text)
 
     def error(self, error: TidegaugeError, with_json: bool = True) -> None:
         """One message on standard error: what happened, what to do, where the log is."""
@@ -58,18 +74,11 @@ class Output:
             self.show("", error_content(error))
 
 
-class _Console(Console):
-    """A console whose reader may go away (`| head`, a closed terminal) without that being an error."""
+def _line(console: Console, text: str) -> None:
+    from tidegauge.report.layout import Paragraph
 
-    def on_broken_pipe(self) -> None:
-        """Say nothing more."""
-        self.quiet = True
-        _give_up(self.file)
-
-
-def _console(stream: Any) -> Console:
-    width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
-    return _Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        console.print(Paragraph(text, "", "", "  "), crop=False)
 
 
 def error_lines(error: TidegaugeError) -> list[str]:
@@ -92,11 +101,3 @@ def error_content(error: TidegaugeError) -> dict[str, Any]:
         "exit_code": error.exit_code,
         **error.details,
     }
-
-
-def _give_up(stream: Any) -> None:
-    """Let nothing that is still buffered for a closed pipe raise once more when Python ends."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)

@@ -16,12 +16,11 @@ from tidegauge.campaign.recorded import START_ANEW, Begun, Recorded, Trial
 from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.output import Output
+from tidegauge.cli.planning import Ready, prepare
 from tidegauge.cli.running import (
-    Ready,
     carry_out,
     disks_of,
     exit_code,
-    prepare,
     show_end,
     text_of,
     with_verdicts,
@@ -83,7 +82,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     with prometheus(request.prometheus, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
         with live_page(request.live, run.path, out):
-            failure = carry_out(ready.campaign, run, out, notes, recorded, watchers=watchers)
+            failure = carry_out(ready, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 

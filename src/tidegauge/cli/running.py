@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from tidegauge import store
 from tidegauge.campaign.ceilings import run_ceilings
 from tidegauge.campaign.events import Event, Note, Observer
-from tidegauge.campaign.execute import execute, left_out_note, plan_campaign
-from tidegauge.campaign.fairness import UnequalError, wanted_tilts
-from tidegauge.campaign.handles import check_handles
+from tidegauge.campaign.execute import execute
 from tidegauge.campaign.meaning import meaning
-from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import Plan, plan_warnings
 from tidegauge.campaign.published import examined
 from tidegauge.campaign.recorded import NOTHING, Recorded
-from tidegauge.campaign.rigging import check_faults
-from tidegauge.campaign.secrets import read_secrets
-from tidegauge.cli.attesting import check_means
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
 from tidegauge.cli.exit_codes import (
@@ -36,59 +26,28 @@ from tidegauge.cli.exit_codes import (
     EXIT_REFUTED,
     EXIT_THRESHOLD,
 )
-from tidegauge.cli.files import NO_FILES, WantedFiles
+from tidegauge.cli.files import WantedFiles
 from tidegauge.cli.interruption import announced_interruption
 from tidegauge.cli.leftovers import leftover_topics
 from tidegauge.cli.output import Output
+from tidegauge.cli.planning import Ready, RunRequest
 from tidegauge.cli.progress import Progress
 from tidegauge.cli.reports import keep_report
 from tidegauge.cli.serving import live_page, prometheus
 from tidegauge.errors import TidegaugeError, UserError
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
-from tidegauge.fairness.tilt import Terms
-from tidegauge.fleet.agent_rig import refusals
+from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.handles import handles_available
-from tidegauge.hosts.memory import memory_available
-from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report import thresholds
 from tidegauge.report.junit import run_junit
-from tidegauge.report.lists import plan_list
 from tidegauge.report.markdown import run_markdown
-from tidegauge.report.summary import plan_summary, run_summary
+from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import how_to_go_on, run_report
-from tidegauge.systems import registry
 from tidegauge.thresholds.model import Outcome
 
 
-@dataclass(frozen=True)
-class RunRequest:
-    """What the user asked for. `overrides` replace the campaign's values, by its keys.
-
-    `allow_unequal` is asked of the user for each run and never of a file: a shared campaign must not hide it.
-    """
-
-    campaign_path: Path
-    overrides: Mapping[str, Any]
-    runs_directory: Path
-    dry_run: bool
-    allow_unequal: bool = False
-    files: WantedFiles = NO_FILES
-    live: bool = False
-    prometheus: int | None = None
-
-
-def run_campaign(request: RunRequest, out: Output) -> int:
-    """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
-    request.files.check()
-    campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
-    ready = prepare(campaign, request.dry_run, request.allow_unequal)
-    if request.dry_run:
-        ready.show(out)
-        return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
-    if ready.terms.refused:
-        raise UnequalError(ready.terms.unequal)
+def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Output) -> int:
+    """Run and report what is ready of the campaign asked for. Returns the exit code. Raises `UserError` before."""
     text = text_of(request.campaign_path)
     unfinished = store.newest_run_of(request.runs_directory, text)
     if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
@@ -97,12 +56,12 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     # A port that can't be had is told before there is a run.
     with prometheus(request.prometheus, out) as watchers:
         run = create(request.runs_directory, ready.campaign, text, request.campaign_path)
-        run.meaning(request.overrides, meaning(campaign))
+        run.meaning(request.overrides, meaning(asked))
         run.unequal_allowed = request.allow_unequal
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
         with live_page(request.live, run.path, out):
-            failure = carry_out(ready.campaign, run, out, ready.left_out, watchers=watchers)
+            failure = carry_out(ready, run, out, ready.left_out, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 
@@ -137,51 +96,6 @@ def with_verdicts(campaign: Campaign, stored: store.StoredRun) -> store.StoredRu
         return stored
     store.keep_published(stored.path, examined(campaign.published, stored))
     return store.load_run(stored.path)
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A campaign that can be run here. `left_out` says which of its systems can't, and why."""
-
-    campaign: Campaign
-    plan: Plan
-    memory: MemoryPlan
-    left_out: tuple[Note, ...]
-    terms: Terms
-
-    def told(self) -> tuple[tuple[TrialSpec, ...], float, tuple[str, ...], MemoryPlan, Terms]:
-        """What a plan shows."""
-        warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
-        return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
-
-    def show(self, out: Output) -> None:
-        """Print the plan."""
-        told, examines, thresholds = self.told(), self.campaign.published, self.campaign.thresholds
-        out.show(
-            plan_list(*told, examines=examines, thresholds=thresholds),
-            plan_summary(*told, examines=examines, thresholds=thresholds),
-        )
-
-
-def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
-    """Check everything that can be checked before anything is started. Raises `UserError`."""
-    # Mistakes in the campaign come before what this machine lacks.
-    check_faults(plan_campaign(campaign).trials, refusals)
-    check_handles(campaign, registry.get, handles_available())
-    if not dry_run:
-        check_means(campaign)
-    memory = MemoryPlan(memory_needs(campaign, registry.get), memory_available())
-    campaign, too_large = fitting(campaign, registry.get, memory.available)
-    for system in (system for point in campaign.each for system in point.campaign.systems):
-        if system.attach is not None and not dry_run:
-            read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
-    plan = plan_campaign(campaign)
-    left_out = (
-        *(left_out_note(system, reason) for system, reason in too_large.items()),
-        *(Note(sentence) for sentence in plan.left_out),
-        *([Note(BRIEF_WORDS)] if campaign.published and campaign.published.scale == Scale.BRIEF else []),
-    )
-    return Ready(campaign, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
 
 
 def exit_code(run: store.StoredRun) -> int:
@@ -248,7 +162,7 @@ def _disk(directory: str) -> Path:
 
 
 def carry_out(
-    campaign: Campaign,
+    ready: Ready,
     run: store.DirectoryRun,
     out: Output,
     notes: Sequence[Note],
@@ -261,6 +175,7 @@ def carry_out(
     `notes` are what the user should know before; `watchers` see every event too;
     what is `recorded` of earlier sessions is not made again.
     """
+    campaign = ready.campaign
     progress = Progress(out)
     observer = _noted(run, progress, watchers)
     agents: list[int] = []
@@ -276,7 +191,7 @@ def carry_out(
                     known = run_ceilings(campaign, data, run.journal_disks, host, observer)
                     if known is not None:
                         run.ceilings(known)
-                    execute(campaign, run, host, observer, recorded, ceilings=known)
+                    execute(campaign, run, host, observer, recorded, plan=ready.plan, ceilings=known)
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):

@@ -10,7 +10,7 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,11 +21,13 @@ from tidegauge.experiments.finding import Cell, Finding
 from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
 from tidegauge.experiments.servers import ServersChoice
-from tidegauge.search.bounds import Space
 from tidegauge.search.goals import Goal, Limit
 from tidegauge.search.outcome import GoalOutcome, bracket, sentence
-from tidegauge.search.sustained import Means, SustainedSearch
 from tidegauge.workload.model import Arrival
+
+if TYPE_CHECKING:
+    from tidegauge.search.bounds import Space
+    from tidegauge.search.sustained import SustainedSearch
 
 NAME = "max-throughput"
 _EXPECTED = 7
@@ -149,6 +151,9 @@ class _Trials:
 
 
 def _run(options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+    # Loaded when a search begins: MLRsearch takes seconds to load, and a plan does without it.
+    from tidegauge.search.sustained import Means, SustainedSearch
+
     trials = _Trials(options, planned, lab)
     goals = [one.goal() for one in options.goals]
     search: SustainedSearch | None = None
@@ -176,6 +181,8 @@ def _nothing(goal: Goal, trials: int, problem: str) -> GoalOutcome:
 
 def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
     """Where to search; None, and why, where that can't be known."""
+    from tidegauge.search.bounds import Space
+
     low, high = options.min_rate, options.max_rate
     hint = first_peaks(lab.results).get(system)
     if hint is None and low is not None and high is not None:

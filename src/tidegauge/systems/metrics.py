@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from prometheus_client.parser import text_string_to_metric_families
-
 FETCH_S_MAX = 5.0
 FETCH_BYTES_MAX = 16 << 20
 """A server with very many topics tells more; then it is asked no further, because telling costs it too much."""
@@ -103,6 +101,8 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
 
     Only their own lines are parsed: a server with many topics tells a thousand times as many.
     """
+    from prometheus_client.parser import text_string_to_metric_families  # Not needed before servers run.
+
     names = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
     wanted = re.compile(rf"(?:{'|'.join(sorted(names))})[ {{]")
     lines = [line for line in text.splitlines() if wanted.match(line)]

@@ -1,0 +1,113 @@
+"""What a command line asks to be run, and its plan: all of it before anything is started, so `--dry-run` ends here.
+
+What measuring needs is imported by `tidegauge.cli.running` and not here, so that a plan is shown at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidegauge.campaign.events import Note
+from tidegauge.campaign.fairness import UnequalError, wanted_tilts
+from tidegauge.campaign.handles import check_handles
+from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.plan import Plan, left_out_note, plan_campaign, plan_warnings
+from tidegauge.campaign.rigging import check_faults
+from tidegauge.campaign.secrets import read_secrets
+from tidegauge.cli.attesting import check_means
+from tidegauge.cli.exit_codes import EXIT_GOOD
+from tidegauge.cli.files import NO_FILES, WantedFiles
+from tidegauge.cli.output import Output
+from tidegauge.experiments.api import TrialSpec
+from tidegauge.fairness.tilt import Terms
+from tidegauge.fleet.agent_rig import refusals
+from tidegauge.hosts.handles import handles_available
+from tidegauge.hosts.memory import memory_available
+from tidegauge.published.scale import BRIEF_WORDS, Scale
+from tidegauge.report.lists import plan_list
+from tidegauge.report.summary import plan_summary
+from tidegauge.systems import registry
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the user asked for. `overrides` replace the campaign's values, by its keys.
+
+    `allow_unequal` is asked of the user for each run and never of a file: a shared campaign must not hide it.
+    """
+
+    campaign_path: Path
+    overrides: Mapping[str, Any]
+    runs_directory: Path
+    dry_run: bool
+    allow_unequal: bool = False
+    files: WantedFiles = NO_FILES
+    live: bool = False
+    prometheus: int | None = None
+
+
+def run_campaign(request: RunRequest, out: Output) -> int:
+    """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
+    request.files.check()
+    campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
+    ready = prepare(campaign, request.dry_run, request.allow_unequal)
+    if request.dry_run:
+        ready.show(out)
+        return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
+    if ready.terms.refused:
+        raise UnequalError(ready.terms.unequal)
+    from tidegauge.cli.running import measure_campaign
+
+    return measure_campaign(request, campaign, ready, out)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A campaign that can be run here. `left_out` says which of its systems can't, and why."""
+
+    campaign: Campaign
+    plan: Plan
+    memory: MemoryPlan
+    left_out: tuple[Note, ...]
+    terms: Terms
+
+    def told(self) -> tuple[tuple[TrialSpec, ...], float, tuple[str, ...], MemoryPlan, Terms]:
+        """What a plan shows."""
+        warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
+        return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
+
+    def show(self, out: Output) -> None:
+        """Print the plan."""
+        told, examines, thresholds = self.told(), self.campaign.published, self.campaign.thresholds
+        out.show(
+            plan_list(*told, examines=examines, thresholds=thresholds),
+            plan_summary(*told, examines=examines, thresholds=thresholds),
+        )
+
+
+def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
+    """Check everything that can be checked before anything is started. Raises `UserError`."""
+    # Mistakes in the campaign come before what this machine lacks.
+    plan = plan_campaign(campaign)
+    check_faults(plan.trials, refusals)
+    check_handles(campaign, registry.get, handles_available())
+    if not dry_run:
+        check_means(campaign)
+    memory = MemoryPlan(memory_needs(campaign, registry.get), memory_available())
+    fitted, too_large = fitting(campaign, registry.get, memory.available)
+    if too_large:
+        plan = plan_campaign(fitted)
+    for system in (system for point in fitted.each for system in point.campaign.systems):
+        if system.attach is not None and not dry_run:
+            read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
+    left_out = (
+        *(left_out_note(system, reason) for system, reason in too_large.items()),
+        *(Note(sentence) for sentence in plan.left_out),
+        *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
+    )
+    return Ready(fitted, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
