@@ -3,7 +3,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help quick test test-slow test-fast test-java check format build proto schemas wheel clean
 
-PYTHON := .venv/bin/python
+# The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
+export BASE_PYTHON := $(PYTHON)
+override PYTHON := .venv/bin/python
 SEED ?= $(shell date +%s)
 TIME_LIMIT_S ?=
 WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name '*.java' -o -name 'pom.xml' -o -name '*.proto' \
@@ -29,10 +31,11 @@ test-fast: .tools/worker-built ## Unit and simulated tests only
 test-java: .tools/worker-built ## The worker's own tests
 	$(PYTHON) scripts/mvn.py -B -f worker/pom.xml verify
 
-check: .venv/.ready ## ruff, mypy --strict, Spotless, Error Prone
+check: .venv/.ready ## ruff, mypy --strict, vermin (Python 3.11), Spotless, Error Prone
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/vermin --quiet --no-tips --eval-annotations --target=3.11- --violations src scripts tests
 	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -Pcheck -DskipTests verify
 
 format: .venv/.ready ## Put Python and Java into the project's format
@@ -55,8 +58,17 @@ clean: ## Remove what was built (caches of servers and runs stay)
 	rm -rf .venv .tools build dist
 	find worker -name target -type d -prune -exec rm -rf {} +
 
+# Running needs .venv/.ready only; tests, checks and generators add their tools, which later builds then keep.
+test test-slow test-fast test-java check format proto: .venv/.dev-ready
+
+quick: export SETUP_FOR := quick
+
 .venv/.ready: pyproject.toml uv.lock scripts/bootstrap.sh
 	@scripts/bootstrap.sh
+	@touch $@
+
+.venv/.dev-ready: .venv/.ready
+	@scripts/bootstrap.sh --dev
 	@touch $@
 
 .tools/worker-built: .venv/.ready $(WORKER_SOURCES)

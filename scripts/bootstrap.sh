@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Makes .venv with the locked Python dependencies. Needs Python 3.11 or newer; gets uv itself if the machine has none.
+# Makes .venv with the locked Python dependencies: those that running needs, with --dev the tools for tests and checks, too.
+# Needs Python 3.11 or newer ($BASE_PYTHON if set); gets uv itself if the machine has none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 UV_VERSION=0.13.8
 
 fail() { printf '\n%s\n' "$@" >&2; exit 1; }
+trap 'printf "\nInterrupted. The same command resumes; what was fetched is kept.\n" >&2; exit 130' INT
 
 python=""
-for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
+for candidate in "${BASE_PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
   [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
   if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     python=$(command -v "$candidate")
@@ -16,6 +18,7 @@ for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.
 done
 [ -n "$python" ] || fail "Tidegauge needs Python 3.11 or newer and found none on PATH." \
   "Install it (Debian 12 or newer: sudo apt-get install python3 python3-venv), or name one: make PYTHON=/path/to/python3.12"
+"$python" scripts/preflight.py ${SETUP_FOR:+"--for-$SETUP_FOR"} || fail "Nothing was fetched or changed."
 
 # A uv of our own, so that the lock file means the same everywhere; never the user's environment.
 uv=.tools/uv/bin/uv
@@ -26,16 +29,23 @@ if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
     echo "Fetching uv $UV_VERSION ..."
     rm -rf .tools/uv
     if "$python" -m venv .tools/uv >/dev/null 2>&1; then
-      .tools/uv/bin/python -m pip install -q --disable-pip-version-check "uv==$UV_VERSION" ||
-        fail "uv $UV_VERSION could not be fetched from PyPI (see above)." "Check the network or pip's configuration, then run make again."
+      pip=(.tools/uv/bin/python -m pip install)
     elif "$python" -m pip --version >/dev/null 2>&1; then
-      "$python" -m pip install -q --disable-pip-version-check --target .tools/uv "uv==$UV_VERSION"
+      pip=("$python" -m pip install --target .tools/uv)
     else
       fail "This Python ($python) has neither venv nor pip, so uv can't be fetched." \
         "Install one of them (Debian: sudo apt-get install python3-venv), then run make again."
     fi
+    "${pip[@]}" -qq --disable-pip-version-check "uv==$UV_VERSION" ||
+      fail "uv $UV_VERSION could not be fetched from the Python package index (see above)." \
+        "Check the network, or name a mirror in PIP_INDEX_URL; then run make again."
   fi
 fi
 
-echo "Installing the locked Python dependencies ..."
-UV_PYTHON_DOWNLOADS=never "$uv" sync --quiet --locked --python "$python"
+# Exactly what is locked, but what tests need is kept once it is there.
+groups=(--no-dev)
+if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(); fi
+if [ "${1:-}" = --dev ]; then echo "Adding what tests and checks need ..."; else echo "Installing the locked Python dependencies ..."; fi
+UV_PYTHON_DOWNLOADS=never "$uv" sync --quiet --locked ${groups[@]+"${groups[@]}"} --python "$python" ||
+  fail "The locked Python packages could not be installed (see above)." \
+    "Check the network, or name a mirror in UV_DEFAULT_INDEX; then run make again: what was fetched is kept."

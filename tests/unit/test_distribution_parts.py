@@ -17,7 +17,7 @@ from tidegauge.distribution.failure import Cause, explain
 from tidegauge.distribution.fetch import mirror_of_central, repository_url, without_credentials
 from tidegauge.distribution.java import JavaRuntime, choose_java, find_java_runtimes, parse_java_version
 from tidegauge.distribution.local import provision_directory, version_of
-from tidegauge.distribution.maven import _settings, parse_maven_version
+from tidegauge.distribution.maven import parse_maven_version, repository_settings
 from tidegauge.distribution.trust import PASSWORD, jks_from_pem, system_bundle
 from tidegauge.distribution.versions import nearest_versions, parse_metadata
 from tidegauge.errors import UserError
@@ -260,7 +260,7 @@ class TestMirror:
 
     def test_its_address_is_escaped_in_the_settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MAVEN_REPO", self.URL)
-        _, path = _settings(tmp_path)
+        _, path = repository_settings(tmp_path)
         assert ET.parse(path).findtext("mirrors/mirror/url") == self.URL
 
     def test_credentials_are_not_shown(self) -> None:

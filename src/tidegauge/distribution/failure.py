@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.distribution.coordinates import Recipe
+from tidegauge.distribution.fetch import without_credentials
 
 
 class Cause(StrEnum):
@@ -29,16 +30,19 @@ class Failure:
 
 
 ARTIFACT = r"((?:[\w.\-]+:){3,4}[\w.\-]+)"
+OURS = r"(?:central|tidegauge)"
+"""Maven's names for the repository that is asked first: as it comes, and with MAVEN_REPO set."""
 MISSING = (
     re.compile(rf"Could not find artifact {ARTIFACT}"),
     re.compile(rf"Failure to find {ARTIFACT}"),
-    # Central said no, then a further repository named by some project file could not be asked.
-    re.compile(rf"Could not transfer artifact {ARTIFACT} from/to (?!central )\S+ \(\S+\): .*Unknown host"),
+    # Central, or the mirror of it in MAVEN_REPO, said no; then a repository that some project file names was unknown.
+    re.compile(rf"Could not transfer artifact {ARTIFACT} from/to (?!{OURS} )\S+ \(\S+\): .*Unknown host"),
     re.compile(rf"The following artifacts could not be resolved: {ARTIFACT}"),
 )
 UNREACHABLE = re.compile(
     r"Unknown host|UnknownHostException|Connection refused|Connect(?:ion)? timed out|Network is unreachable|"
-    r"Connection reset|No route to host|Read timed out|PKIX path|SSLHandshake|in offline mode|status code: 5\d\d",
+    r"Connection reset|No route to host|Read timed out|PKIX path|SSLHandshake|in offline mode|status code: 5\d\d|"
+    r"Premature end|closed prematurely|failed to respond|Unexpected end of (?:file|stream)",
     re.IGNORECASE,
 )
 
@@ -50,7 +54,7 @@ def explain(output: str, recipe: Recipe) -> Failure:
         return Failure(Cause.DISK_FULL, "")
     if "Checksum validation failed" in errors:
         return Failure(Cause.CHECKSUM, _first(r"Could not transfer artifact (\S+)", errors))
-    central_down = re.search(r"from/to central .*?: (.*)", errors)
+    central_down = re.search(rf"from/to {OURS} .*?: (.*)", errors)
     if central_down and UNREACHABLE.search(central_down.group(1)):
         return Failure(Cause.UNREACHABLE, central_down.group(1)[:200])
     for pattern in MISSING:
@@ -63,6 +67,15 @@ def explain(output: str, recipe: Recipe) -> Failure:
     if unreachable:
         return Failure(Cause.UNREACHABLE, unreachable.group(0))
     return Failure(Cause.OTHER, _first(r"\[ERROR\]\s*(.+)", errors)[:400])
+
+
+def unreached(output: str) -> str:
+    """What a build could not fetch from where, and why, in words; "" if it failed of something else."""
+    match = re.search(r"Could not transfer artifact (\S+) from/to \S+ \((\S+?)\): (.*)", output)
+    if match is None or not UNREACHABLE.search(match.group(3)):
+        return ""
+    artifact, repository, why = match.groups()
+    return f"{artifact} could not be fetched from {without_credentials(repository)} ({without_credentials(why)[:200]})"
 
 
 def _first(pattern: str, text: str) -> str:

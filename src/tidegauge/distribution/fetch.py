@@ -103,6 +103,10 @@ def _download(url: str, target: Path, algorithm: str, name: str, report: Report)
             done_bytes += len(chunk)
             if done_bytes % NOTE_EVERY_BYTES < len(chunk) and total > NOTE_EVERY_BYTES:
                 report(f"Fetching {name}: {done_bytes >> 20} of {total >> 20} MiB.")
+    if done_bytes < total:
+        target.unlink()
+        shown = without_credentials(url)
+        raise UnreachableError(f"{shown} broke off after {done_bytes:,} of {total:,} bytes.", "Run the command again.")
     return digest.hexdigest()
 
 
@@ -135,7 +139,8 @@ def _open(url: str):  # type: ignore[no-untyped-def]  # urllib's reply has no pu
         if error.code == NOT_FOUND:
             raise AbsentError(f"{shown} does not exist.") from error
         raise UnreachableError(
-            f"{shown} could not be fetched: the server answered {error.code} {error.reason}."
+            f"{shown} could not be fetched: the server answered {error.code} {error.reason}.",
+            "Run the command again later, or name another repository in the environment variable MAVEN_REPO.",
         ) from error
     except (urllib.error.URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)

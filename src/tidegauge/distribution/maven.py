@@ -123,13 +123,13 @@ def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject
     """
     program = find_or_fetch_maven(report)
     java = find_java("Apache Maven", JAVA_MIN)
-    command = [str(program), "--batch-mode", "--strict-checksums", *_settings(directory)]
+    command = [str(program), "--batch-mode", "--strict-checksums", *repository_settings(directory)]
     if (maven_version(program) or (0,)) >= IGNORES_FOREIGN_REPOSITORIES:
         command.append("--ignore-transitive-repositories")
     process = subprocess.Popen(
         [*command, *arguments],
         cwd=directory,
-        env={**os.environ, "JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": _jvm_options(java)},
+        env={**os.environ, "JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": jvm_options(java)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -163,7 +163,7 @@ def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str
     return "".join(tail)
 
 
-def _jvm_options(java: JavaRuntime) -> str:
+def jvm_options(java: JavaRuntime) -> str:
     """JDK_JAVA_OPTIONS with the machine's certificate authorities, for a Java that brought its own.
 
     Unlike MAVEN_OPTS it understands quotes.
@@ -176,7 +176,7 @@ def _jvm_options(java: JavaRuntime) -> str:
     return options.strip()
 
 
-def _settings(directory: Path) -> list[str]:
+def repository_settings(directory: Path) -> list[str]:
     """A settings file for the repository in $MAVEN_REPO; the user's own settings count if that is not set."""
     if not os.environ.get("MAVEN_REPO"):
         return []

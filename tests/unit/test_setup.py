@@ -1,0 +1,313 @@
+"""Setting up: what is said before it begins, fetches that fail or are interrupted in the middle, and the next try."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tidegauge.campaign.memory import memory_needs
+from tidegauge.campaign.parse import parse_campaign
+from tidegauge.distribution.maven import unpack
+from tidegauge.errors import UserError
+from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.systems import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import jdk  # noqa: E402
+import preflight  # noqa: E402
+
+
+class Registry(ThreadingHTTPServer):
+    """Files of a directory, for pip and Maven. `fails`: "503" answers so, "cut" ends in the middle, "hang" waits."""
+
+    fails = ""
+    asked = threading.Event()
+    go_on = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(SimpleHTTPRequestHandler):
+    server: Registry
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.server.asked.set()
+        if self.server.fails == "503":
+            self.send_error(503)
+        elif self.server.fails == "cut":
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.wfile.write(b"<half")
+            self.close_connection = True
+        else:
+            if self.server.fails == "hang":
+                self.server.go_on.wait(120)
+            super().do_GET()
+
+
+@pytest.fixture
+def loopback(tmp_path: Path) -> Iterator[Registry]:
+    (tmp_path / "registry").mkdir()
+    server = Registry(("127.0.0.1", 0), partial(Handler, directory=str(tmp_path / "registry")))
+    server.asked, server.go_on = threading.Event(), threading.Event()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.go_on.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class TestPreflight:
+    def test_a_path_that_would_be_split(self) -> None:
+        assert "contains a colon" in preflight.path_obstacles(Path("/home/me/a:b"))[0]
+        assert preflight.path_obstacles(Path("/home/me/a b")) == []
+
+    def test_a_directory_that_will_do(self, tmp_path: Path) -> None:
+        assert preflight.directory_obstacles(tmp_path / "new/deep", 1, "Move") == []
+        assert list(tmp_path.iterdir()) == []
+
+    def test_too_little_space(self, tmp_path: Path) -> None:
+        (told,) = preflight.directory_obstacles(tmp_path, 1 << 40, "Move it")
+        assert "1,099,511,627,776 are needed there. Move it." in told
+
+    def test_a_file_in_the_way(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        assert "file is no directory" in preflight.directory_obstacles(tmp_path / "file/cache", 0, "Move")[0]
+
+    def test_noexec(self) -> None:
+        if not os.statvfs("/proc").f_flag & os.ST_NOEXEC:
+            pytest.skip("/proc is mounted without noexec here")
+        assert "mounted with noexec" in preflight.directory_obstacles(Path("/proc/self"), 0, "Move")[0]
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_not_ours(self) -> None:
+        assert "belongs to somebody else" in preflight.directory_obstacles(Path("/usr/tidegauge"), 0, "Move")[0]
+
+    def test_no_jdk_and_no_way_to_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setattr(preflight, "machine_jdk", lambda _tools: None)
+        assert "without apt-get and dpkg" in preflight.jdk_obstacles()[0]
+        monkeypatch.setattr(preflight, "machine_jdk", lambda _tools: tmp_path)
+        assert preflight.jdk_obstacles() == []
+
+    def test_memory_for_one_system(self) -> None:
+        campaign = parse_campaign(ROOT / "campaigns/quick.yaml", {}, sorted(registry.all_systems()))
+        needed_mb = min(need.total_mb for need in memory_needs(campaign, registry.get))
+        assert preflight.memory_obstacles(MemoryAvailable(needed_mb, "of it")) == []
+        assert "End other programs" in preflight.memory_obstacles(MemoryAvailable(needed_mb - 1, "of it"))[0]
+
+
+class TestUnpack:
+    @staticmethod
+    def archive(path: Path, *members: tarfile.TarInfo) -> Path:
+        with tarfile.open(path, "w:gz") as tar:
+            for member in members:
+                member.size = 2 if member.isfile() else 0
+                tar.addfile(member, io.BytesIO(b"hi"))
+        return path
+
+    def test_programs_stay_executable(self, tmp_path: Path) -> None:
+        program, text = tarfile.TarInfo("maven/bin/mvn"), tarfile.TarInfo("maven/README")
+        program.mode, text.mode = 0o755, 0o644
+        unpack(self.archive(tmp_path / "a.tar.gz", program, text), tmp_path / "out")
+        assert os.access(tmp_path / "out/maven/bin/mvn", os.X_OK)
+        assert not (tmp_path / "out/maven/README").stat().st_mode & 0o111
+        assert (tmp_path / "out/maven/README").read_text() == "hi"
+
+    @pytest.mark.parametrize("name", ["../out-of-it", "a/../../b", "/tmp/absolute", "link"])
+    def test_what_leads_out_is_refused(self, tmp_path: Path, name: str) -> None:
+        member = tarfile.TarInfo(name)
+        if name == "link":
+            member.type, member.linkname = tarfile.SYMTYPE, "/etc"
+        with pytest.raises(UserError, match="no file below"):
+            unpack(self.archive(tmp_path / "a.tar.gz", member), tmp_path / "out")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz"]
+
+
+FAKE_UV = """#!/bin/sh
+[ "$1" = --version ] && echo "uv {version}" && exit
+echo "$@" >> uv-calls
+"""
+
+
+class TestBootstrap:
+    """With the real pip, and in place of uv a script that notes how it is called."""
+
+    @pytest.fixture
+    def checkout(self, tmp_path: Path) -> Path:
+        checkout = tmp_path / "a checkout"
+        for name in ("scripts", "src/tidegauge/distribution", "src/tidegauge/hosts"):
+            shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("__init__.py", "errors.py"):
+            shutil.copy(ROOT / "src/tidegauge" / name, checkout / "src/tidegauge" / name)
+        return checkout
+
+    @pytest.fixture
+    def environment(self, tmp_path: Path, loopback: Registry) -> dict[str, str]:
+        version = next(
+            line.partition("=")[2].strip()
+            for line in (ROOT / "scripts/bootstrap.sh").read_text().splitlines()
+            if line.startswith("UV_VERSION=")
+        )
+        folder = tmp_path / "registry/simple/uv"
+        folder.mkdir(parents=True)
+        name = f"uv-{version}-py3-none-any.whl"
+        with zipfile.ZipFile(folder / name, "w") as wheel:
+            wheel.writestr(f"uv-{version}.data/scripts/uv", FAKE_UV.format(version=version))
+            info = f"uv-{version}.dist-info"
+            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: uv\nVersion: {version}\n")
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+        (folder / "index.html").write_text(f'<!DOCTYPE html><a href="{name}">{name}</a>')
+        return {
+            "HOME": str(tmp_path / "home"),
+            "PATH": "/usr/bin:/bin",
+            "BASE_PYTHON": sys.executable,
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_INDEX_URL": f"{loopback.url}/simple",
+            "PIP_RETRIES": "0",
+            "PIP_NO_CACHE_DIR": "1",
+        }
+
+    @staticmethod
+    def set_up(checkout: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [checkout / "scripts/bootstrap.sh", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
+
+    @pytest.mark.parametrize("fails", ["503", "cut"])
+    def test_a_package_index_that_fails(
+        self, checkout: Path, environment: dict[str, str], loopback: Registry, fails: str
+    ) -> None:
+        loopback.fails = fails
+        done = self.set_up(checkout, environment)
+        assert done.returncode == 1
+        assert "could not be fetched from the Python package index" in done.stderr
+        assert "Check the network" in done.stderr
+        assert "Traceback" not in done.stderr
+        loopback.fails = ""
+        assert self.set_up(checkout, environment).returncode == 0
+        assert "sync --quiet --locked --no-dev" in (checkout / "uv-calls").read_text()
+
+    def test_interrupted_and_resumed(self, checkout: Path, environment: dict[str, str], loopback: Registry) -> None:
+        loopback.fails = "hang"
+        process = subprocess.Popen(
+            [checkout / "scripts/bootstrap.sh"],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert loopback.asked.wait(200)
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.communicate(timeout=200)[1]
+        assert process.returncode == 130
+        assert "The same command resumes" in told
+        loopback.fails = ""
+        loopback.go_on.set()
+        assert self.set_up(checkout, environment).returncode == 0
+
+    def test_tools_for_tests_are_kept(self, checkout: Path, environment: dict[str, str]) -> None:
+        assert self.set_up(checkout, environment, "--dev").returncode == 0
+        (checkout / ".venv").mkdir()
+        (checkout / ".venv/.dev-ready").touch()
+        assert self.set_up(checkout, environment).returncode == 0
+        calls = (checkout / "uv-calls").read_text().splitlines()
+        assert len(calls) == 2
+        assert not any("--no-dev" in call for call in calls)
+
+    def test_an_obstacle_is_said_before_anything_is_fetched(
+        self, checkout: Path, environment: dict[str, str], loopback: Registry
+    ) -> None:
+        environment["TIDEGAUGE_CACHE"] = "/proc/self/cache"
+        done = self.set_up(checkout, environment)
+        assert done.returncode == 1
+        assert "/proc/self/cache" in done.stderr
+        assert "Nothing was fetched" in done.stderr
+        assert not loopback.asked.is_set()
+
+
+class TestMavenBuild:
+    POM = """<project><modelVersion>4.0.0</modelVersion><artifactId>a</artifactId><packaging>pom</packaging>
+    <parent><groupId>test</groupId><artifactId>parent</artifactId><version>1</version><relativePath/></parent></project>
+    """
+    PARENT = """<project><modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>parent</artifactId>
+    <version>1</version><packaging>pom</packaging></project>"""
+
+    @pytest.mark.parametrize("fails", ["503", "cut"])
+    def test_a_repository_that_fails(self, tmp_path: Path, loopback: Registry, fails: str) -> None:
+        folder = tmp_path / "registry/test/parent/1"
+        folder.mkdir(parents=True)
+        (folder / "parent-1.pom").write_text(self.PARENT)
+        (tmp_path / "pom.xml").write_text(self.POM)
+        command = [sys.executable, ROOT / "scripts/mvn.py", "-q", "-B", "-f", tmp_path / "pom.xml"]
+        command += [f"-Dmaven.repo.local={tmp_path / 'm2'}", "validate"]
+        run = partial(subprocess.run, command, capture_output=True, text=True, timeout=250, check=False)
+        environment = {**os.environ, "MAVEN_REPO": loopback.url}
+        loopback.fails = fails
+        done = run(env=environment)
+        assert done.returncode == 1
+        assert f"test:parent:pom:1 could not be fetched from {loopback.url}" in done.stderr
+        assert "MAVEN_REPO" in done.stderr
+        loopback.fails = ""
+        done = run(env=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+class TestJdk:
+    @pytest.fixture
+    def packages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A machine without a JDK, with programs in place of apt-get and dpkg; returns where they are."""
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+        monkeypatch.setattr(jdk, "machine_jdk", lambda _tools: None)
+        self.program(programs / "apt-get", 'case "$*" in *download*) touch a.deb;; esac')
+        return programs
+
+    @staticmethod
+    def program(path: Path, text: str) -> None:
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    def test_packages_that_cannot_be_fetched(self, tmp_path: Path, packages: Path) -> None:
+        self.program(packages / "apt-get", 'echo "E: Failed to fetch http://debian.test/x.deb 503" >&2; exit 100')
+        with pytest.raises(UserError) as caught:
+            jdk.find_or_fetch_jdk(tmp_path / "tools")
+        assert "Failed to fetch http://debian.test/x.deb 503" in caught.value.message
+        assert "run make again" in caught.value.hint
+
+    def test_one_cut_off_while_unpacked_is_not_taken_for_whole(self, tmp_path: Path, packages: Path) -> None:
+        home = "usr/lib/jvm/java-17-openjdk-amd64"
+        made = f'mkdir -p "$3/{home}/bin" "$3/{home}/lib/security"; echo x > "$3/{home}/lib/security/cacerts"'
+        self.program(packages / "dpkg", f"{made}; exit 2")
+        with pytest.raises(UserError):
+            jdk.find_or_fetch_jdk(tmp_path / "tools")
+        assert not (tmp_path / "tools/jdk").exists()
+        javac = f'printf "#!/bin/sh\\necho javac 17.0.1\\n" > "$3/{home}/bin/javac"; chmod +x "$3/{home}/bin/javac"'
+        self.program(packages / "dpkg", f"{made}; {javac}")
+        assert jdk.find_or_fetch_jdk(tmp_path / "tools") == tmp_path / "tools/jdk" / home
+        assert sorted(path.name for path in (tmp_path / "tools").iterdir()) == ["jdk"]
