@@ -130,3 +130,6 @@ class UnequalFound:
 TrialEvent = PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | TrialKept
 Event = RunStarted | TrialEvent | Decided | Found | Note | UnequalFound
 Observer = Callable[[Event], None]
+
+LEFT_OUT = " is left out: "
+"""Stands in the note that a system is not measured, between its name and the reason."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.contenders import Contender, contenders
-from tidegauge.campaign.events import Note
+from tidegauge.campaign.events import LEFT_OUT, Note
 from tidegauge.campaign.faults import check_trial
 from tidegauge.campaign.interleave import Entry, Seat, interleaved
 from tidegauge.campaign.limits import too_small
@@ -129,7 +129,7 @@ def plan_campaign(campaign: Campaign) -> Plan:
 
 def left_out_note(system: str, reason: str) -> Note:
     """Tells that an optional system is not measured, and why, in one line."""
-    return Note(f"{system} is left out: {' '.join(reason.split())}")
+    return Note(f"{system}{LEFT_OUT}{' '.join(reason.split())}")
 
 
 def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:

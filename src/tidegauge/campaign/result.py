@@ -8,7 +8,7 @@ from tidegauge.experiments.api import CatchUp, RecordResult, SubscriptionResult,
 from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.faults import FaultResult
 from tidegauge.hosts.fsync import Calm
-from tidegauge.statistics.classify import Evidence, classify
+from tidegauge.statistics.classify import DISK_BUSY, Evidence, classify
 from tidegauge.statistics.rounding import short
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
@@ -177,7 +177,7 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
     if disk is None or disk.is_calm:
         return []
     return [
-        f"the disk was busy when the trial began: an fsync took {short(disk.latency.mean_ms)} ms on average, usually "
+        f"{DISK_BUSY}: an fsync took {short(disk.latency.mean_ms)} ms on average, usually "
         f"{short(disk.usual_ms)} ms; something else was writing to it"
     ]
 

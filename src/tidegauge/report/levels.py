@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.api import TrialResult, point_words
 from tidegauge.systems.api import Agreement, LevelChoice, LevelFinding
+
+
+class Standing(StrEnum):
+    """What is to be said of the durability of all systems together, the best first."""
+
+    KEPT = "one level for all, as asked"
+    NOT_AS_ASKED = "one level for all, but not as asked"
+    NOT_EQUAL = "levels differ"
+    UNKNOWN = "no level could be read back"
+
+
+def standing(results: Sequence[TrialResult]) -> Standing:
+    """That of the worst point of a sweep. Anything but KEPT must be read with every figure."""
+    return max(map(_standing, _points(results).values()), key=list(Standing).index, default=Standing.UNKNOWN)
+
+
+def _standing(results: Sequence[TrialResult]) -> Standing:
+    found = findings(results)
+    if all(finding.level is None for _, finding in found.values()):
+        return Standing.UNKNOWN
+    if not _equal_here(results):
+        return Standing.NOT_EQUAL
+    return Standing.KEPT if all(as_asked(*one) for one in found.values()) else Standing.NOT_AS_ASKED
 
 
 def meaning(level: int | None) -> str:
@@ -15,6 +39,17 @@ def meaning(level: int | None) -> str:
         if known.number == level:
             return f"when a message is acknowledged, {known.meaning}"
     return "what an acknowledgement means could not be read back"
+
+
+def short_name(level: int | None) -> str:
+    """A level in a few words: "one copy on disk"."""
+    return next((known.name for known in LEVELS if known.number == level), "unknown")
+
+
+def witnesses(results: Sequence[TrialResult]) -> str:
+    """By what the levels are known: "settings read back", and where all systems agree "and seen in system calls"."""
+    seen = all(_agrees(finding) for _, finding in findings(results).values())
+    return "settings read back" + (" and seen in system calls" if seen else "")
 
 
 def level_name(choice: LevelChoice) -> str:
@@ -43,10 +78,16 @@ def equal(results: Sequence[TrialResult]) -> bool:
 
     Trials of unequal levels must not be ranked.
     """
+    points = _points(results)
+    return bool(points) and all(map(_equal_here, points.values()))
+
+
+def _points(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
+    """Results by the point of the sweep at which they were measured, in words."""
     points: dict[str, list[TrialResult]] = {}
     for result in results:
         points.setdefault(point_words(result.spec.point), []).append(result)
-    return bool(points) and all(map(_equal_here, points.values()))
+    return points
 
 
 def _equal_here(results: Sequence[TrialResult]) -> bool:
@@ -59,11 +100,8 @@ def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult
 
     One group without words where it is the same at all points.
     """
-    points: dict[str, list[TrialResult]] = {}
-    for result in results:
-        points.setdefault(point_words(result.spec.point), []).append(result)
     groups: dict[str, list[TrialResult]] = {}
-    for own in points.values():
+    for own in _points(results).values():
         groups.setdefault(_headline(own), []).extend(own)
     if len(groups) < 2:
         return [("", list(results))]
@@ -85,14 +123,15 @@ def _headline(results: Sequence[TrialResult]) -> str:
     found = findings(results)
     if not found:
         return ""
-    if all(finding.level is None for _, finding in found.values()):
+    stands = _standing(results)
+    if stands is Standing.UNKNOWN:
         return f"Durability is UNKNOWN ({', '.join(found)}): the settings that decide it could not be read, see below."
-    if not equal(results):
+    if stands is Standing.NOT_EQUAL:
         each = ", ".join(f"{system} {_given(finding)}" for system, (_, finding) in found.items())
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
     level = next(iter(found.values()))[1].level
     whom = "for every system" if len(found) > 1 else f"for {next(iter(found))}"
-    kept = all(as_asked(*one) for one in found.values())
+    kept = stands is Standing.KEPT
     decided_there = any(choice.as_found for choice, _ in found.values())
     asked = ("as found" if decided_there else "as asked") if kept else "NOT AS ASKED, see below"
     seen = all(_agrees(finding) for _, finding in found.values())

@@ -140,7 +140,7 @@ def host_words(host: object) -> str:
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for where, own in levels.by_point(results):
-        good = levels.equal(own) and "NOT" not in levels.headline(own)
+        good = levels.standing(own) is levels.Standing.KEPT
         head = f"At {where}: {levels.headline(own)}" if where else levels.headline(own)
         parts.append(Paragraph(head, style="" if good else "bold red"))
         parts += [bullet(line) for line in levels.details(own)]

@@ -32,6 +32,14 @@ BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
 
+NOT_KEPT_UP = "the system did not keep up"
+UNSTEADY_WARMUP = "the warm-up never became steady"
+UNSTEADY = "not steady while measured"
+GENERATOR_FIRST = "producers waited for the system"
+CPU_WAIT = "load threads waited for a CPU"
+DISK_BUSY = "the disk was busy when the trial began"
+"""What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -206,7 +214,7 @@ def _fault_warnings(evidence: Evidence) -> list[str]:
     them = "it" if evidence.faults == 1 else "them"
     found = [f"{count} made while it was measured, and the figures of the whole window are those with {them}"]
     if evidence.unsteady:
-        found.append(evidence.too_short or f"the warm-up never became steady: {evidence.unsteady}")
+        found.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
     return found
 
 
@@ -218,7 +226,7 @@ def _load_warnings(evidence: Evidence) -> list[str]:
     if not evidence.closed_loop and offered and evidence.achieved_msgs_per_s < (1 - tolerance) * offered:
         share = evidence.achieved_msgs_per_s / offered
         found.append(
-            f"the system did not keep up: {evidence.achieved_msgs_per_s:,.0f} of {offered:,.0f} msg/s ({share:.0%}); "
+            f"{NOT_KEPT_UP}: {evidence.achieved_msgs_per_s:,.0f} of {offered:,.0f} msg/s ({share:.0%}); "
             "while that lasts its latency grows, so it depends on the length of the trial"
         )
     elif not evidence.closed_loop and offered and evidence.achieved_msgs_per_s > (1 + tolerance) * offered:
@@ -227,11 +235,11 @@ def _load_warnings(evidence: Evidence) -> list[str]:
             "the system was still catching up with the warm-up"
         )
     if evidence.unsteady:
-        found.append(evidence.too_short or f"the warm-up never became steady: {evidence.unsteady}")
+        found.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
     if evidence.backlog_grew:
         found.append("consumers fell ever further behind, so end-to-end latency depends on the length of the trial")
     if evidence.drift:
-        found.append(f"not steady while measured: {evidence.drift}")
+        found.append(f"{UNSTEADY}: {evidence.drift}")
     return found
 
 
@@ -259,14 +267,11 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
         found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(evidence, 'p99.9')}")
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
         found.append(
-            f"producers waited for the system {evidence.blocked_share:.0%} of the time only: this rate is what the "
+            f"{GENERATOR_FIRST} {evidence.blocked_share:.0%} of the time only: this rate is what the "
             "generator and its client manage, and the system may do more"
         )
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
-        found.append(
-            f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second: "
-            "this host is short of CPU"
-        )
+        found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second: this host is short of CPU")
     if evidence.gc_share > GC_SHARE:
         found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
     return found

@@ -259,9 +259,8 @@ def _state_check(run: StoredRun) -> Check:
 
 
 def _level_check(run: StoredRun) -> Check:
-    text = levels.headline(run.results)
-    kept = levels.equal(run.results) and "NOT" not in text and "UNKNOWN" not in text
-    return Check(GOOD if kept else BAD, text)
+    kept = levels.standing(run.results) is levels.Standing.KEPT
+    return Check(GOOD if kept else BAD, levels.headline(run.results))
 
 
 def _message_check(run: StoredRun) -> Check:

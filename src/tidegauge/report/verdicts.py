@@ -1,0 +1,390 @@
+"""What a run found, in one sentence for each experiment: the figures, and how sure they are.
+
+For every report: pure functions over a run. A sentence claims no more than `compare` does, since it is made of the same
+ratios and verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from math import floor, log10
+
+from tidegauge.experiments.api import TrialResult, Validity, point_words
+from tidegauge.experiments.finding import Finding
+from tidegauge.report import compare, distributions, fairness, levels
+from tidegauge.report.compare import Ratio
+from tidegauge.report.distributions import Within
+from tidegauge.report.estimates import Estimate, estimate
+from tidegauge.report.limiting import limited_by
+from tidegauge.report.names import SystemNames, listed, names_of
+from tidegauge.report.numbers import count, ms, plural, short
+from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import Block, blocks
+from tidegauge.statistics.classify import NOT_KEPT_UP
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES
+from tidegauge.statistics.verdict import Verdict
+from tidegauge.store.read import StoredRun
+
+ONE_EACH = "measured once each: no evidence that the order would hold again"
+
+
+class Sureness(StrEnum):
+    """What a sentence is worth. Of several comparisons the least sure counts, and that is the later one here."""
+
+    DIFFERENCE = "difference shown"
+    NO_DIFFERENCE = "no difference shown"
+    INCONCLUSIVE = "inconclusive"
+    SINGLE_TRIALS = "measured once each"
+    NOT_COMPARED = "not compared"
+    NO_ANSWER = "no answer"
+
+
+@dataclass(frozen=True)
+class ExperimentVerdict:
+    """One experiment's answer.
+
+    Attributes:
+        sentence: complete, with its uncertainty; names systems as `SystemNames` does.
+        limits: by system, what limited it in words ("disk vda (97 %)"); without those of which nothing is known.
+    """
+
+    experiment: str
+    sentence: str
+    sureness: Sureness
+    limits: Mapping[str, str]
+
+
+def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
+    """One for each experiment, in the order of measuring; one whose answer is beyond trials comes with it alone."""
+    case = _Case(run)
+    found = {one.experiment for one in run.findings}
+    order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(one.spec for one in run.results)))
+    answered = [_of_findings(name, case) for name in dict.fromkeys((*order, *found)) if name in found]
+    by_trials = [
+        _of_block(one.blocks[0], case) if len(one.blocks) == 1 else _of_sweep(one.experiment, one.blocks, case)
+        for one in swept(blocks(run.results))
+        if one.experiment not in found
+    ]
+    told = [*by_trials, *answered]
+    return sorted(told, key=lambda one: [*order, *found].index(one.experiment))
+
+
+def block_verdict(block: Block, run: StoredRun) -> ExperimentVerdict:
+    """That of one load at one point of a sweep."""
+    return _of_block(block, _Case(run))
+
+
+def level_phrase(run: StoredRun) -> str:
+    """To begin a headline: "At level 3 (one copy on disk; settings read back and seen in system calls)"; "" without.
+
+    In capitals where the levels are not what their reader would take for granted.
+    """
+    stands = levels.standing(run.results)
+    found = levels.findings(run.results)
+    if not found:
+        return ""
+    if stands is levels.Standing.UNKNOWN:
+        return "At an UNKNOWN durability level"
+    if stands is levels.Standing.NOT_EQUAL or len({finding.level for _, finding in found.values()}) > 1:
+        return "At levels that DIFFER" if stands is levels.Standing.NOT_EQUAL else "At each level"
+    level = next(iter(found.values()))[1].level
+    asked = "" if stands is levels.Standing.KEPT else ", NOT the one asked for"
+    return f"At level {level}{asked} ({levels.short_name(level)}; {levels.witnesses(run.results)})"
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A run with what all sentences need of it."""
+
+    run: StoredRun
+
+    @cached_property
+    def names(self) -> SystemNames:
+        return names_of(self.run)
+
+    @cached_property
+    def within(self) -> list[Within]:
+        return distributions.within(self.run)
+
+    @property
+    def mark(self) -> str:
+        return f"{fairness.MARK} terms: " if self.run.terms.unequal else ""
+
+    def without(self, experiment: str, systems: Sequence[str]) -> str:
+        """Planned systems that an experiment has no result of; "" if it has of all."""
+        planned = dict.fromkeys(spec.system for spec in self.run.planned if spec.experiment == experiment)
+        missing = [system for system in planned if system not in systems]
+        return f"no result of {self.names.listed(missing)}" if missing else ""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One system's figure. `marks`: what must be read with it."""
+
+    system: str
+    known: Estimate | None
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A figure of several systems. `verb`: between a system and its figure; `lead` before the sentence."""
+
+    lead: str
+    verb: str
+    figure: str
+    unit: str
+    higher_is_better: bool
+    sides: tuple[_Side, ...]
+
+    def form(self, value: float) -> str:
+        """A value without its unit."""
+        return ms(value) if self.unit == "ms" else about(value)
+
+
+def about(value: float) -> str:
+    """A rate or count with three significant digits: 146,812 as 147,000."""
+    if not value:
+        return "0"
+    digits = 2 - floor(log10(abs(value)))
+    return count(round(value, digits)) if abs(value) >= 100 else short(value)
+
+
+def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
+    question = _trial_question(block)
+    ratios = [one for one in compare.ratios(block, case.run.terms.allowed) if one.figure == question.figure]
+    where = f"{block.experiment} at {point_words(block.point)}" if block.point else block.experiment
+    title = question.figure
+    within = [one for one in case.within if (one.experiment, one.figure) == (where, title)]
+    reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
+    sentence, sureness = _sentence(question, ratios, within, [one for one in reasons if one], case)
+    found = {system: limited_by(block.usable(system)) for system in block.systems}
+    limits = {system: one.told for system, one in found.items() if one is not None}
+    return ExperimentVerdict(block.experiment, sentence, sureness, limits)
+
+
+def _trial_question(block: Block) -> _Question:
+    first = block.results[0]
+    if first.spec.reads_only or block.closed_loop:
+        verb = "read" if first.spec.reads_only else "took"
+        return _Question("", verb, "rate", "msg/s", True, _sides(block, FIGURES["msgs_per_s"].of))
+    # The highest percentile that all have samples enough for.
+    known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
+    results = [one for system in block.systems for one in block.usable(system)]
+    figure = next((one for one in known if results and all(map(one.of, results))), known[0])
+    rate = "the scheduled rates" if first.spec.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
+    faults = f" with {plural(len(first.spec.faults), 'fault')}" if first.spec.faults else ""
+    lead = f"at {rate}{faults} the {figure.title} was "
+    return _Question(lead, "", figure.title, "ms", False, _sides(block, figure.of))
+
+
+def _sides(block: Block, figure: Callable[[TrialResult], float | None]) -> tuple[_Side, ...]:
+    sides = []
+    for system in block.systems:
+        results = block.usable(system)
+        doubtful = any(one.validity is Validity.DOUBTFUL for one in results)
+        slow = [one for one in results if any(said.startswith(NOT_KEPT_UP) for said in one.warnings)]
+        marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall(slow)] if slow else []))
+        known = estimate([value for value in map(figure, results) if value is not None])
+        sides.append(_Side(system, known, marks))
+    return tuple(sides)
+
+
+def _shortfall(slow: Sequence[TrialResult]) -> str:
+    worst = min(slow, key=lambda one: one.msgs_per_s)
+    return f"did not keep up: {about(worst.msgs_per_s)} msg/s"
+
+
+def _objection(block: Block, case: _Case) -> str:
+    """Why systems are missing from the comparison."""
+    bad = [system for system in block.systems if not block.usable(system)]
+    if bad:
+        return f"no VALID trial of {case.names.listed(bad)}"
+    if len(block.systems) > 1 and not (case.run.terms.allowed or levels.equal(block.results)):
+        return "don't compare these: the durability levels DIFFER or are unknown"
+    return ""
+
+
+def _damage(results: Sequence[TrialResult], case: _Case) -> str:
+    """Acknowledged messages that were lost or damaged, by system."""
+    told = []
+    for system in sorted({one.spec.system for one in results}):
+        subs = [sub for one in results if one.spec.system == system for sub in one.subscriptions]
+        lost, corrupt = sum(sub.lost for sub in subs), sum(sub.corrupt for sub in subs)
+        if lost or corrupt:
+            what = " and ".join(
+                [*([f"LOST {count(lost)}"] if lost else []), *([f"DAMAGED {count(corrupt)}"] if corrupt else [])]
+            )
+            told.append(f"{case.names.of(system)} {what} acknowledged messages")
+    return ", ".join(told)
+
+
+def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
+    """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
+    own = [one for one in case.run.findings if one.experiment == experiment]
+    compared = compare.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
+    told = []
+    for at in dict.fromkeys(point_words(one.point) for one in own):
+        here = [one for one in own if point_words(one.point) == at]
+        ratios = [one for one in compared if (one.experiment, point_words(one.point)) == (experiment, at)]
+        sentence, sureness = _at_one_point(here, ratios, case)
+        told.append((f"at {at}: {sentence}" if at else sentence, sureness))
+    least = max((sureness for _, sureness in told), key=list(Sureness).index)
+    return ExperimentVerdict(experiment, " ".join(sentence for sentence, _ in told), least, {})
+
+
+def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> tuple[str, Sureness]:
+    figure = next((one for one in FINDING_FIGURES.values() if any(map(one.of, own))), None)
+    systems = sorted({one.system for one in own})
+    open_for = [system for system in systems if any(one.system == system and not one.decided for one in own)]
+    reasons = [f"not decided for {case.names.listed(open_for)}"] if open_for else []
+    reasons += [one for one in [case.without(own[0].experiment, systems)] if one]
+    if figure is None:
+        return _without_figure(own, reasons, case)
+    values = {system: [figure.of(one) for one in own if one.system == system] for system in systems}
+    sides = tuple(_Side(system, estimate([one for one in values[system] if one])) for system in systems)
+    title = f"{figure.title}: "
+    question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides)
+    sentence, sureness = _sentence(question, [one for one in ratios if one.name == figure.name], [], reasons, case)
+    return sentence, Sureness.NO_ANSWER if len(open_for) == len(systems) else sureness
+
+
+def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case) -> tuple[str, Sureness]:
+    """An attestation's verdicts, or a curve's extent."""
+    told = []
+    for one in own:
+        scenarios = [
+            f"{kept.verdict.value.upper() if one.refuted else kept.verdict.value} at level {kept.level} in "
+            f"{plural(kept.cuts, 'cut')} ({kept.scenario.value})"
+            for kept in one.attestations
+        ]
+        told.append(f"{case.names.of(one.system)}: {', '.join(scenarios) or one.summary[0].rstrip('.')}")
+    sure = Sureness.NOT_COMPARED if all(one.decided for one in own) else Sureness.NO_ANSWER
+    return _finished("; ".join([*told, *reasons]), case), sure
+
+
+def _sentence(
+    question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _Case
+) -> tuple[str, Sureness]:
+    """Figures, the best first, then how sure they are, then what speaks against them."""
+    sides = sorted((one for one in question.sides if one.known), key=lambda one: one.known.value if one.known else 0.0)
+    if question.higher_is_better:
+        sides.reverse()
+    if not sides:
+        return _finished("; ".join(["no figure that may be used", *reasons]), case), Sureness.NO_ANSWER
+    figures = [_figure(side, question, case, first=place == 0) for place, side in enumerate(sides)]
+    sure, sureness = _how_sure(sides, ratios, within, question, case)
+    if any(one.startswith("don't compare") for one in reasons):
+        sureness = Sureness.NOT_COMPARED
+    return _finished("; ".join([f"{question.lead}{listed(figures)}", sure, *reasons]), case), sureness
+
+
+def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> str:
+    """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
+    assert side.known is not None
+    name, value = case.names.of(side.system), question.form(side.known.value)
+    value += f" {question.unit}" if first else ""
+    marks = f" ({', '.join(side.marks)})" if side.marks else ""
+    if not question.verb:
+        return f"{value} for {name}{marks}"
+    return f"{name} {question.verb} {value}{marks}" if first else f"{name} {value}{marks}"
+
+
+def _how_sure(
+    sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, case: _Case
+) -> tuple[str, Sureness]:
+    if len(sides) == 1:
+        return _alone(sides[0], within, question, case)
+    repeated = [one for one in ratios if one.repeated]
+    if repeated:
+        told = [_compared(one, case, first=place == 0) for place, one in enumerate(ratios)]
+        return f"over {compare.rests_on(repeated[0])}, {'; '.join(told)}", max(
+            map(_sureness, ratios), key=list(Sureness).index
+        )
+    if any(one.known and one.known.trials > 1 for one in sides):
+        return "not compared", Sureness.NOT_COMPARED
+    return f"{ONE_EACH}{_least_sure(within, case)}", Sureness.SINGLE_TRIALS
+
+
+def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Case) -> tuple[str, Sureness]:
+    assert side.known is not None
+    if side.known.trials < 2:
+        return f"measured once, compared with nothing{_least_sure(within, case)}", Sureness.SINGLE_TRIALS
+    span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
+    return f"{span}, {side.known.span_words()}, compared with nothing", Sureness.NOT_COMPARED
+
+
+def _least_sure(within: Sequence[Within], case: _Case) -> str:
+    """How far the figure that moved most within its trial may be off."""
+    if not within:
+        return ""
+    worst = max(within, key=lambda one: one.interval.high / one.interval.low)
+    low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
+    most = "most, " if len(within) > 1 else ""
+    return f" (within its trial {case.names.of(worst.system)}'s varied {most}{low:+.0%} to {high:+.0%})"
+
+
+def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
+    """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
+    base = f" {case.names.of(ratio.baseline)}'s" if first else ""
+    verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.ONE_BLOCK
+    return f"{case.names.of(ratio.system)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
+
+
+def _sureness(ratio: Ratio) -> Sureness:
+    if not ratio.repeated:
+        return Sureness.SINGLE_TRIALS
+    if ratio.comparison.verdict is Verdict.NO_DIFFERENCE:
+        return Sureness.NO_DIFFERENCE
+    return Sureness.INCONCLUSIVE if ratio.comparison.verdict is Verdict.INCONCLUSIVE else Sureness.DIFFERENCE
+
+
+def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> ExperimentVerdict:
+    """Each system from its lowest to its highest figure, then how often it was better or worse."""
+    each = [(block, _trial_question(block)) for block in points]
+    question = each[0][1]
+    told = []
+    for system in sorted({system for block, _ in each for system in block.systems}):
+        found = [
+            (side.known.value, point_words(block.point))
+            for block, asked in each
+            for side in asked.sides
+            if side.system == system and side.known is not None
+        ]
+        if found:
+            (low, at_low), (high, at_high) = min(found), max(found)
+            span = f"{question.form(low)} ({at_low}) to {question.form(high)} {question.unit} ({at_high})"
+            told.append(f"{case.names.of(system)} {span}")
+    title = "rate" if question.unit == "msg/s" else "response time"
+    ratios = [
+        one
+        for block, asked in each
+        for one in compare.ratios(block, case.run.terms.allowed)
+        if one.figure == asked.figure
+    ]
+    damage = _damage([one for block in points for one in block.results], case)
+    sure, sureness = _over_points(ratios, len(points), case)
+    parts = [f"{title} over {plural(len(points), 'point')}: {listed(told) or 'no figure'}", sure, damage]
+    return ExperimentVerdict(experiment, _finished("; ".join(filter(None, parts)), case), sureness, {})
+
+
+def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> tuple[str, Sureness]:
+    repeated = [one for one in ratios if one.repeated]
+    if not ratios:
+        return "compared with nothing", Sureness.NOT_COMPARED
+    if not repeated:
+        return f"at each point {ONE_EACH}", Sureness.SINGLE_TRIALS
+    told = []
+    for system, base in dict.fromkeys((one.system, one.baseline) for one in repeated):
+        own = [one.comparison.verdict for one in repeated if one.system == system]
+        numbers = [f"{verdict.value} at {own.count(verdict)}" for verdict in Verdict if verdict in own]
+        told.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
+    return "; ".join(told), max(map(_sureness, ratios), key=list(Sureness).index)
+
+
+def _finished(sentence: str, case: _Case) -> str:
+    """With its capital and its full stop."""
+    return f"{case.mark}{sentence[:1].upper()}{sentence[1:].rstrip('.')}."

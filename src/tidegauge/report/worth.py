@@ -1,0 +1,109 @@
+"""Which remarks of a run are worth acting on: those about which its user can do something, each kind once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tidegauge.campaign.events import LEFT_OUT
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.report.levels import Standing, standing
+from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.numbers import plural
+from tidegauge.statistics.classify import (
+    CPU_WAIT,
+    DISK_BUSY,
+    GENERATOR_FIRST,
+    NOT_KEPT_UP,
+    UNSTEADY,
+    UNSTEADY_WARMUP,
+)
+from tidegauge.store.read import StoredRun
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to act on. `bad`: figures must not be used as they are; `remedy`: what to do, "" where `text` says."""
+
+    text: str
+    remedy: str
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What is worth acting on, the worst first; `more`: how many remarks and notes a full report has beside."""
+
+    advice: tuple[Advice, ...]
+    more: int
+
+
+_LONGER = "measure longer (campaigns/careful.yaml does)"
+_KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    ((CPU_WAIT,), "clients waited for a CPU", "close other programs, or use a machine with more CPUs"),
+    ((DISK_BUSY,), "something else was writing to the disk", "end it, or choose another disk (data-directory)"),
+    ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
+    ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
+    ((UNSTEADY_WARMUP, UNSTEADY), "figures still moved while measured, or just before", _LONGER),
+)
+"""Beginnings of warnings of a kind, the kind in words, and what to do."""
+
+
+def worth_acting_on(run: StoredRun) -> Worth:
+    """Everything in order: durability, trials that failed or may not be used, systems left out, then warnings."""
+    names = names_of(run)
+    results = [one for one in run.results if not one.spec.exploratory]
+    found = [*_durability(run), *_failed(run, names), *_not_valid(results, names)]
+    left_out = [note for note in run.notes if LEFT_OUT in note]
+    found += [Advice(note, "") for note in left_out]
+    covered = len(left_out)
+    for beginnings, what, remedy in _KINDS:
+        met = _begins(beginnings)
+        own = [one for one in results if any(map(met, one.warnings))]
+        covered += sum(sum(map(met, one.warnings)) for one in own)
+        if own:
+            found.append(Advice(f"{_where(own, len(results), names)}: {what}", remedy))
+    reasons = sum(bool(one.reasons) for one in results)
+    remarks = sum(len(one.reasons) + len(one.warnings) + len(one.errors) for one in results)
+    return Worth(tuple(found), remarks - reasons + len(run.notes) - covered)
+
+
+def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
+    return lambda warning: warning.startswith(beginnings)
+
+
+def _where(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
+    """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)"."""
+    by_experiment: dict[str, dict[str, None]] = {}
+    for one in own:
+        by_experiment.setdefault(one.spec.experiment, {})[names.of(one.spec.system)] = None
+    told = "; ".join(f"{experiment}: {', '.join(sorted(systems))}" for experiment, systems in by_experiment.items())
+    return f"In {len(own)} of {plural(trials, 'trial')} ({told})"
+
+
+def _durability(run: StoredRun) -> list[Advice]:
+    stands = standing(run.results)
+    if not run.results or stands is Standing.KEPT:
+        return []
+    return [Advice(f"Durability: {stands.value}", "`tidegauge show` names the settings that decide it", bad=True)]
+
+
+def _failed(run: StoredRun, names: SystemNames) -> list[Advice]:
+    failed = [trial for trial in run.trials if trial.result is None and trial.status != "running"]
+    told = [
+        (f"{names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
+        for trial in failed
+    ]
+    return [Advice(f"{who} {trial.status_words}", "", bad=True) for who, trial in told]
+
+
+def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advice]:
+    """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is told."""
+    found = []
+    for validity in (Validity.INVALID, Validity.DOUBTFUL):
+        own = [one for one in results if one.validity is validity]
+        if own:
+            why = own[0].reasons[0] if own[0].reasons else "no reason recorded"
+            words = f"{_where(own, len(results), names)}: {validity.value.upper()}, {why}"
+            found.append(Advice(words, "", bad=validity is Validity.INVALID))
+    return found
