@@ -121,6 +121,13 @@ class Note:
 
 
 @dataclass(frozen=True)
+class FetchProgress:
+    """How far a download has come, in a sentence. Shown while it lasts, never kept."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class UnequalFound:
     """Something makes the comparison unequal: allowed by the user before the run, or seen in force while it goes."""
 
@@ -128,7 +135,7 @@ class UnequalFound:
 
 
 TrialEvent = PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | TrialKept
-Event = RunStarted | TrialEvent | Decided | Found | Note | UnequalFound
+Event = RunStarted | TrialEvent | Decided | Found | Note | FetchProgress | UnequalFound
 Observer = Callable[[Event], None]
 
 LEFT_OUT = " is left out: "

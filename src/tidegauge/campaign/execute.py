@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.contenders import label
-from tidegauge.campaign.events import Note, Observer, PhaseStarted, RunStarted, TrialEnded
+from tidegauge.campaign.events import Event, FetchProgress, Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.limits import Means
@@ -24,6 +24,7 @@ from tidegauge.campaign.stand import Stand
 from tidegauge.campaign.step import StepLab
 from tidegauge.campaign.topics import attach
 from tidegauge.campaign.trial import failure_text, run_trial
+from tidegauge.distribution.cache import Progress
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
@@ -289,7 +290,7 @@ def _provision(
         version = choice.version or system.default_version
         observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
         try:
-            distribution = system.provision(version, lambda text: observer(Note(text)))
+            distribution = system.provision(version, lambda text: observer(_heard(text)))
         except UserError as error:
             if not choice.optional:
                 raise
@@ -300,3 +301,8 @@ def _provision(
     if unavailable is not None and not subjects:
         raise unavailable
     return subjects
+
+
+def _heard(text: str) -> Event:
+    """What a provisioning system says, by whether it is worth keeping."""
+    return FetchProgress(text) if isinstance(text, Progress) else Note(text)

@@ -26,7 +26,7 @@ from tidegauge.omb.translate import Translation, translate_all
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
-from tidegauge.report.terminal import heading, run_report
+from tidegauge.report.terminal import heading
 
 OMB_SCHEMA = "tidegauge.omb/1"
 TIME_SCALE_MIN = 0.001
@@ -129,7 +129,9 @@ def _names(one: Translation) -> dict[str, Any]:
 def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
     """One workload on one driver. What fails is told, and the next one goes on, as in OMB."""
     from tidegauge.cli.reports import keep_report
-    from tidegauge.cli.running import carry_out, create, exit_code
+    from tidegauge.cli.running import CODES, carry_out, create
+    from tidegauge.report.ending import ending
+    from tidegauge.report.screen import run_screen
 
     began = datetime.now()
     texts = _texts(one)
@@ -142,14 +144,16 @@ def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _D
     keep_report(run.path, out)
     stored = store.load_run(run.path)
     written, why = _write_results(one, stored, began, request.output_directory)
-    if not out.as_json:
-        out.show(run_report(stored), {})
     out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
     content = {**_names(one), "omb_results": [str(path) for path in written], "report": run_summary(stored)}
     if isinstance(failure, TidegaugeError):
         out.error(failure, with_json=False)
-        return _Done(failure.exit_code, {**content, "error": error_content(failure)})
-    return _Done(EXIT_INTERRUPTED if failure is not None else exit_code(stored), content)
+        content["error"] = error_content(failure)
+    ended = ending(stored, out.program)
+    code = failure.exit_code if isinstance(failure, TidegaugeError) else CODES[ended.end]
+    if not out.as_json:
+        out.show(run_screen(stored, ended, code, out.program), {})
+    return _Done(code, content)
 
 
 def _texts(one: Translation) -> dict[str, str]:

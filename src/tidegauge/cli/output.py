@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
 import sys
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegauge.errors import TidegaugeError
@@ -14,6 +17,7 @@ from tidegauge.errors import TidegaugeError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+NAME = "tidegauge"
 ERROR_SCHEMA = "tidegauge.error/1"
 
 
@@ -37,6 +41,15 @@ class Output:
         from tidegauge.cli.console import console
 
         return console(sys.stderr)
+
+    @cached_property
+    def program(self) -> str:
+        """How the user can call Tidegauge from here: by its name where that is on PATH, else by its path."""
+        called = Path(sys.argv[0])
+        if called.name != NAME or shutil.which(NAME) is not None or not called.is_file():
+            return NAME
+        relative = os.path.relpath(called)
+        return min(relative, str(called), key=len)
 
     @property
     def progress(self) -> Console:

@@ -20,8 +20,8 @@ from tidegauge.cli.planning import Ready, prepare
 from tidegauge.cli.running import (
     carry_out,
     disks_of,
-    exit_code,
     show_end,
+    show_screen,
     text_of,
     with_verdicts,
     write_wanted,
@@ -31,8 +31,6 @@ from tidegauge.errors import UserError
 from tidegauge.fairness.tilt import Stage
 from tidegauge.fleet.reap import await_agents
 from tidegauge.report.numbers import plural
-from tidegauge.report.summary import run_summary
-from tidegauge.report.terminal import run_report
 from tidegauge.systems import registry
 
 _AGENT_S_MAX = 90.0
@@ -64,8 +62,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
         out.say(f"Run {stored.path.name} is finished: there is nothing to go on with.")
         stored = with_verdicts(campaign, stored)  # It may have been killed before it had any.
         write_wanted(request.files, stored, out)
-        out.show(run_report(stored), run_summary(stored))
-        return exit_code(stored)
+        return show_screen(stored, out)
     if request.dry_run:
         _left(ready, recorded).show(out)
         return EXIT_GOOD

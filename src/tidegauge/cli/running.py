@@ -35,15 +35,14 @@ from tidegauge.cli.progress import Progress
 from tidegauge.cli.reports import keep_report
 from tidegauge.cli.serving import live_page, prometheus
 from tidegauge.errors import TidegaugeError, UserError
-from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.report import thresholds
+from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown
+from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
-from tidegauge.report.terminal import how_to_go_on, run_report
-from tidegauge.thresholds.model import Outcome
+from tidegauge.report.terminal import how_to_go_on
 
 
 def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Output) -> int:
@@ -68,18 +67,25 @@ def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Ou
 def show_end(
     campaign: Campaign, path: Path, failure: TidegaugeError | KeyboardInterrupt | None, files: WantedFiles, out: Output
 ) -> int:
-    """Show what a run found, and return its exit code. Raises what ended it if there is nothing to show."""
+    """Show what a run found, and return its exit code. With --json raises what ended it if nothing was measured."""
     stored = with_verdicts(campaign, store.load_run(path))
     keep_report(path, out)
     write_wanted(files, stored, out)
-    if isinstance(failure, TidegaugeError) and not stored.results:
-        out.say(f"Run directory: {path}")
+    if isinstance(failure, TidegaugeError) and not stored.results and out.as_json:
         raise failure
-    out.show(run_report(stored), run_summary(stored))
     if isinstance(failure, TidegaugeError):
         out.error(failure, with_json=False)
-        return failure.exit_code
-    return EXIT_INTERRUPTED if failure is not None else exit_code(stored)
+    return show_screen(stored, out, failure.exit_code if isinstance(failure, TidegaugeError) else None)
+
+
+def show_screen(stored: store.StoredRun, out: Output, failure_code: int | None = None) -> int:
+    """Show the verdicts of a run that has ended, last why its exit code is not 0. Returns that code."""
+    ended = ending(stored, out.program)
+    code = CODES[ended.end] if failure_code is None else failure_code
+    out.show(run_screen(stored, ended, code, out.program), run_summary(stored))
+    if out.as_json and ended.end is not End.GOOD:
+        out.alert(f"Exit code {code}: {ended.why} {ended.what}")
+    return code
 
 
 def write_wanted(files: WantedFiles, run: store.StoredRun, out: Output) -> None:
@@ -98,31 +104,16 @@ def with_verdicts(campaign: Campaign, stored: store.StoredRun) -> store.StoredRu
     return store.load_run(stored.path)
 
 
-def exit_code(run: store.StoredRun) -> int:
-    """The first of these that is so, else 0.
-
-    130 interrupted; 1 a trial failed; 4 a threshold was missed; 5 durability was refuted; 1 messages were lost or
-    damaged; 3 a trial is INVALID, or a question or a threshold stays open.
-    """
-    if run.status == "interrupted":
-        return EXIT_INTERRUPTED
-    if run.status != "finished":
-        return EXIT_FAILED
-    asked = thresholds.outcome(thresholds.rulings(run))
-    results = [result for result in run.results if not result.spec.exploratory]
-    invalid = any(result.validity is Validity.INVALID for result in results)
-    codes = (
-        (EXIT_THRESHOLD, asked is Outcome.MISSED),
-        (EXIT_REFUTED, any(finding.refuted for finding in run.findings)),
-        (EXIT_FAILED, any(_broken(result) for result in results)),
-        (EXIT_INVALID, invalid or asked is Outcome.INCONCLUSIVE),
-        (EXIT_INVALID, not all(finding.decided for finding in run.findings)),
-    )
-    return next((code for code, is_so in codes if is_so), EXIT_GOOD)
-
-
-def _broken(result: TrialResult) -> bool:
-    return any(one.lost or one.corrupt for one in result.subscriptions)
+CODES = {
+    End.GOOD: EXIT_GOOD,
+    End.INTERRUPTED: EXIT_INTERRUPTED,
+    End.FAILED: EXIT_FAILED,
+    End.THRESHOLD: EXIT_THRESHOLD,
+    End.REFUTED: EXIT_REFUTED,
+    End.BROKEN: EXIT_FAILED,
+    End.INVALID: EXIT_INVALID,
+}
+"""The exit code of each end that a run can have."""
 
 
 def text_of(path: Path) -> bytes:

@@ -10,8 +10,15 @@ from pathlib import Path
 
 from tidegauge.errors import UserError
 
+
+class Progress(str):
+    """A sentence on how far something is: of use while it lasts, and never kept as something that a run found."""
+
+    __slots__ = ()
+
+
 Report = Callable[[str], None]
-"""Told, in one sentence, what takes long or what was put right."""
+"""Hears, in one sentence, what takes long (`Progress`), or what was put right and should be known (a plain str)."""
 
 
 def cache_directory(environment: Mapping[str, str] | None = None) -> Path:
@@ -51,6 +58,6 @@ def locked(directory: Path, name: str, report: Report) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            report(f"Another run is fetching {name}; waiting for it.")
+            report(Progress(f"Another run is fetching {name}; waiting for it."))
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

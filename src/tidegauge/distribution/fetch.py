@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
 
-from tidegauge.distribution.cache import Report
+from tidegauge.distribution.cache import Progress, Report
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.trust import system_bundle
 from tidegauge.errors import TidegaugeError, UserError
@@ -102,7 +102,7 @@ def _download(url: str, target: Path, algorithm: str, name: str, report: Report)
             digest.update(chunk)
             done_bytes += len(chunk)
             if done_bytes % NOTE_EVERY_BYTES < len(chunk) and total > NOTE_EVERY_BYTES:
-                report(f"Fetching {name}: {done_bytes >> 20} of {total >> 20} MiB.")
+                report(Progress(f"Fetching {name}: {done_bytes >> 20} of {total >> 20} MiB."))
     if done_bytes < total:
         target.unlink()
         shown = without_credentials(url)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.fetch import fetch_artifact, repository_url, without_credentials
 from tidegauge.distribution.java import JavaRuntime, find_java
@@ -64,7 +64,7 @@ def find_or_fetch_maven(report: Report) -> Path:
 
 
 def _fetch_maven(home: Path, report: Report) -> None:
-    report(f"Fetching Apache Maven {MAVEN.version} (9 MB) into {home.parent}.")
+    report(Progress(f"Fetching Apache Maven {MAVEN.version} (9 MB) into {home.parent}."))
     part = home.parent / f"{home.name}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
@@ -157,7 +157,7 @@ def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str
             files += 1
             if time.monotonic() - noted_s > NOTE_EVERY_S:
                 noted_s = time.monotonic()
-                report(f"Fetching {subject}: {files} files so far.")
+                report(Progress(f"Fetching {subject}: {files} files so far."))
             continue
         tail.append(printable(without_credentials(line.rstrip("\n"))) + "\n")
     return "".join(tail)

@@ -14,7 +14,7 @@ import tarfile
 from pathlib import Path
 
 from tidegauge.distribution import manifest
-from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import DEPENDENCY_PLUGIN, Recipe, pom_text
 from tidegauge.distribution.failure import Cause, Failure, explain
 from tidegauge.distribution.fetch import (
@@ -117,9 +117,8 @@ def _fetch(recipe: Recipe, part: Path, report: Report) -> str:
         if _in_local_repository(recipe) and _resolve(recipe, work, part, report, offline=True).succeeded:
             return "maven central (local repository)"
         _refuse_unknown_version(recipe)
-        report(
-            f"Fetching {recipe.system} {recipe.version} from {shown_repository()} (once; it is kept in {part.parent})."
-        )
+        what = f"{recipe.system} {recipe.version} from {shown_repository()} (once; it is kept in {part.parent})"
+        report(Progress(f"Fetching {what}."))
         run = _resolve(recipe, work, part, report, offline=False)
         if run.succeeded:
             return "maven central" if not os.environ.get("MAVEN_REPO") else shown_repository()

@@ -5,9 +5,11 @@ What does not fit beside the others goes into a further table below, with the ro
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -155,3 +157,13 @@ class Paragraph:
 def bullet(text: str, style: str = "") -> Paragraph:
     """An indented paragraph with a dash before it."""
     return Paragraph(text, style, "  - ", "    ")
+
+
+def shown_path(path: Path) -> str:
+    """A path from the current directory if that is shorter, as it is otherwise."""
+    whole = str(path)
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):
+        return whole
+    return relative if len(relative) < len(whole) else whole

@@ -15,6 +15,7 @@ from tidegauge.campaign import plan
 from tidegauge.campaign.events import (
     Decided,
     Event,
+    FetchProgress,
     Found,
     Note,
     PhaseProgress,
@@ -34,6 +35,9 @@ from tidegauge.report.numbers import count, duration, ms, plural, short
 
 LINE_EVERY_S = 10.0
 """Without a terminal (a log, CI), how often figures become a line within a phase."""
+
+FETCH_LINE_EVERY_S = 30.0
+"""The same of a download that goes on."""
 
 ENDED_SHOWN_MAX = 8
 
@@ -73,11 +77,13 @@ class LiveState:
     ended: tuple[TrialEnded, ...] = ()
     unequal: tuple[Tilt, ...] = ()
     said_s: float = 0.0
+    fetching: str = ""
+    """The last sentence on how far a download is."""
 
 
 def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
     """The state after an event."""
-    if isinstance(event, PhaseProgress | SecondSeen):
+    if isinstance(event, PhaseProgress | SecondSeen | FetchProgress):
         return _within_phase(state, event, now_s)
     match event:
         case RunStarted():
@@ -92,6 +98,7 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
                 detail=event.detail,
                 phase_since_s=now_s,
                 phase_s_max=event.seconds_max,
+                fetching="",
                 second=state.second if event.phase in ("measure", "drain") else None,
                 said_s=now_s,
             )
@@ -104,15 +111,21 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
             return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
 
 
-def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen, now_s: float) -> LiveState:
-    said_s = now_s if _due(state, now_s) else state.said_s
+def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> LiveState:
+    said_s = now_s if _due(state, event, now_s) else state.said_s
+    if isinstance(event, FetchProgress):
+        return replace(state, fetching=event.text, said_s=said_s)
     if isinstance(event, PhaseProgress):
         return replace(state, detail=progress_words(event), said_s=said_s)
     return replace(state, second=event, said_s=said_s)
 
 
-def _due(state: LiveState, now_s: float) -> bool:
-    return now_s - state.said_s >= LINE_EVERY_S
+def _due(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> bool:
+    """Whether a log gets a line: now and then, and for each new download at once."""
+    if not isinstance(event, FetchProgress):
+        return now_s - state.said_s >= LINE_EVERY_S
+    another = event.text.partition(":")[0] != state.fetching.partition(":")[0]
+    return another or now_s - state.said_s >= FETCH_LINE_EVERY_S
 
 
 def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
@@ -128,15 +141,22 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             limit = f", at most {duration(event.seconds_max)}" if event.seconds_max else ""
             name = f"{event.trial_id}: " if event.trial_id else ""
             return [f"{name}{_phase_words(event.phase, event.detail)}{limit}"]
-        case PhaseProgress():
-            words = _phase_words(before.phase, progress_words(event))
-            return [f"{event.trial_id}: {words}"] if _due(before, now_s) else []
-        case SecondSeen():
-            return [f"{event.trial_id}: {figures(event)}"] if _due(before, now_s) else []
+        case PhaseProgress() | SecondSeen() | FetchProgress():
+            return [_within_line(before, event)] if _due(before, event, now_s) else []
         case TrialEnded() | TrialKept():
             return [outcome(event)] if isinstance(event, TrialEnded) else []
         case Decided() | Found() | Note() | UnequalFound():
             return _lasting_lines(event)
+
+
+def _within_line(before: LiveState, event: PhaseProgress | SecondSeen | FetchProgress) -> str:
+    match event:
+        case FetchProgress():
+            return event.text
+        case PhaseProgress():
+            return f"{event.trial_id}: {_phase_words(before.phase, progress_words(event))}"
+        case SecondSeen():
+            return f"{event.trial_id}: {figures(event)}"
 
 
 def progress_words(event: PhaseProgress) -> str:
@@ -184,6 +204,8 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
         parts.append(
             Paragraph(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}", "", "  ", "    ")
         )
+        if state.fetching:
+            parts.append(Text(f"  {state.fetching}", no_wrap=True, overflow="ellipsis"))
         if state.second is not None:
             parts.append(Paragraph(figures(state.second), "", "  ", "    "))
     return Group(*parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +13,7 @@ from tidegauge.experiments.api import TrialResult, Validity, point_words
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.faults import fault_notes, faults_table
 from tidegauge.report.findings import findings
-from tidegauge.report.layout import Paragraph, bullet
+from tidegauge.report.layout import Paragraph, bullet, shown_path
 from tidegauge.report.numbers import count, duration, local_time, plural, size
 from tidegauge.report.published import published_parts
 from tidegauge.report.records import records_table
@@ -70,16 +69,6 @@ def run_report(run: StoredRun) -> RenderableType:
 def heading(text: str) -> Text:
     """A line that begins a part."""
     return Text(text, style="bold")
-
-
-def shown_path(path: Path) -> str:
-    """A path from the current directory if that is shorter, as it is otherwise."""
-    whole = str(path)
-    try:
-        relative = os.path.relpath(path)
-    except (OSError, ValueError):
-        return whole
-    return relative if len(relative) < len(whole) else whole
 
 
 def path_line(before: str, path: Path) -> Text:

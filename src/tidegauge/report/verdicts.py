@@ -142,15 +142,16 @@ class _Question:
 
     def form(self, value: float) -> str:
         """A value without its unit."""
-        return ms(value) if self.unit == "ms" else about(value)
+        return ms(_three_digits(value)) if self.unit == "ms" else about(value)
 
 
 def about(value: float) -> str:
     """A rate or count with three significant digits: 146,812 as 147,000."""
-    if not value:
-        return "0"
-    digits = 2 - floor(log10(abs(value)))
-    return count(round(value, digits)) if abs(value) >= 100 else short(value)
+    return count(_three_digits(value)) if abs(value) >= 100 else short(value)
+
+
+def _three_digits(value: float) -> float:
+    return round(value, 2 - floor(log10(abs(value)))) if value else 0.0
 
 
 def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
@@ -170,7 +171,7 @@ def _trial_question(block: Block) -> _Question:
     first = block.results[0]
     if first.spec.reads_only or block.closed_loop:
         verb = "read" if first.spec.reads_only else "took"
-        return _Question("", verb, "rate", "msg/s", True, _sides(block, FIGURES["msgs_per_s"].of))
+        return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, _sides(block, FIGURES["msgs_per_s"].of))
     # The highest percentile that all have samples enough for.
     known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
     results = [one for system in block.systems for one in block.usable(system)]
@@ -323,8 +324,9 @@ def _least_sure(within: Sequence[Within], case: _Case) -> str:
         return ""
     worst = max(within, key=lambda one: one.interval.high / one.interval.low)
     low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
-    most = "most, " if len(within) > 1 else ""
-    return f" (within its trial {case.names.of(worst.system)}'s varied {most}{low:+.0%} to {high:+.0%})"
+    who = case.names.of(worst.system)
+    least = f"; least steady within its trial was {who}" if len(within) > 1 else "; within the trial"
+    return f"{least}, {low:+.0%} to {high:+.0%}"
 
 
 def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:

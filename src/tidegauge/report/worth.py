@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tidegauge.campaign.events import LEFT_OUT
 from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.limiting.api import Resource
 from tidegauge.report.levels import Standing, standing
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.numbers import plural
 from tidegauge.statistics.classify import (
     CPU_WAIT,
     DISK_BUSY,
@@ -40,7 +40,7 @@ class Worth:
 
 _LONGER = "measure longer (campaigns/careful.yaml does)"
 _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    ((CPU_WAIT,), "clients waited for a CPU", "close other programs, or use a machine with more CPUs"),
+    ((CPU_WAIT,), "the clients waited for a CPU", "close other programs, or use a machine with more CPUs"),
     ((DISK_BUSY,), "something else was writing to the disk", "end it, or choose another disk (data-directory)"),
     ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
     ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
@@ -62,7 +62,8 @@ def worth_acting_on(run: StoredRun) -> Worth:
         own = [one for one in results if any(map(met, one.warnings))]
         covered += sum(sum(map(met, one.warnings)) for one in own)
         if own:
-            found.append(Advice(f"{_where(own, len(results), names)}: {what}", remedy))
+            busy = f"{what}{busy_words(own)}" if CPU_WAIT in beginnings else what
+            found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
     reasons = sum(bool(one.reasons) for one in results)
     remarks = sum(len(one.reasons) + len(one.warnings) + len(one.errors) for one in results)
     return Worth(tuple(found), remarks - reasons + len(run.notes) - covered)
@@ -72,13 +73,25 @@ def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda warning: warning.startswith(beginnings)
 
 
-def _where(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
-    """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)"."""
+def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
+    """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)", or "In all 6 trials"."""
     by_experiment: dict[str, dict[str, None]] = {}
     for one in own:
         by_experiment.setdefault(one.spec.experiment, {})[names.of(one.spec.system)] = None
     told = "; ".join(f"{experiment}: {', '.join(sorted(systems))}" for experiment, systems in by_experiment.items())
-    return f"In {len(own)} of {plural(trials, 'trial')} ({told})"
+    if len(own) == trials:
+        return f"In all {trials} trials" if trials > 1 else "In the only trial"
+    return f"In {len(own)} of {trials} trials ({told})"
+
+
+def busy_words(results: Sequence[TrialResult]) -> str:
+    """How busy the machine was in the first of these trials that says so, as a clause to append; "" for none."""
+    for one in results:
+        if one.limiting is not None and one.limiting.resource is Resource.HOST_CPU:
+            used, _, by = one.limiting.words.partition(";")[0].partition(" (")
+            return f" ({used}: {by.rstrip(')')})"
+    waited = next((said for one in results for said in one.warnings if said.startswith(CPU_WAIT)), "")
+    return f" ({waited.partition(':')[0]})" if waited else ""
 
 
 def _durability(run: StoredRun) -> list[Advice]:
@@ -104,6 +117,6 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
         own = [one for one in results if one.validity is validity]
         if own:
             why = own[0].reasons[0] if own[0].reasons else "no reason recorded"
-            words = f"{_where(own, len(results), names)}: {validity.value.upper()}, {why}"
+            words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {why}"
             found.append(Advice(words, "", bad=validity is Validity.INVALID))
     return found

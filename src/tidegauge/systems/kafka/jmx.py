@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from tidegauge.distribution.cache import cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_artifact
 from tidegauge.errors import UserError
@@ -48,7 +48,7 @@ def fetch_agent(report: Callable[[str], None]) -> None:
         make_directory(path.parent)
         with locked(path.parent, AGENT.artifact, report):
             if not _is_whole(path):
-                report(f"Fetching the JMX exporter {AGENT.version} (1 MB), through which Kafka tells its own figures.")
+                report(Progress(f"Fetching the JMX exporter {AGENT.version} (1 MB), for Kafka's own figures."))
                 part = path.with_suffix(".part")
                 fetch_artifact(AGENT, part, report, sha512=AGENT_SHA512)
                 part.replace(path)

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from tidegauge.distribution import manifest
-from tidegauge.distribution.cache import Report, cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
 from tidegauge.distribution.versions import nearest_versions
 from tidegauge.errors import UserError
 from tidegauge.systems.api import Distribution
@@ -125,7 +125,7 @@ def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
     failure: AptError | None = None
     for suite in suites_for(version):
         apt = Apt(suite, part / "apt" / suite)
-        report(f"Looking for RabbitMQ {version} among Debian's packages ({suite}).")
+        report(Progress(f"Looking for RabbitMQ {version} among Debian's packages ({suite})."))
         try:
             apt.update()
         except NoConnectionError as error:
@@ -138,7 +138,8 @@ def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
         versions = apt.versions()
         existing += versions
         if version in versions:
-            report(f"Fetching RabbitMQ {version} with Erlang from Debian {suite} (once; it is kept in {entry.parent}).")
+            text = f"Fetching RabbitMQ {version} with Erlang from Debian {suite} (once; it is kept in {entry.parent})."
+            report(Progress(text))
             _unpack(apt, versions[version], part)
             shutil.rmtree(part / "apt", ignore_errors=True)
             return f"debian {suite}, rabbitmq-server {versions[version]}"

@@ -1,0 +1,225 @@
+"""What a user sees when a run has ended: verdicts, one table each, what to act on, and where the rest is.
+
+At most `LINES_MAX` lines of 100 columns for three systems and three experiments; what is cut says so.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegauge.attestation.record import CLAIMED_ONLY
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.limiting.api import Limiting
+from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.report.ending import End, Ending, again_words, run_words
+from tidegauge.report.estimates import estimate
+from tidegauge.report.findings import finding_table
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
+from tidegauge.report.limiting import limited_by
+from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.numbers import MISSING, count, local_time, ms, plural, short
+from tidegauge.report.published import counts
+from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import Block, blocks
+from tidegauge.report.terminal import host_words, path_line
+from tidegauge.report.verdicts import ExperimentVerdict, verdicts
+from tidegauge.report.worth import Advice, worth_acting_on
+from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.store.pages import REPORT_NAME
+from tidegauge.store.read import StoredRun
+
+LINES_MAX = 40
+COLUMNS = 100
+EXPERIMENTS_MAX = 3
+SYSTEMS_MAX = 6
+"""Rows of a table."""
+ADVICE_MAX = 3
+_TWO_LINES = 2 * COLUMNS - 24
+
+Figure = Callable[[TrialResult], float | None]
+
+
+def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "tidegauge") -> RenderableType:
+    """The end of a run; its last line says why the exit code is not 0.
+
+    Args:
+        program: how the user calls Tidegauge, for commands to copy.
+    """
+    names = names_of(run)
+    parts: list[RenderableType] = [*_head(run), *_beyond(run)]
+    tables = {one.experiment: one.blocks for one in swept(blocks(run.results))}
+    told = verdicts(run)
+    for verdict in told[:EXPERIMENTS_MAX]:
+        parts += [Text(""), _verdict(verdict)]
+        parts += _table(verdict, tables.get(verdict.experiment, ()), run, names)
+    if len(told) > EXPERIMENTS_MAX:
+        parts.append(Text(f"... {plural(len(told) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
+    parts += [Text(""), *_advice(run), *_next(run, program)]
+    if ended.end is not End.GOOD:
+        parts.append(ending_line(ended, exit_code))
+    return Group(*parts)
+
+
+def ending_line(ended: Ending, exit_code: int) -> Paragraph:
+    """The last line: the exit code, why, and what to do."""
+    return Paragraph(f"Exit code {exit_code}: {_short(ended.why)} {ended.what}", "bold red", "", "  ")
+
+
+def _head(run: StoredRun) -> Iterable[RenderableType]:
+    trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials"
+    state = "" if run.status == "finished" else f", {run.status}"
+    host = host_words(run.environment.get("host")).removeprefix("Host: ")
+    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
+    found = levels.findings(run.results)
+    if not found:
+        return
+    good = levels.standing(run.results) is levels.Standing.KEPT
+    if not good or len(levels.by_point(run.results)) > 1:
+        yield Paragraph(_short(levels.headline(run.results)), "" if good else "bold red")
+        return
+    claimed_only = all(one.attested.startswith(CLAIMED_ONLY) for _, one in found.values())
+    tested = "; survival of power cuts not tested" if claimed_only else ""
+    level = next(iter(found.values()))[1].level
+    promise = f"level {level} for every system, as asked ({levels.short_name(level)} when acknowledged)"
+    yield Paragraph(f"Durability: {promise}: {levels.witnesses(run.results)}{tested}.")
+
+
+def _beyond(run: StoredRun) -> Iterable[RenderableType]:
+    """What was asked beyond figures, in a line each."""
+    if run.terms.unequal:
+        yield Paragraph(fairness.headline(run.terms).rstrip(":") + ".", "bold red")
+    ruled = thresholds.rulings(run)
+    if ruled:
+        yield Paragraph(thresholds.headline(ruled), "bold")
+    if run.published is not None:
+        yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
+
+
+def _verdict(verdict: ExperimentVerdict) -> RenderableType:
+    return Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")
+
+
+def _table(
+    verdict: ExperimentVerdict, points: Sequence[Block], run: StoredRun, names: SystemNames
+) -> Iterable[RenderableType]:
+    """One table where it is short; a sweep and a long search have theirs in the report."""
+    found = [one for one in run.findings if one.experiment == verdict.experiment and one.rows]
+    if len(points) == 1:
+        yield short_table(points[0], names)
+        cut = len(points[0].systems) - SYSTEMS_MAX
+        if cut > 0:
+            yield Text(f"... {plural(cut, 'more system')} in `show` and the report")
+    elif found and sum(len(one.rows) for one in found) <= SYSTEMS_MAX:
+        table = finding_table(found)
+        if len(list(table.lines(COLUMNS))) == 1:
+            yield table
+
+
+def short_table(block: Block, names: SystemNames) -> FigureTable:
+    """A row for each system. Of repeated trials the geometric mean of each figure, and all messages."""
+    systems = block.systems[:SYSTEMS_MAX]
+    times = "time, ms (closed loop)" if block.closed_loop else "time, ms"
+
+    def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
+        return Column(head, tuple(form(_middle(block.usable(system), figure)) for system in systems))
+
+    def words(head: str, cell: Callable[[str], str]) -> ColumnGroup:
+        return ColumnGroup("", (Column(head, tuple(map(cell, systems)), words=True),))
+
+    groups = (
+        ColumnGroup(
+            "", (column("msg/s", count, lambda one: one.msgs_per_s), column("MB/s", short, lambda one: one.mb_per_s))
+        ),
+        ColumnGroup(
+            times,
+            (
+                column("p50", ms, lambda one: one.response.p50_ms),
+                column("p99", ms, lambda one: one.response.p99_ms),
+                column("end-to-end p99", ms, _end_to_end),
+            ),
+        ),
+        words("messages", lambda system: _messages(block.of(system))),
+        words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
+        words("validity", lambda system: _validity(block.of(system))),
+    )
+    return FigureTable("", tuple(map(names.of, systems)), groups)
+
+
+def _end_to_end(result: TrialResult) -> float | None:
+    found = worst_end_to_end(result)
+    return found.p99_ms if found else None
+
+
+def _middle(results: Sequence[TrialResult], figure: Figure) -> float | None:
+    values = [value for value in map(figure, results) if value is not None]
+    found = estimate(values)
+    return found.value if found else None
+
+
+def _messages(results: Sequence[TrialResult]) -> str:
+    """ "all intact", or how many of all trials were not."""
+    subs = [sub for one in results for sub in one.subscriptions]
+    counted = (
+        ("LOST", sum(sub.lost for sub in subs)),
+        ("DAMAGED", sum(sub.corrupt for sub in subs)),
+        ("twice", sum(sub.duplicated for sub in subs)),
+        ("disordered", sum(sub.reordered for sub in subs)),
+        ("failed", sum(one.failed + one.unresolved for one in results)),
+    )
+    return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or "intact"
+
+
+def _limit(found: Limiting | None) -> str:
+    """Without the process or device, which the full report names."""
+    if found is None:
+        return MISSING
+    return str(found.resource) if found.share is None else f"{found.resource} {found.share:.0%}"
+
+
+def _validity(results: Sequence[TrialResult]) -> str:
+    worst = max((one.validity for one in results), key=list(Validity).index)
+    if worst is Validity.VALID:
+        return worst.value
+    number = sum(one.validity is worst for one in results)
+    return worst.value.upper() if len(results) == 1 else f"{number} of {len(results)} {worst.value.upper()}"
+
+
+def _advice(run: StoredRun) -> Iterable[RenderableType]:
+    """The few remarks that somebody can do something about, and how many more there are."""
+    worth = worth_acting_on(run)
+    hidden = worth.more + max(0, len(worth.advice) - ADVICE_MAX)
+    more = f" ({plural(hidden, 'more remark')} in `show`)" if hidden else ""
+    if worth.advice:
+        yield Paragraph(f"Worth acting on{more}", "bold")
+        yield from (bullet(_short(_told(one)), "red" if one.bad else "") for one in worth.advice[:ADVICE_MAX])
+    elif more:
+        yield Paragraph(f"Nothing to act on{more}.")
+
+
+def _told(advice: Advice) -> str:
+    return f"{advice.text}: {advice.remedy}." if advice.remedy else f"{advice.text.rstrip('.')}."
+
+
+def _next(run: StoredRun, program: str) -> Iterable[RenderableType]:
+    report = run.path / REPORT_NAME
+    if report.is_file():
+        yield path_line("Report with plots:     ", report)
+    yield Text(f"All of it:             {program} show {run_words(run)}", no_wrap=True, overflow="ignore")
+    ratios = [one for block in blocks(run.results) for one in compare.ratios(block, run.terms.allowed)]
+    ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
+    needed = compare.repeats_needed(ratios)
+    if needed is not None and run.campaign_path:
+        why = "To decide what's open:" if any(one.repeated for one in ratios) else "More than chance?"
+        yield Text(f"{why:<22} {again_words(run, program, needed)}", no_wrap=True, overflow="ignore")
+
+
+def _short(words: str) -> str:
+    """At most about two lines: the whole of it is in the report."""
+    return textwrap.shorten(words, _TWO_LINES, placeholder=" ...")
+
+
+__all__ = ["COLUMNS", "LINES_MAX", "ending_line", "run_screen", "short_table"]
