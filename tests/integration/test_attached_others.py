@@ -32,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 
 
 def run(place: Place, system: str, attach: str) -> tuple[str, dict[str, object]]:
-    """What the command says, and the one result."""
+    """What is shown of it, and the one result."""
     text = (
         f"name: borrowed\nsystems: [{{name: {system}, attach: {attach}}}]\ndurability: 3\nexperiments: [{EXPERIMENT}]\n"
     )
@@ -41,7 +41,7 @@ def run(place: Place, system: str, attach: str) -> tuple[str, dict[str, object]]
     assert list((place.state / "attached").glob("*")) == []
     newest = max(place.runs.glob("*/trials/*/result.json"), key=lambda path: path.stat().st_mtime)
     result: dict[str, object] = json.loads(newest.read_text())["result"]
-    return " ".join(done.stdout.split()), result
+    return " ".join(place.run("show", "last").stdout.split()), result
 
 
 def asked(url: str) -> str:

@@ -39,7 +39,8 @@ def test_a_later_run_with_the_same_settings_carries_it(tmp_path: Path, monkeypat
     code, report = attested(place, "kafka", "--level", "3", "--cuts", "3")
     assert code == 0, report["findings"]
     done = place.run("run", str(place.write(LATER)), timeout_s=300)
-    assert "level 3, attested: 0 lost in 3 cuts (all)" in " ".join(done.stdout.split()), done.stdout + done.stderr
+    shown = " ".join(place.run("show", "last").stdout.split())
+    assert "level 3, attested: 0 lost in 3 cuts (all)" in shown, done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -77,8 +77,9 @@ def test_a_campaign_reads_what_is_there_and_leaves_only_that(kafka: Ready, place
         (sent, sent, 0)
     ] * 2
     assert result["msgs_per_s"] > 0
-    assert "consumers alone" in done.stdout
-    assert "their checksums verified" in " ".join(done.stdout.split())
+    shown = " ".join(place.run("show", "last").stdout.split())
+    assert "consumers alone" in shown
+    assert "their checksums verified" in shown
     assert groups(kafka) == set()
     assert {name for kind, name in broker_names(servers(kafka)) if kind == "topic"} >= set(order.topic_names)
     assert list((place.state / "attached").glob("*.json")) == []
@@ -107,5 +108,6 @@ def test_a_schedule_is_measured_step_by_step(place: Place) -> None:
     assert sum(record["intended"] for record in result["records"]) == 6000
     assert result["offered_msgs_per_s"] == pytest.approx(1500)
     assert all(record["end_to_end"]["count"] == record["intended"] for record in result["records"])
-    assert re.search(r"null@1 0 to 2 s +1,000 ", done.stdout)
-    assert re.search(r"null@1 2 to 2.2 s +1,100 ", done.stdout)
+    shown = place.run("show", "last").stdout
+    assert re.search(r"null@1 0 to 2 s +1,000 ", shown)
+    assert re.search(r"null@1 2 to 2.2 s +1,100 ", shown)

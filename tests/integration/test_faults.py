@@ -48,7 +48,7 @@ def carried_out(place: Place, text: str) -> tuple[dict[str, Any], str]:
     (path,) = place.only_run().glob("trials/*/result.json")
     assert place.left_behind() == []
     result: dict[str, Any] = json.loads(path.read_text())["result"]
-    return result, done.stdout
+    return result, place.run("show", "last").stdout
 
 
 def test_a_pause_and_a_crash_are_told_fault_by_fault(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ def test_each_step_was_told_as_it_was_decided(place: Place) -> None:
     told = (place.root / "out.txt").read_text()
     assert "500 msg/s: " in told
     assert "more trial" in told
-    assert "max-throughput: what was found" in told
-    assert "curve: what was found" in told
+    assert "max-throughput: " in told
+    assert "curve: " in told
     assert all(len(line) <= 100 for line in told.splitlines() if "/" not in line)
 
 

@@ -84,7 +84,7 @@ def test_what_was_not_measured_is_not_decided(claims: dict[str, dict[str, Any]])
 
 
 def test_both_machines_are_named(place: Place) -> None:
-    out = (place.root / "out.txt").read_text()
+    out = place.run("show", "last").stdout
     assert "Theirs: 3 brokers i3en.2xlarge" in out
     assert "Here: " in out
     assert "BRIEF (--scale brief): fewer points" in out

@@ -18,11 +18,12 @@ from tidegauge import store
 from tidegauge.attestation.kinds import NOT_MODELLED, Means
 from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.scenario import Scenario
-from tidegauge.cli.running import exit_code
+from tidegauge.cli.running import CODES
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
 from tidegauge.experiments.finding import Finding
+from tidegauge.report.ending import ending
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.summary import run_summary
@@ -174,7 +175,7 @@ def test_every_output_tells_the_verdict_and_what_is_not_modelled(tmp_path: Path)
         "0001-attest-kafka-cuts",
         "0001-attest-kafka-positive-control",
     ]
-    assert exit_code(run) == 5
+    assert CODES[ending(run).end] == 5
     assert run.findings[0].refuted
 
 

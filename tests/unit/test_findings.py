@@ -15,9 +15,10 @@ from tidegauge import store
 from tidegauge.campaign.events import Decided, Found, RunStarted
 from tidegauge.campaign.plan import seconds_expected
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
-from tidegauge.cli.running import exit_code
+from tidegauge.cli.running import CODES
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
+from tidegauge.report.ending import ending
 from tidegauge.report.findings import findings
 from tidegauge.report.live import LiveState, advance, lasting, plain_lines, seconds_left
 from tidegauge.report.summary import run_summary
@@ -102,7 +103,7 @@ def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_
 def test_the_exit_code_heeds_findings_and_not_the_steps_to_them(
     tmp_path: Path, found: Finding, step: TrialResult, code: int
 ) -> None:
-    assert exit_code(run_with(tmp_path, found, results=(step,))) == code
+    assert CODES[ending(run_with(tmp_path, found, results=(step,))).end] == code
 
 
 def test_decisions_and_findings_are_lines_that_stay() -> None:

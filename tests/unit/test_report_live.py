@@ -10,6 +10,7 @@ from run_samples import result, spec
 
 from tidegauge.campaign.events import (
     Event,
+    FetchProgress,
     Note,
     PhaseStarted,
     RunStarted,
@@ -19,7 +20,7 @@ from tidegauge.campaign.events import (
 )
 from tidegauge.campaign.plan import seconds_expected
 from tidegauge.fairness.tilt import Severity, Stage, Tilt
-from tidegauge.report.live import LiveState, advance, live_view, plain_lines, seconds_left
+from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines, seconds_left
 from tidegauge.report.numbers import duration
 
 TRIALS = (spec(), spec("pulsar@4.2.4", number=2))
@@ -120,3 +121,27 @@ def test_an_unequal_comparison_is_marked_all_the_while() -> None:
     assert "UNEQUAL comparison: batch-delay" in shown(state, 15)
     assert plain_lines(LiveState(), event, 0) == [f"UNEQUAL: {tilt.told()}"]
     assert "UNEQUAL" not in shown(after((0, BEGIN), (2, phase("start"))), 15)
+
+
+def test_a_download_is_one_line_that_moves() -> None:
+    fetching = after((0, BEGIN), (0, PhaseStarted("", "fetch", "Apache Kafka 4.3.1", None)))
+    state = advance(fetching, FetchProgress("Fetching kafka 4.3.1: 22 files so far."), 5)
+    state = advance(state, FetchProgress("Fetching kafka 4.3.1: 35 files so far."), 10)
+    assert shown(state, 11).count("files so far") == 1
+    assert "35 files so far" in shown(state, 11)
+    assert not lasting(FetchProgress("x"))
+    assert "files" not in shown(advance(state, phase("start"), 12), 12), "over"
+
+
+def test_a_log_gets_a_line_for_each_download_and_for_a_long_one_now_and_then() -> None:
+    state, lines = after((0, PhaseStarted("", "fetch", "Apache Kafka 4.3.1", None))), []
+    for now_s in range(1, 100, 5):
+        event = FetchProgress(f"Fetching {'kafka' if now_s < 80 else 'pulsar'}: {now_s} files so far.")
+        lines += plain_lines(state, event, now_s)
+        state = advance(state, event, now_s)
+    assert lines == [
+        "Fetching kafka: 1 files so far.",
+        "Fetching kafka: 31 files so far.",
+        "Fetching kafka: 61 files so far.",
+        "Fetching pulsar: 81 files so far.",
+    ]

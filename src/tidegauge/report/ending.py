@@ -11,7 +11,7 @@ from tidegauge.report import thresholds
 from tidegauge.report.layout import shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.numbers import plural
-from tidegauge.report.worth import busy_words, where_words
+from tidegauge.report.worth import busy_words, reason_words, where_words
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds.model import Outcome
 
@@ -66,9 +66,11 @@ def _open(run: StoredRun, results: list[TrialResult], program: str) -> Ending:
     invalid = [one for one in results if one.validity is Validity.INVALID]
     again = again_words(run, program)
     if invalid:
-        reason = invalid[0].reasons[0] if invalid[0].reasons else "no reason is recorded"
-        why = f"{len(invalid)} of {plural(len(results), 'trial')} may not be used: {reason}{busy_words(invalid)}"
-        return Ending(End.INVALID, _stop(why), f"Close other programs and run it again: {again}")
+        where = where_words(invalid, len(results), names_of(run))
+        busy = busy_words([*invalid, *results])
+        machine = f" The machine was busy ({busy})." if busy else ""
+        why = f"{_stop(f'{where} figures may not be used, {reason_words(invalid[0])}')}{machine}"
+        return Ending(End.INVALID, why, f"Close other programs and run it again: {again}")
     undecided = [one for one in run.findings if not one.decided]
     if undecided:
         first = undecided[0]

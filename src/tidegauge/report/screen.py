@@ -38,7 +38,6 @@ EXPERIMENTS_MAX = 3
 SYSTEMS_MAX = 6
 """Rows of a table."""
 ADVICE_MAX = 3
-_TWO_LINES = 2 * COLUMNS - 24
 
 Figure = Callable[[TrialResult], float | None]
 
@@ -58,7 +57,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
         parts += _table(verdict, tables.get(verdict.experiment, ()), run, names)
     if len(told) > EXPERIMENTS_MAX:
         parts.append(Text(f"... {plural(len(told) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
-    parts += [Text(""), *_advice(run), *_next(run, program)]
+    parts += [Text(""), *_advice(run, ended), *_next(run, program)]
     if ended.end is not End.GOOD:
         parts.append(ending_line(ended, exit_code))
     return Group(*parts)
@@ -66,7 +65,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
 
 def ending_line(ended: Ending, exit_code: int) -> Paragraph:
     """The last line: the exit code, why, and what to do."""
-    return Paragraph(f"Exit code {exit_code}: {_short(ended.why)} {ended.what}", "bold red", "", "  ")
+    return Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)} {ended.what}", "bold red", "", "  ")
 
 
 def _head(run: StoredRun) -> Iterable[RenderableType]:
@@ -188,14 +187,16 @@ def _validity(results: Sequence[TrialResult]) -> str:
     return worst.value.upper() if len(results) == 1 else f"{number} of {len(results)} {worst.value.upper()}"
 
 
-def _advice(run: StoredRun) -> Iterable[RenderableType]:
+def _advice(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
     """The few remarks that somebody can do something about, and how many more there are."""
     worth = worth_acting_on(run)
-    hidden = worth.more + max(0, len(worth.advice) - ADVICE_MAX)
+    # That trials are INVALID stands in the last line where it decides the exit code.
+    advice = [one for one in worth.advice if not (one.bad and ended.end is End.INVALID)]
+    hidden = worth.more + max(0, len(advice) - ADVICE_MAX)
     more = f" ({plural(hidden, 'more remark')} in `show`)" if hidden else ""
-    if worth.advice:
+    if advice:
         yield Paragraph(f"Worth acting on{more}", "bold")
-        yield from (bullet(_short(_told(one)), "red" if one.bad else "") for one in worth.advice[:ADVICE_MAX])
+        yield from (bullet(_short(_told(one)), "red" if one.bad else "") for one in advice[:ADVICE_MAX])
     elif more:
         yield Paragraph(f"Nothing to act on{more}.")
 
@@ -217,9 +218,9 @@ def _next(run: StoredRun, program: str) -> Iterable[RenderableType]:
         yield Text(f"{why:<22} {again_words(run, program, needed)}", no_wrap=True, overflow="ignore")
 
 
-def _short(words: str) -> str:
-    """At most about two lines: the whole of it is in the report."""
-    return textwrap.shorten(words, _TWO_LINES, placeholder=" ...")
+def _short(words: str, lines: int = 2) -> str:
+    """At most about so many lines: the whole of it is in the report."""
+    return textwrap.shorten(words, lines * COLUMNS - 16, placeholder=" ...")
 
 
 __all__ = ["COLUMNS", "LINES_MAX", "ending_line", "run_screen", "short_table"]

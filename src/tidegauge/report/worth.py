@@ -15,6 +15,7 @@ from tidegauge.statistics.classify import (
     DISK_BUSY,
     GENERATOR_FIRST,
     NOT_KEPT_UP,
+    OWN_LAG_REMEDY,
     UNSTEADY,
     UNSTEADY_WARMUP,
 )
@@ -62,7 +63,7 @@ def worth_acting_on(run: StoredRun) -> Worth:
         own = [one for one in results if any(map(met, one.warnings))]
         covered += sum(sum(map(met, one.warnings)) for one in own)
         if own:
-            busy = f"{what}{busy_words(own)}" if CPU_WAIT in beginnings else what
+            busy = f"{what} ({busy_words(own)})" if CPU_WAIT in beginnings else what
             found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
     reasons = sum(bool(one.reasons) for one in results)
     remarks = sum(len(one.reasons) + len(one.warnings) + len(one.errors) for one in results)
@@ -85,13 +86,18 @@ def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> 
 
 
 def busy_words(results: Sequence[TrialResult]) -> str:
-    """How busy the machine was in the first of these trials that says so, as a clause to append; "" for none."""
+    """How busy the machine was in the first of these trials that says so, "" for none."""
     for one in results:
         if one.limiting is not None and one.limiting.resource is Resource.HOST_CPU:
             used, _, by = one.limiting.words.partition(";")[0].partition(" (")
-            return f" ({used}: {by.rstrip(')')})"
+            return f"{used}: {by.rstrip(')')}"
     waited = next((said for one in results for said in one.warnings if said.startswith(CPU_WAIT)), "")
-    return f" ({waited.partition(':')[0]})" if waited else ""
+    return waited.partition(":")[0]
+
+
+def reason_words(result: TrialResult) -> str:
+    """The first reason why a trial is not VALID, without what to do about it."""
+    return result.reasons[0].removesuffix(OWN_LAG_REMEDY) if result.reasons else "no reason is recorded"
 
 
 def _durability(run: StoredRun) -> list[Advice]:
@@ -116,7 +122,7 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
         own = [one for one in results if one.validity is validity]
         if own:
-            why = own[0].reasons[0] if own[0].reasons else "no reason recorded"
-            words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {why}"
-            found.append(Advice(words, "", bad=validity is Validity.INVALID))
+            words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {reason_words(own[0])}"
+            remedy = OWN_LAG_REMEDY.strip(" ()") if any(one.endswith(OWN_LAG_REMEDY) for one in own[0].reasons) else ""
+            found.append(Advice(words, remedy, bad=validity is Validity.INVALID))
     return found

@@ -32,13 +32,17 @@ BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
 
+OWN_LAG_REMEDY = " (give it more CPU, or offer a lower rate)"
 NOT_KEPT_UP = "the system did not keep up"
 UNSTEADY_WARMUP = "the warm-up never became steady"
 UNSTEADY = "not steady while measured"
 GENERATOR_FIRST = "producers waited for the system"
 CPU_WAIT = "load threads waited for a CPU"
 DISK_BUSY = "the disk was busy when the trial began"
-"""What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all."""
+"""What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
+
+`OWN_LAG_REMEDY` ends a reason, where a short report says itself what to do.
+"""
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,7 @@ def _own_lag_text(evidence: Evidence, name: str) -> str:
     lag_ms, response_ms = _at(evidence.own_lag, name) or 0.0, _at(evidence.response, name) or 0.0
     return (
         f"the generator was late for reasons of its own: its own lag at {name} is {short(lag_ms)} ms of a response of "
-        f"{short(response_ms)} ms (give it more CPU, or offer a lower rate)"
+        f"{short(response_ms)} ms{OWN_LAG_REMEDY}"
     )
 
 

@@ -1,0 +1,246 @@
+"""The end of a run on one screen: true sentences in few lines, and a last line that says why the exit code is not 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_samples import sample_run
+from run_samples import result, spec, totals
+from test_report_terminal import pair, peak, rendered, repeated, stored
+
+from tidegauge import store
+from tidegauge.cli.running import CODES
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.report.ending import End, ending
+from tidegauge.report.screen import LINES_MAX, run_screen
+from tidegauge.report.verdicts import Sureness, level_phrase, verdicts
+from tidegauge.report.worth import worth_acting_on
+from tidegauge.statistics.classify import CPU_WAIT, NOT_KEPT_UP, UNSTEADY, UNSTEADY_WARMUP
+from tidegauge.store.read import StoredRun
+from tidegauge.systems.api import LevelFinding
+
+KAFKA, PULSAR, RABBITMQ = "kafka@4.3.1", "pulsar@4.2.4", "rabbitmq@4.3.6"
+BUSY = Limiting(
+    Resource.HOST_CPU, "", 1.0, "100% of 2 CPUs (servers 0.38, everything else 1.44); tasks waited for a CPU 97% of it"
+)
+
+
+def screen(run: StoredRun) -> str:
+    ended = ending(run)
+    return rendered(run_screen(run, ended, CODES[ended.end]))
+
+
+def sentence(run: StoredRun, experiment: str = "peak") -> tuple[str, Sureness]:
+    (found,) = (one for one in verdicts(run) if one.experiment == experiment)
+    return found.sentence, found.sureness
+
+
+def busy_quick(tmp_path: Path) -> StoredRun:
+    """Three systems, two experiments, and everything that a trial can be warned of."""
+    warnings = (
+        f"{UNSTEADY_WARMUP}: the p99 is rising over the last 6 s",
+        f"{UNSTEADY}: the rate was falling, from about 1,580 to 882 msg/s",
+        f"{CPU_WAIT} for 0.34 s in each second: this host is short of CPU",
+        f"{NOT_KEPT_UP}: 8,000 of 20,000 msg/s (40%)",
+    )
+    late = "the generator was late for reasons of its own: its own lag at p99 is 20 ms of a response of 30 ms"
+    made = []
+    for number, system in enumerate((KAFKA, PULSAR, RABBITMQ), 1):
+        bad = {"validity": Validity.INVALID, "reasons": (late * 3,)} if system == PULSAR else {}
+        made.append(result(peak(system, number), number, warnings=warnings, limiting=BUSY))
+        made.append(result(spec(system, "latency", number + 3), number, warnings=warnings, **bad))
+    return replace(stored(tmp_path, *made), notes=("rabbitmq@4.3.6 is left out: no apt-get here. " * 9,) * 9)
+
+
+def test_a_busy_quick_with_every_warning_fits_one_screen(tmp_path: Path) -> None:
+    text = screen(busy_quick(tmp_path))
+    lines = text.splitlines()
+    assert len(lines) <= LINES_MAX
+    assert max(map(len, lines)) <= 100
+    for system in ("Kafka", "Pulsar", "RabbitMQ"):
+        assert sum(line.startswith(f"{system} ") for line in lines) == 2, "a row in each table"
+    assert "more remarks in `show`" in text
+    assert "host CPU 100%" in text
+    last = " ".join(text[text.index("Exit code") :].split())
+    assert last.startswith(
+        "Exit code 3: In 1 of 6 trials (latency: Pulsar) figures may not be used, the generator was late"
+    )
+    assert last.endswith("Close other programs and run it again: tidegauge quick")
+
+
+def test_nothing_follows_where_the_exit_code_is_0(tmp_path: Path) -> None:
+    text = screen(stored(tmp_path, *pair()))
+    assert "Exit code" not in text
+    assert text.splitlines()[-1].endswith("tidegauge quick --repeat 5")
+
+
+@pytest.mark.parametrize(
+    ("pulsar", "words", "sure"),
+    [
+        ((1.50, 1.56, 1.49), "Pulsar's is 1.52x [1.46, 1.58] Kafka's: better.", Sureness.DIFFERENCE),
+        ((0.50, 0.52, 0.50), "worse.", Sureness.DIFFERENCE),
+        ((1.00, 1.01, 1.00), "no difference within the noise threshold (3%).", Sureness.NO_DIFFERENCE),
+        ((1.20, 0.90, 1.40), "inconclusive, about 25 blocks would show a", Sureness.INCONCLUSIVE),
+    ],
+)
+def test_repeats_give_the_verdict_of_the_comparison(
+    tmp_path: Path, pulsar: tuple[float, ...], words: str, sure: Sureness
+) -> None:
+    told, sureness = sentence(stored(tmp_path, *repeated({KAFKA: (1.0, 1.01, 0.99), PULSAR: pulsar})))
+    assert words in told
+    assert "over 3 blocks" in told
+    assert sureness is sure
+    assert "no evidence" not in told
+
+
+def test_single_trials_are_no_evidence(tmp_path: Path) -> None:
+    run = stored(tmp_path, result(peak(KAFKA)), result(peak(PULSAR, 2), 2.0))
+    assert sentence(run) == (
+        "As fast as it goes, Pulsar took 247,000 msg/s and Kafka 123,000; "
+        "measured once each: no evidence that the order would hold again.",
+        Sureness.SINGLE_TRIALS,
+    )
+
+
+def test_how_steady_single_trials_were_is_said(tmp_path: Path) -> None:
+    told, _ = sentence(store.load_run(sample_run(tmp_path, trials=1)))
+    assert "least steady within its trial was " in told
+
+
+def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:
+    told, sureness = sentence(stored(tmp_path, result(peak(KAFKA))))
+    assert "Kafka took 123,000 msg/s; measured once, compared with nothing" in told
+    assert sureness is Sureness.SINGLE_TRIALS
+
+
+def test_latency_names_the_best_first_and_who_did_not_keep_up(tmp_path: Path) -> None:
+    run = stored(tmp_path, *pair(warnings=(f"{NOT_KEPT_UP}: 8,000 of 20,000 msg/s (40%)",), msgs_per_s=8000.0))
+    told, _ = sentence(run, "latency")
+    assert told.startswith(
+        "At 20,000 msg/s the response p99 was 7.80 ms for Pulsar and 12.5 for Kafka (did not keep up: 8,000 msg/s);"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "sure"),
+    [
+        ({"validity": Validity.INVALID}, "no VALID trial of Kafka", Sureness.SINGLE_TRIALS),
+        ({"validity": Validity.DOUBTFUL}, "12.5 for Kafka (DOUBTFUL)", Sureness.SINGLE_TRIALS),
+        ({"level": LevelFinding(4, ("x",))}, "don't compare these", Sureness.NOT_COMPARED),
+    ],
+)
+def test_what_speaks_against_figures_stands_with_them(
+    tmp_path: Path, changes: dict[str, object], words: str, sure: Sureness
+) -> None:
+    told, sureness = sentence(stored(tmp_path, *pair(**changes)), "latency")
+    assert words in told
+    assert sureness is sure
+
+
+def test_lost_messages_stand_in_the_sentence_and_in_the_table(tmp_path: Path) -> None:
+    fast, slow = pair()
+    slow = replace(slow, subscriptions=(replace(slow.subscriptions[0], lost=3),))
+    run = stored(tmp_path, fast, slow)
+    assert "Kafka LOST 3 acknowledged messages" in sentence(run, "latency")[0]
+    text = screen(run)
+    assert "3 LOST" in text
+    assert "Exit code 1: In 1 of 2 trials (latency: Kafka) acknowledged messages were lost" in " ".join(text.split())
+
+
+def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
+    fast, slow = pair()
+    run.plan([fast.spec, slow.spec])
+    run.trial(fast.spec).finish(fast, totals())
+    run.trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
+    run.finish("failed", "1 of 2 trials failed")
+    loaded = store.load_run(run.path)
+    assert "no result of Kafka" in sentence(loaded, "latency")[0]
+    text = " ".join(screen(loaded).split())
+    assert "Kafka's latency failed: kafka-1 ended with exit code 1" in text
+    assert "Exit code 1: 1 trial failed, first 0002-latency-kafka (kafka-1 ended with exit code 1)" in text
+
+
+def test_a_sweep_is_one_sentence(tmp_path: Path) -> None:
+    made = [
+        result(replace(peak(system, number + 2 * place), point={"partitions": str(at)}), number * (1 + place))
+        for place, at in enumerate((1, 100))
+        for number, system in enumerate((KAFKA, PULSAR), 1)
+    ]
+    told, sureness = sentence(stored(tmp_path, *made))
+    assert "Rate over 2 points: Kafka 123,000 (partitions=1) to 247,000 msg/s (partitions=100)" in told
+    assert "at each point measured once each: no evidence" in told
+    assert sureness is Sureness.SINGLE_TRIALS
+
+
+def test_many_experiments_are_cut_and_say_so(tmp_path: Path) -> None:
+    made = [result(spec(KAFKA, f"load-{number}", number)) for number in range(1, 6)]
+    text = screen(stored(tmp_path, *made))
+    assert "... 2 more experiments in `show` and the report" in text
+    assert len(text.splitlines()) <= LINES_MAX
+
+
+def found(**changes: object) -> Finding:
+    made = Finding("1-attest", "attest", KAFKA, 0, True, ("it was so",))
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+Change = Callable[[StoredRun], StoredRun]
+
+
+@pytest.mark.parametrize(
+    ("change", "end", "code", "words"),
+    [
+        (lambda run: run, End.GOOD, 0, ""),
+        (lambda run: replace(run, status="interrupted"), End.INTERRUPTED, 130, "Interrupted; 2 of 2 trials are kept."),
+        (lambda run: replace(run, status="failed", reason="no Java"), End.FAILED, 1, "No Java; 2 of 2 trials are"),
+        (lambda run: replace(run, thresholds=("lost > 5",)), End.THRESHOLD, 4, "of 2 thresholds missed, first"),
+        (lambda run: replace(run, findings=(found(refuted=True),)), End.REFUTED, 5, "durability is refuted."),
+        (lambda run: replace(run, findings=(found(decided=False),)), End.INVALID, 3, "Attest has no answer for Kafka"),
+    ],
+)  # fmt: skip
+def test_each_end_has_its_code_its_reason_and_a_command(
+    tmp_path: Path, change: Change, end: End, code: int, words: str
+) -> None:
+    ended = ending(change(stored(tmp_path, *pair())), ".venv/bin/tidegauge")
+    assert (ended.end, CODES[ended.end]) == (end, code)
+    assert words in ended.why
+    assert (".venv/bin/tidegauge" in ended.what) is (end is not End.GOOD)
+
+
+def test_a_resumable_run_is_gone_on_with_and_another_started_again(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), status="interrupted")
+    assert ending(run).what == "Start it again: tidegauge quick"
+    assert "tidegauge run --resume " in ending(replace(run, meaning={})).what
+
+
+def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:
+    bad: Sequence[TrialResult] = pair(validity=Validity.INVALID, reasons=("the generator was late",), limiting=BUSY)
+    assert ending(stored(tmp_path, *bad)).why == (
+        "In 1 of 2 trials (latency: Kafka) figures may not be used, the generator was late. "
+        "The machine was busy (100% of 2 CPUs: servers 0.38, everything else 1.44)."
+    )
+
+
+def test_advice_is_given_once_for_each_kind_and_the_rest_is_counted(tmp_path: Path) -> None:
+    own = (f"{UNSTEADY}: x", f"{UNSTEADY_WARMUP}: y", "the worker spent 7% of the window in garbage collection")
+    worth = worth_acting_on(replace(stored(tmp_path, *pair(warnings=own)), notes=("a node was slow",)))
+    (one,) = worth.advice
+    assert one.text.startswith("In 1 of 2 trials (latency: Kafka) figures still moved")
+    assert "campaigns/careful.yaml" in one.remedy
+    assert worth.more == 2
+
+
+def test_a_level_that_is_not_as_asked_begins_everything(tmp_path: Path) -> None:
+    run = stored(tmp_path, *pair(level=LevelFinding(4, ("journalSyncData=false",), ("journalSyncData is false",))))
+    assert level_phrase(run) == "At levels that DIFFER"
+    assert "Durability is NOT EQUAL" in screen(run)
+    assert worth_acting_on(run).advice[0].bad
+    assert level_phrase(stored(tmp_path / "as-asked", *pair())).startswith(
+        "At level 3 (one copy on disk; settings read"
+    )
