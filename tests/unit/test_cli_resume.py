@@ -101,7 +101,7 @@ def test_finished_trials_are_kept_and_the_report_is_whole(
 ) -> None:
     assert run_command(["run", str(campaign)]) == 130
     shown = capsys.readouterr().out
-    assert "To go on with it (2 of 3 trials are finished and would be kept)" in " ".join(shown.split())
+    assert "2 of 3 trials are kept. To go on with it: tidegauge run --resume" in " ".join(shown.split())
     assert run_command(["run", "--resume", "last"]) == 0
     assert made == ["0001-latency-kafka", "0002-latency-kafka", "0003-latency-kafka"]
     (stored,) = store.list_runs(tmp_path / "runs")
@@ -200,6 +200,8 @@ def test_changed_surroundings_are_told(
     run_command(["run", str(campaign)])
     facts = {"tidegauge": {"git_commit": "b2"}, "host": {"hostname": "one"}, "load_average": [2.0]}
     assert run_command(["run", "--resume", "last"]) == 0
+    capsys.readouterr()
+    run_command(["show"])
     text = " ".join(capsys.readouterr().out.split())
     assert "Changed between sessions 1 and 2: tidegauge.git_commit: a1 -> b2." in text
 

@@ -59,17 +59,18 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
         parts.append(Text(f"... {plural(len(told) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
     parts += [Text(""), *_advice(run, ended), *_next(run, program)]
     if ended.end is not End.GOOD:
-        parts.append(ending_line(ended, exit_code))
+        parts += ending_lines(ended, exit_code)
     return Group(*parts)
 
 
-def ending_line(ended: Ending, exit_code: int) -> Paragraph:
-    """The last line: the exit code, why, and what to do."""
-    return Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)} {ended.what}", "bold red", "", "  ")
+def ending_lines(ended: Ending, exit_code: int) -> Iterable[RenderableType]:
+    """The last lines: the exit code and why, then what to do, whole to be copied."""
+    yield Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)}", "bold red", "", "  ")
+    yield Text(f"  {ended.what}", "bold red", no_wrap=True, overflow="ignore")
 
 
 def _head(run: StoredRun) -> Iterable[RenderableType]:
-    trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials"
+    trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run.environment.get("host")).removeprefix("Host: ")
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
@@ -223,4 +224,4 @@ def _short(words: str, lines: int = 2) -> str:
     return textwrap.shorten(words, lines * COLUMNS - 16, placeholder=" ...")
 
 
-__all__ = ["COLUMNS", "LINES_MAX", "ending_line", "run_screen", "short_table"]
+__all__ = ["COLUMNS", "LINES_MAX", "ending_lines", "run_screen", "short_table"]
