@@ -20,7 +20,7 @@ quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ si
 test: .tools/worker-built test-java ## Set up, then run the tests (real servers; root-only ones where you are root)
 	@# Three files of tests at a time, since most of them wait for servers; those that judge times then run alone.
 	$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --quick-java --durations=20 -m "not alone and not slow"
-	$(PYTHON) -m pytest --durations=10 -m "alone and not slow"
+	$(PYTHON) -m pytest --durations=10 -m "alone and not slow" tests/integration
 
 test-slow: .tools/worker-built ## What takes minutes, in an order that differs from run to run (SEED=, TIME_LIMIT_S=)
 	$(PYTHON) -m pytest --durations=20 -m slow --shuffle $(SEED) $(TIME_LIMIT_S:%=--time-limit %)
