@@ -35,8 +35,8 @@ LOAD_PER_CPU_MAX = 2.0
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory whose files are as large as those that fio is told to use."""
-    if os.getloadavg()[0] > LOAD_PER_CPU_MAX * (os.cpu_count() or 1):
-        pytest.skip("too much else runs here: waiting for a CPU would be compared, not the disk")
+    if (load := os.getloadavg()[0]) > LOAD_PER_CPU_MAX * (os.cpu_count() or 1):
+        pytest.skip(f"{load:.1f} threads want to run on {os.cpu_count()} CPUs: waiting for one would be compared")
     monkeypatch.setattr("tidegauge.hosts.ceilings_disk.FILE_BYTES_MAX", FILE_BYTES)
     if shutil.disk_usage(tmp_path).free < 20 * FILE_BYTES:
         pytest.skip("needs 10 GiB of free space")

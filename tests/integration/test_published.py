@@ -64,14 +64,14 @@ def test_our_figures_stand_beside_the_published_ones(claims: dict[str, dict[str,
         assert all(0 < value < 60_000 for value in side["values"])
 
 
-def test_the_verdict_follows_from_the_figures(claims: dict[str, dict[str, Any]]) -> None:
+def test_the_verdict_follows_from_the_figures(place: Place, claims: dict[str, dict[str, Any]]) -> None:
     claim = claims[DECIDED]
     pulsar, kafka = claim["parts"][0]["sides"]
-    if not (pulsar["values"] and kafka["values"]):
+    stored = [json.loads(path.read_text())["result"] for path in place.only_run().glob("trials/*/result.json")]
+    if any(one["validity"] != "valid" for one in stored):
+        # Of a trial that was never steady on a busy machine, say. INVALID ones were explained when the run ended.
         assert claim["verdict"] == "not decided"
-        return
-    if "DOUBTFUL is " in claim["reason"]:  # Of a trial that was never steady on a busy machine, say.
-        assert claim["verdict"] == "not decided"
+        assert "DOUBTFUL is " in claim["reason"] or not (pulsar["values"] and kafka["values"])
         return
     ratio = pulsar["values"][0] / kafka["values"][0]
     assert claim["verdict"] == ("confirmed" if ratio > 4 else "contradicted" if ratio < 1 / 4 else "not decided")
@@ -110,9 +110,11 @@ def test_a_ready_campaign_at_the_brief_scale(tmp_path: Path) -> None:
     place = Place(tmp_path)
     kept(place, place.run("run", str(WHOLE), "--scale", "brief", timeout_s=1400))
     (claim,) = json.loads(place.run("show", "last", "--json").stdout)["published"]["claims"]
-    assert claim["verdict"] in ("confirmed", "contradicted", "not decided")
     assert claim["reason"]
     sides = [side for part in claim["parts"] for side in part["sides"]]
+    # Nothing is decided without figures of both sides; what is missing is named.
+    assert all(bool(side["values"]) != bool(side["missing"]) for side in sides)
+    assert claim["verdict"] == "not decided" or all(side["values"] for side in sides)
     assert {side["place"].split(",")[0] for side in sides} == {"kafka", "rabbitmq"}
     assert all(side["published"] for side in sides)
     assert place.left_behind() == []

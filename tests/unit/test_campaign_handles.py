@@ -38,7 +38,13 @@ def refusal(campaign: Campaign, available: Handles) -> str:
 
 
 def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
-    check_handles(MANY, registry.get, Handles(20_000, 65_530))
+    needed = [registry.get(choice.name).handles(10_000) for choice in MANY.systems]
+    files, maps = max(one.files for one in needed), max(one.maps for one in needed)
+    assert files <= 20_000
+    assert maps <= 65_530
+    check_handles(MANY, registry.get, Handles(files, maps))
+    assert "open files" in refusal(MANY, Handles(files - 1, maps))
+    assert "memory maps" in refusal(MANY, Handles(files, maps - 1))
 
 
 def test_too_few_files_or_maps_are_told_with_the_figures() -> None:
@@ -57,6 +63,9 @@ def test_copies_on_several_nodes_count_for_each() -> None:
 def test_clusters_of_others_are_their_business() -> None:
     attached = SystemChoice("kafka", attach=AttachChoice({"bootstrap-servers": "h:1"}))
     check_handles(replace(MANY, systems=(attached,)), registry.get, Handles(10, 10))
+    # The same one, of ours, would need more; and one of ours beside it still does.
+    assert "10,000 partitions" in refusal(replace(MANY, systems=(SystemChoice("kafka"),)), Handles(10, 10))
+    assert "10,000 partitions" in refusal(replace(MANY, systems=(attached, SystemChoice("pulsar"))), Handles(10, 10))
 
 
 def test_a_kernel_that_tells_no_bound_has_none(tmp_path: Path) -> None:

@@ -344,5 +344,7 @@ class TestFetch:
 
 def test_a_cache_that_cannot_be_written_needs_no_lock(tmp_path: Path) -> None:
     (tmp_path / ".kafka-4.3.1.lock").mkdir()
-    with locked(tmp_path, "kafka-4.3.1", lambda _text: None):
-        pass
+    told: list[str] = []
+    with locked(tmp_path, "kafka-4.3.1", told.append), locked(tmp_path, "kafka-4.3.1", told.append):
+        assert told == [], "nobody waits for anybody"
+    assert (tmp_path / ".kafka-4.3.1.lock").is_dir()

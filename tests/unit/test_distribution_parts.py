@@ -72,7 +72,9 @@ class TestCoordinates:
 
     def test_pom_is_safe_from_odd_versions(self) -> None:
         odd = Recipe("kafka", "1<2&", Coordinate("g", "a", "1<2&"))
-        ET.fromstring(pom_text(odd))
+        root = ET.fromstring(pom_text(odd))
+        (version,) = root.findall("{*}dependencies/{*}dependency[{*}artifactId='a']/{*}version")
+        assert version.text == "1<2&"
 
 
 class TestFailures:
