@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import PATIENCE_S, Place, valid_unless_starved, wait_for
+from command import NEVER_BROKEN, PATIENCE_S, Place, valid_unless_starved, wait_for
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -66,7 +66,7 @@ def killed(place: Place, campaign: str, number: int) -> dict[str, tuple[int, int
 
 def report(place: Place, *arguments: str) -> dict[str, Any]:
     done = place.run(*arguments, "--json")
-    valid_unless_starved(done, place)
+    valid_unless_starved(done, place, NEVER_BROKEN)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
