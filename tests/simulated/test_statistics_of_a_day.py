@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from patience import slowness
 
 from tidegauge.statistics.histograms import Histogram
 from tidegauge.statistics.slope import growth
@@ -45,7 +46,7 @@ def within_bounds(asked: Callable[[], object]) -> object:
     finally:
         tracemalloc.stop()
     assert peak <= MEMORY_MIB_MAX << 20
-    assert time.process_time() - began <= SECONDS_MAX
+    assert time.process_time() - began <= SECONDS_MAX * slowness()
     return answer
 
 
@@ -67,4 +68,4 @@ def test_a_percentile_of_as_many_stretches_as_are_held(day: list[SecondPoint]) -
     stretches = [Histogram(draw.integers(0, 3, 20_000)) for _ in range(240)]
     began = time.process_time()
     assert percentile_within(stretches, 99.0) is not None
-    assert time.process_time() - began <= SECONDS_MAX
+    assert time.process_time() - began <= SECONDS_MAX * slowness()
