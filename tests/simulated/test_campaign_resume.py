@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, result
 from simulated_systems import SYSTEM, System
 from test_campaign_execute import Scene
 
+from tidegauge.attestation.model import AttestOutcome
 from tidegauge.campaign import trial
 from tidegauge.campaign.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan import Step, make_plan
-from tidegauge.campaign.recorded import NOTHING, OtherwiseError, Recorded, Trial
+from tidegauge.campaign.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
 from tidegauge.campaign.session import Bench
 from tidegauge.campaign.step import StepLab
 from tidegauge.experiments.api import TrialResult, TrialSpec
@@ -259,3 +261,12 @@ def test_the_meaning_of_a_campaign_is_in_its_values(scene: Resumed) -> None:
     swept(scene)
     changed = differences(before, meaning(scene.campaign))
     assert "sweep[2].workload.partitions was not set and is 10 now" in changed
+
+
+def test_an_attestation_that_was_begun_goes_on_with_the_same_files_only() -> None:
+    begun = Begun(spec_of("attest", "kafka@1"), AttestOutcome("", ()), "a" * 64)
+    files: Any = {"kafka@1": SimpleNamespace(source="maven central", digest="b" * 64)}
+    with pytest.raises(OtherwiseError, match="are not those that this run measured"):
+        Recorded(begun={begun.spec.trial_id: begun}).check_files(files)
+    files["kafka@1"].digest = begun.digest
+    Recorded(begun={begun.spec.trial_id: begun}).check_files(files)

@@ -103,6 +103,7 @@ def test_each_phase_has_figures_of_its_own_and_readers_that_keep_up_are_apart() 
     assert response == pytest.approx([2.0, 8.0, 3.0], rel=0.01)
     tailing = [found.phase(name).tailing_end_to_end for name in (BEFORE, DURING, AFTER)]
     assert [one.p99_ms for one in tailing if one] == pytest.approx([5.0, 20.0, 6.0], rel=0.01)
+    assert [one.max_ms for one in tailing if one] == pytest.approx([5.0, 20.0, 6.0], rel=0.01), "no late message"
     assert [found.phase(name).seconds for name in (BEFORE, DURING, AFTER)] == [30, 6, 5]
     assert found.phase(DURING).late_msgs_per_s == pytest.approx(60_000, rel=0.01)
     assert found.phase(BEFORE).late_msgs_per_s == 0
@@ -337,3 +338,8 @@ def test_a_backlog_that_stays_too_small_is_told(scene: Scene, monkeypatch: pytes
     spec = replace(LATE, late=replace(LATE.late, backlog_msgs=10**6)) if LATE.late else LATE
     result, _ = run_late(scene, spec)
     assert any("of 1,000,000 messages only" in warning for warning in result.warnings)
+
+
+def test_what_servers_usually_read_is_told_by_the_time_in_which_they_did() -> None:
+    reads = _device_reads((100, 600, 2_600), (10.0, 4.0), 1_000, False)
+    assert (reads.read_bytes, reads.usual_bytes_per_s, reads.seconds) == (2_000, 50.0, 4.0)

@@ -68,6 +68,9 @@ def test_limits_of_latency() -> None:
     assert judge(QUICK, result(response=latency(12.0, 14.0))).outcome is Outcome.CLEAR_FAIL
     late = subscription(end_to_end=latency(2.0, 30.0))
     assert judge(QUICK, late).clause == "end-to-end p99.9 60 ms > 50 ms on sub-0"
+    (slow,) = late.subscriptions
+    one_of_two = replace(late, subscriptions=(*result().subscriptions, replace(slow, name="sub-1")))
+    assert judge(QUICK, one_of_two).clause == "end-to-end p99.9 60 ms > 50 ms on sub-1"
 
 
 def test_a_limit_without_samples_decides_nothing_but_a_broken_one_does() -> None:

@@ -186,6 +186,13 @@ def test_another_level_than_asked_for_ends_the_trial_before_any_load(scene: Scen
     assert scene.undone()
 
 
+def test_what_keeps_the_right_settings_from_their_effect_ends_the_trial_too(scene: Scene) -> None:
+    scene.system.finding = LevelFinding(3, ("flush.messages=1",), ("2 of 3 members are online",))
+    with pytest.raises(LevelMismatchError, match="2 of 3 members are online"):
+        scene.run()
+    assert "load" not in scene.journal.entries
+
+
 def test_an_unknown_level_ends_the_trial_too(scene: Scene) -> None:
     scene.system.finding = LevelFinding(None, ("the server does not say",))
     with pytest.raises(LevelMismatchError, match="the server does not say"):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tidegauge import store
 from tidegauge.cli.main import run_command
+from tidegauge.report.thresholds import rulings
+from tidegauge.thresholds.model import Outcome
 
 
 def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,3 +25,10 @@ def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.Cap
     assert run_command(["quick", "--dry-run", "--threshold", "lots == 0"]) == 2
     told = capsys.readouterr().err
     assert "--threshold: thresholds[0]: unknown figure 'lots' (did you mean 'lost'?)" in " ".join(told.split())
+
+
+def test_a_stored_threshold_that_nobody_understands_any_more_stays_open(tmp_path: Path) -> None:
+    run = store.load_run(store.create_run(tmp_path, "q", "").path)
+    found = rulings(replace(run, thresholds=("figure_of_tomorrow < 1",)))
+    assert [(one.threshold, one.outcome) for one in found] == [("figure_of_tomorrow < 1", Outcome.INCONCLUSIVE)]
+    assert "unknown figure 'figure_of_tomorrow'" in found[0].why

@@ -160,6 +160,7 @@ def test_damaged_and_offline_is_one_clear_message(
     assert "a.jar is damaged" in caught.value.message
     assert "can't be reached" in caught.value.message
     assert "MAVEN_REPO" in caught.value.hint
+    assert (entry() / "lib/b.jar").is_file(), "the old files go only when new ones are there"
 
 
 def test_other_exclusions_mean_another_entry(fake: Maven, notes: list[str]) -> None:

@@ -192,6 +192,7 @@ def test_the_same_news_is_told_once_and_terms_sort_them() -> None:
     other = replace(again, systems=("c@1",))
     assert new_among([again, other], [wanted]) == (other,)
     told = replace(wanted, severity=ADVICE)
+    assert new_among([again], [told]) == (again,), "that it is unequal is news, even where the advice was known"
     terms = Terms.of([told, wanted], allowed=False)
     assert (terms.unequal, terms.advice, terms.refused) == ((wanted,), (told,), True)
     assert not Terms.of([wanted], allowed=True).refused

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from report_samples import ceilings
 
@@ -244,3 +245,12 @@ def test_the_clock_of_this_host() -> None:
     found = clock_quality()
     assert found.read_ns > 0 and found.step_ns > 0 and found.resolution_ns > 0
     assert found.error_ms_max is None or found.error_ms_max >= 0
+
+
+def test_syncs_of_several_files_count_by_the_time_that_all_took() -> None:
+    took_ns = np.full(2000, 2_000_000)
+    found = ceilings_disk._summary("fsync", 4096, 4, took_ns, 1.0)
+    assert (found.per_s, found.calls, found.files) == (2000.0, 2000, 4), "four at a time of 2 ms each"
+    assert (found.p50_ms, found.p95_ms, found.p99_ms, found.max_ms) == (2.0, 2.0, 2.0, 2.0)
+    few = ceilings_disk._summary("fsync", 4096, 1, took_ns[:200], 0.4)
+    assert (few.per_s, few.p95_ms, few.p99_ms) == (pytest.approx(500.0), 2.0, None)

@@ -188,6 +188,9 @@ def test_a_full_host_says_who_fills_it() -> None:
     answer = found(load(), process("kafka-1", cpus=2.0), host=host(cpu_share=0.99, cpu_stall_share=0.8))
     assert answer.resource is Resource.HOST_CPU
     assert "servers 2.00, load generator 0.50, everything else 1.46" in answer.words
+    # A server that may use all CPUs and does is not limited by what it was given.
+    alone = found(load(), process("kafka-1", cpus=3.9), host=host(cpu_share=0.99, cpu_stall_share=0.8))
+    assert alone.resource is Resource.HOST_CPU
 
 
 def test_syncs_that_make_most_of_an_acknowledgement() -> None:

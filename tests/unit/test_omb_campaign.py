@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -269,3 +270,15 @@ class TestTheResult:
         self.carried_out(monkeypatch, "")
         run(tmp_path)
         assert "No JSON for OMB was written: no rate was confirmed." in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("codes", "worst"), [((1, 0), 1), ((0, 3), 3), ((3, 1, 0), 1), ((0, 0), 0)])
+def test_the_worst_of_several_runs_is_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, codes: tuple[int, ...], worst: int
+) -> None:
+    ends = iter(codes)
+    monkeypatch.setattr(command, "translate_all", lambda *_: [SimpleNamespace(campaign=None)] * len(codes))
+    monkeypatch.setattr(command, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(command, "_run", lambda *_: command._Done(next(ends), {}))
+    request = command.OmbRequest([Path("w.yaml")], [Path("d.yaml")], True, 1.0, Path("runs"), None, False)
+    assert command.run_omb(request, SimpleNamespace(as_json=False)) == worst  # type: ignore[arg-type]

@@ -68,6 +68,16 @@ class TestPercentiles:
         assert end_to_end.series[0].y[5] > response.series[0].y[5]  # type: ignore[operator]
         assert "p99" in response.told
 
+    def test_end_to_end_is_that_of_the_slowest_subscription(self, sample: Loaded) -> None:
+        _, details = sample
+        block = block_of(sample, "latency")
+        one = next(result for result in block.results if result.spec.system == KAFKA)
+        own = details[one.spec.trial_id]
+        tags = {f"end-to-end/sub-{n}": decode(samples_of(*[ms] * 1000)) for n, ms in enumerate((3.0, 9.0, 5.0))}
+        two = {**details, one.spec.trial_id: replace(own, histograms=tags)}
+        (plot,) = percentile_plots(Block("latency", (one,)), two, "01")
+        assert plot.series[0].y[-1] == pytest.approx(9.0, rel=0.002)
+
     def test_invalid_trials_are_left_out_and_named_where_there_are_no_others(self, sample: Loaded) -> None:
         block = block_of(sample, "latency")
         bad = tuple(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from run_samples import latency, result
 
 from tidegauge.errors import UserError
 from tidegauge.published.examine import published_rows
+from tidegauge.published.figures import FIGURES
 from tidegauge.published.load import read_report, report, report_names
 from tidegauge.published.model import Claim, Operand
 from tidegauge.published.questions import Question, questions
@@ -118,3 +121,12 @@ def test_every_claim_is_told_in_the_documentation(name: str) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs/published.md").read_text()
     assert [claim.id for claim in report(name).claims if f"| `{claim.id}` |" not in text] == []
     assert report(name).title in text
+
+
+def test_end_to_end_is_that_of_the_slowest_subscription() -> None:
+    (one,) = result().subscriptions
+    several = tuple(replace(one, name=f"sub-{n}", end_to_end=latency(scale)) for n, scale in enumerate((1.0, 3.0, 2.0)))
+    figure = FIGURES["end-to-end-p99"].of_trial
+    assert figure is not None
+    assert figure(result(subscriptions=several)) == latency(3.0).p99_ms
+    assert figure(result(subscriptions=())) is None

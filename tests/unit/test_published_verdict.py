@@ -83,6 +83,9 @@ def test_blocks_count_only_where_both_sides_have_a_figure() -> None:
     seen = ratio_of({0: 20.0, 1: 40.0}, {1: 10.0, 2: 10.0}, 1.5)
     assert seen is not None
     assert (seen.estimate, seen.blocks) == (4.0, 1)
+    both = ratio_of({0: 20.0, 1: 5.0}, {0: 10.0, 1: 10.0}, 2.0)
+    assert both is not None
+    assert (both.estimate, both.low, both.high) == (pytest.approx(1.0), 0.25, 4.0), "what was seen, widened both ways"
     assert ratio_of({0: 20.0}, {1: 10.0}, 1.5) is None
     assert ratio_of({0: 20.0}, {0: 0.0}, 1.5) is None
 

@@ -187,3 +187,12 @@ def test_one_copy_among_three_nodes_is_told(nodes: int, level: int, told: bool) 
     choice = next(choice for choice in system.possible_levels(NEW, nodes) if choice.level == level)
     rules = [hazard.rule for hazard in system.hazards(Case(NEW, nodes, choice))]
     assert ("one-copy" in rules) is told
+
+
+@pytest.mark.parametrize("weak_first", [True, False])
+def test_the_weakest_queue_decides_wherever_it_stands(weak_first: bool) -> None:
+    strong = settings(queue_members="3")
+    weak = [Setting("topic u", one.name, one.value) for one in classic(NEW) if one.scope == "topic t"]
+    found = derive_level([*weak, *strong] if weak_first else [*strong, *weak], LevelChoice(1, "quorum"), 3)
+    assert found.level == 4
+    assert any("topic u" in problem for problem in found.problems)

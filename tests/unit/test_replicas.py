@@ -92,3 +92,12 @@ def test_owners_of_pulsar_are_nodes_by_their_brokers_addresses() -> None:
     owners = "127.0.0.1:8082, none, 127.0.0.1:8081, 127.0.0.1:9999"
     settings = [Setting("topic t", "partition.owners.by.partition", owners)]
     assert deployment.leaders(settings) == {"t-0": 2, "t-2": 1}
+
+
+def test_every_topic_is_asked_for_replicas_out_of_sync() -> None:
+    told = [
+        Setting(f"topic {name}", key, value)
+        for name, in_sync in (("a", "3"), ("b", "2"))
+        for key, value in (("in.sync.replicas", in_sync), ("replication.factor", "3"))
+    ]
+    assert kafka_incomplete(told, 3) == "topic b: 2 of 3 replicas are in sync"

@@ -135,6 +135,16 @@ def test_levels_are_equal_if_they_are_at_each_point() -> None:
     assert not levels.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
     assert not levels.equal([])
     assert levels.by_point(equal[:2]) == [("", equal[:2])]
+    unknown = [replace(one, level=LevelFinding(None, ())) for one in equal[:2]]
+    assert not levels.equal(unknown), "two levels that nobody knows are not known to be equal"
+
+
+def test_the_trial_that_was_not_at_the_level_asked_for_stands_for_its_system() -> None:
+    first, second = (level(at(number, "kafka@1", durability="3"), 3) for number in (1, 2))
+    second = replace(second, level=LevelFinding(4, ("as found",)))
+    for results in ([first, second], [second, first]):
+        assert levels.findings(results)["kafka@1"][1].level == 4
+        assert "NOT AS ASKED" in levels.headline(results)
 
 
 def test_a_run_is_told_by_its_points(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.report.lists import plan_list, runs_list
 from tidegauge.report.summary import run_summary
+from tidegauge.report.tables import Block, figure_table
 from tidegauge.report.terminal import run_report
 from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.systems.api import LevelChoice, LevelFinding
@@ -336,3 +337,9 @@ def test_lists_fit_too(tmp_path: Path) -> None:
     assert "3 min 5 s" in plan
     assert max(map(len, (plan + rendered(runs_list([run]))).splitlines())) <= 100
     assert "2026-11-21T03-24-36-quick" in rendered(runs_list([run]))
+
+
+def test_messages_without_an_outcome_are_among_the_failed_ones() -> None:
+    table = figure_table(Block("latency", (result(failed=3, unresolved=4),)))
+    columns = {column.head: column.cells for group in table.groups for column in group.columns}
+    assert columns["failed"] == ("7",)

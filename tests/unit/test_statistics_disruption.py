@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from run_samples import second as run_second
 
+from tidegauge.campaign.disruptions import LoadSeconds
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
 
 NS = 1_000_000_000
@@ -111,3 +113,13 @@ def test_without_any_second_before_nothing_is_known_to_be_normal() -> None:
     normal = normal_before(rows, 0)
     assert normal.p99_ms is None
     assert disruption(rows, normal, span(0.0, 1.0)).normal_after_s is None
+
+
+def test_a_second_is_as_bad_as_the_subscription_that_received_least() -> None:
+    seconds = LoadSeconds()
+    figures = run_second()
+    fast, slow = figures.subscriptions
+    seconds.take(replace(figures, subscriptions=(fast, replace(slow, received=0))))
+    (taken,) = seconds.seconds
+    assert taken.received == 0, "that others still receive is no delivery to this one"
+    assert (taken.acked, taken.duplicated, taken.reordered, taken.corrupt) == (19_990, 1, 2, 3)

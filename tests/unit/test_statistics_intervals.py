@@ -207,3 +207,19 @@ def test_smaller_differences_and_larger_spreads_need_more_blocks() -> None:
     assert blocks_needed(0.05, 0.02) > blocks_needed(0.05, 0.05)
     assert blocks_needed(0.10, 0.05) > blocks_needed(0.05, 0.05)
     assert blocks_needed(5.0, 0.01) == BLOCKS_MAX + 1
+
+
+def test_the_noise_threshold_is_the_same_both_ways() -> None:
+    """1.03 times as much one way is 1/1.03 the other; 3 % less would be more than that."""
+
+    def said(low: float, high: float) -> Verdict:
+        return judge(Interval(1.0, low, high, 0.95, 5, Method.T, 0.01), True)
+
+    assert said(1 / 1.03, 1.03) is Verdict.NO_DIFFERENCE
+    assert said(0.9702, 1.01) is Verdict.INCONCLUSIVE
+    assert said(0.99, 1 / 0.9702) is Verdict.INCONCLUSIVE
+
+
+def test_of_unpaired_blocks_fewer_are_needed_than_of_paired_ones() -> None:
+    """Student's t has twice the degrees of freedom, so its quantile is smaller."""
+    assert power(4, 0.1, 0.2, paired=False) > power(4, 0.1, 0.2, paired=True) + 0.05

@@ -47,6 +47,12 @@ def test_each_log_holds_its_own_series(trial: Path) -> None:
     assert largest_ns == pytest.approx({"response": 37_000_000, "service": 1_900_000, "delay": 1_000}, rel=0.001)
 
 
+def test_times_of_a_row_are_in_the_unit_of_its_column(trial: Path) -> None:
+    row = store.read_seconds(trial)[0]
+    times = {name: row[name] for name in ("blocked_s", "own_lag_max_ms", "worker_cpu_s", "gc_pause_s")}
+    assert times == {"blocked_s": 0.0015, "own_lag_max_ms": 2.0, "worker_cpu_s": 0.4, "gc_pause_s": 0.001}
+
+
 def test_end_to_end_and_window_are_tagged(trial: Path) -> None:
     assert [one.get_tag() for one in _read(trial / "end-to-end.hlog")] == ["sub-0", "sub-1"] * 3
     tags = [one.get_tag() for one in _read(trial / "window.hlog")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -192,3 +194,25 @@ def test_null_is_level_4_only() -> None:
     system = registry.get("null")
     assert system.possible_levels("1", 1) == [LevelChoice(4)]
     assert system.derive_level([], LevelChoice(4), 1).level == 4
+
+
+def test_the_null_system_is_started_at_level_4_only() -> None:
+    null = registry.get("null")
+    for level, refused in ((3, True), (4, False)):
+        request: Any = SimpleNamespace(
+            choice=LevelChoice(level), distribution=SimpleNamespace(version="1"), nodes=1, settings={"delay": "1"}
+        )
+        if refused:
+            with pytest.raises(UserError, match="null on 1 node can't give level 3"):
+                null.deploy(request, None)  # type: ignore[arg-type]
+        else:
+            assert null.deploy(request, None).connection == {"delay": "1"}  # type: ignore[arg-type]
+
+
+def test_the_kafka_topic_with_fewest_copies_decides() -> None:
+    def topic(name: str, copies: str) -> list[Setting]:
+        facts = {"flush.messages": "1", "min.insync.replicas": "2", "replication.factor": copies}
+        return [Setting(f"topic {name}", key, value) for key, value in facts.items()]
+
+    assert kafka.derive_level([*topic("a", "3"), *topic("b", "3")], LevelChoice(1), 3).level == 1
+    assert kafka.derive_level([*topic("a", "3"), *topic("b", "1")], LevelChoice(1), 3).level == 3

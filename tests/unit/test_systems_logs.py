@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tidegauge.systems.logs import find_cause
-from tidegauge.systems.servers import ended_error
+from tidegauge.systems.servers import Servers, ended_error
 
 SAMPLES = Path(__file__).parent / "test_systems_samples"
 
@@ -88,3 +90,20 @@ def test_escape_sequences_of_a_log_do_not_reach_the_terminal() -> None:
     assert cause is not None
     assert cause.line == "2026-11-21 ERROR the 2Jmoon is late"
     assert str(cause).isprintable()
+
+
+class Staged(Servers):
+    """Brokers go before the bookies that they write to."""
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return (("broker-1", "broker-2"), ("bookie-1",))
+
+
+def test_every_stage_is_ended_before_ports_are_given_back() -> None:
+    calls: list[str] = []
+    host: Any = SimpleNamespace(stop=calls.append, release_ports=lambda ports: calls.append(f"ports {ports}"))
+    names = ("bookie-1", "broker-1", "broker-2")
+    Staged("Pulsar", host, {}, names, {}, (), ports=(7,)).stop()
+    assert sorted(calls[:2]) == ["broker-1", "broker-2"]
+    assert calls[2:] == ["bookie-1", "ports (7,)"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUs
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
 from tidegauge.store.tables import read_table
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
+from tidegauge.systems import registry
 from tidegauge.systems.metrics import Combine, Kind, Metric, fetch, figures, read_text
 
 HOST_USE = HostUse(2, 1.0, 0.2, 0.1, 0.0, 8 << 30, 4 << 30, 0, 1000, 10, 20, 100, 1, 500, 0.5, 0.0, 0.0, 0.3, 0.1)
@@ -289,3 +292,42 @@ class TestMetrics:
     def test_nothing_happened_has_no_mean(self) -> None:
         told = read_text(self.text(180, 30), self.ALL)
         assert figures(told, told, 5.0, self.ALL) == {"queue": 5.0, "syncs_per_s": 0.0}
+
+
+SYNCS = {
+    "kafka": (
+        'kafka_log_LogFlushStats_Mean{{name="LogFlushRateAndTimeMs"}} 4.0\n'
+        'kafka_log_LogFlushStats_Mean{{name="Other"}} 99.0\n',
+        {"log_flush_ms": 4.0},
+    ),
+    "pulsar": (
+        'bookie_journal_JOURNAL_SYNC_sum{{success="true"}} {0}40\n'
+        'bookie_journal_JOURNAL_SYNC_count{{success="true"}} {0}10\n'
+        'bookie_journal_JOURNAL_SYNC_sum{{success="false"}} {0}9000\n'
+        'bookie_journal_JOURNAL_ADD_ENTRY_sum{{success="true"}} {0}700\n'
+        'bookie_journal_JOURNAL_ADD_ENTRY_count{{success="true"}} {0}100\n',
+        {"journal_sync_ms": 4.0, "journal_add_ms": 7.0},
+    ),
+    "rabbitmq": (
+        "rabbitmq_io_sync_time_seconds_total {0}0.04\nrabbitmq_io_sync_ops_total {0}10\n"
+        "rabbitmq_raft_max_commit_latency_seconds 0.005\n",
+        {"io_sync_ms": 4.0, "raft_commit_ms": 5.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("system", sorted(SYNCS))
+def test_times_that_servers_tell_of_their_syncs_are_those_and_in_ms(system: str) -> None:
+    """What is limited by syncs is judged by these: of another series, or in seconds, they would name the wrong one."""
+    text, expected = SYNCS[system]
+    metrics = registry.get(system).metrics
+    before, now = _at_both_ends(text, metrics)
+    found = figures(before, now, 10.0, metrics)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert {metric.name for metric in metrics if metric.is_sync_ms} <= set(expected)
+
+
+def _at_both_ends(text: str, metrics: Sequence[Metric]) -> tuple[dict[str, float], dict[str, float]]:
+    """What is told before anything happened, and after it."""
+    nothing = re.sub(r"\{0\}[0-9.]+", "0", text).replace("{{", "{").replace("}}", "}")
+    return read_text(nothing, metrics), read_text(text.format(""), metrics)

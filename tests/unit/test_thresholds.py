@@ -10,6 +10,7 @@ from run_samples import latency, result, spec
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.late_readers import LateReaders
 from tidegauge.thresholds.evaluate import Asked, rule
 from tidegauge.thresholds.grammar import Known, parse_threshold
 from tidegauge.thresholds.model import Outcome, Ruling, Threshold
@@ -138,6 +139,23 @@ def test_counts_are_asked_of_every_trial_the_invalid_ones_too() -> None:
     assert found.outcome is Outcome.MISSED
     assert found.why == "3 lost messages in one of 3 trials"
     assert outcome("lost < 5", [good[0], bad, good[2]]) is Outcome.MET
+
+
+def test_what_arrived_twice_is_not_lost() -> None:
+    (good,) = latencies(1.0)
+    (sub,) = good.subscriptions
+    twice = replace(good, subscriptions=(replace(sub, duplicated=5),))
+    assert outcome("lost == 0", [twice]) is Outcome.MET
+    assert outcome("duplicated == 0", [twice]) is Outcome.MISSED
+
+
+def test_how_long_late_readers_were_made_to_wait_is_no_latency_of_the_system() -> None:
+    (good,) = latencies(1.0)
+    (sub,) = good.subscriptions
+    subscriptions = (sub, replace(sub, name="sub-1", end_to_end=latency(1000.0)))
+    late = replace(good.spec, late=LateReaders(1, 1000, "1000 messages", 0.99, 60.0))
+    assert outcome("end_to_end_ms_p99 < 100", [replace(good, subscriptions=subscriptions)]) is Outcome.MISSED
+    assert outcome("end_to_end_ms_p99 < 100", [replace(good, subscriptions=subscriptions, spec=late)]) is Outcome.MET
 
 
 def test_loss_that_could_not_be_judged_is_not_taken_for_none() -> None:

@@ -95,3 +95,8 @@ def test_what_does_not_go_together_is_told(tmp_path: Path, text: str, told: str)
     workload, problems = parse(tmp_path, text)
     assert workload is None
     assert told in problems
+
+
+def test_all_producers_of_all_topics_share_what_may_be_in_flight() -> None:
+    large = Workload(topics=4, producers=2, payload=Payload(message_bytes=1 << 20))
+    assert large.in_flight_messages() == IN_FLIGHT_BYTES_MAX // (8 << 20) == 4
