@@ -114,7 +114,7 @@ public final class Reach {
     }
   }
 
-  private static Socket connected(Address address) throws IOException {
+  static Socket connected(Address address) throws IOException {
     return connected(new Socket(), address);
   }
 

@@ -3,6 +3,7 @@ package io.tidegauge.worker.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.security.cert.CertPathValidatorException;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateExpiredException;
 import javax.net.ssl.SSLException;
@@ -24,6 +25,14 @@ class TlsFailureTest {
     assertThat(
             TlsFailure.words(wrapped(new CertificateException("No name matching localhost found"))))
         .contains("for another host name (No name matching localhost found)");
+    // As Java wraps it: the validator's failure alone would read as a missing authority.
+    assertThat(
+            TlsFailure.words(
+                wrapped(
+                    new CertPathValidatorException(
+                        "validity check failed",
+                        new CertificateExpiredException("NotAfter: 2020")))))
+        .isEqualTo("the server's certificate has expired (NotAfter: 2020)");
   }
 
   @Test

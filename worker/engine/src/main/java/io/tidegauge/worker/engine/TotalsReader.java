@@ -199,7 +199,7 @@ final class TotalsReader {
     return all;
   }
 
-  private static Foreign foreign(Subscription s) {
+  static Foreign foreign(Subscription s) {
     long first = Long.MAX_VALUE;
     long last = 0;
     for (ReceiveRecorder r : s.recorders()) {

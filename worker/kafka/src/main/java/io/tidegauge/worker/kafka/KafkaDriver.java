@@ -160,13 +160,23 @@ final class KafkaDriver implements Driver {
   @Override
   public List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
       throws DriverException {
-    List<CommittedPosition> all = new ArrayList<>();
     Groups groups = new Groups(admin(), connection.timeoutMs());
+    return positions(topic.name(), subscriptions, groups::committed);
+  }
+
+  /** What a group has committed: an offset by partition. */
+  interface Committed {
+    Map<Integer, Long> of(String group) throws DriverException;
+  }
+
+  static List<CommittedPosition> positions(
+      String topic, List<String> subscriptions, Committed committed) throws DriverException {
+    List<CommittedPosition> all = new ArrayList<>();
     for (int s = 0; s < subscriptions.size(); s++) {
-      for (Map.Entry<Integer, Long> committed :
-          groups.committed(ClientSettings.groupId(topic.name(), subscriptions.get(s))).entrySet()) {
-        all.add(new CommittedPosition(s, committed.getKey(), committed.getValue()));
-      }
+      int subscription = s;
+      committed
+          .of(ClientSettings.groupId(topic, subscriptions.get(s)))
+          .forEach((p, offset) -> all.add(new CommittedPosition(subscription, p, offset)));
     }
     return all;
   }

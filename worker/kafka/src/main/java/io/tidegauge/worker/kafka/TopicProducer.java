@@ -56,6 +56,13 @@ final class TopicProducer implements MessageProducer {
     client.close(CLOSE_TIMEOUT);
   }
 
+  /** What the client throws before a message comes into a batch. */
+  static boolean isNeverSent(Exception failure) {
+    return failure instanceof RecordTooLargeException
+        || failure instanceof BufferExhaustedException
+        || failure instanceof InvalidTopicException;
+  }
+
   /** The record and callback of one {@link InFlight}, made once. */
   private static final class Sending implements Callback {
     private final TopicProducer owner;
@@ -78,13 +85,6 @@ final class TopicProducer implements MessageProducer {
       } else {
         inFlight.failed(failure);
       }
-    }
-
-    /** What the client throws before a message comes into a batch. */
-    private static boolean isNeverSent(Exception failure) {
-      return failure instanceof RecordTooLargeException
-          || failure instanceof BufferExhaustedException
-          || failure instanceof InvalidTopicException;
     }
   }
 }

@@ -69,7 +69,7 @@ final class WholeTopic {
       try {
         Map<TopicPartition, Long> ends = ends(client);
         missing = notLed(client, broker);
-        if (missing.isEmpty() && (!isBehind(ends) || System.nanoTime() > behindUntilNs)) {
+        if (missing.isEmpty() && (!isBehind(ends, spec) || System.nanoTime() > behindUntilNs)) {
           List<PartitionRead> reads = read(client, ends);
           String lost = notLed(client, broker);
           return lost.isEmpty() ? reads : reads.stream().map(one -> one.doubted(lost)).toList();
@@ -93,7 +93,7 @@ final class WholeTopic {
    * Whether the last message known is not to be seen yet. A leader says where its log ends once its
    * followers have told it what they have; it may have acknowledged more alone.
    */
-  private boolean isBehind(Map<TopicPartition, Long> ends) {
+  static boolean isBehind(Map<TopicPartition, Long> ends, ReadBackSpec spec) {
     return ends.entrySet().stream()
         .anyMatch(end -> end.getValue() <= spec.lastOf(end.getKey().partition()));
   }

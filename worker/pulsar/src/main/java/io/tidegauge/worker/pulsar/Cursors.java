@@ -26,8 +26,15 @@ final class Cursors {
   List<CommittedPosition> positions(String fullName, int partition, List<String> subscriptions)
       throws DriverException {
     String path = fullName.replaceFirst("://", "/") + "/internalStats";
-    Map<String, Object> stats =
-        Json.parseObject(rest.require("tell the positions in " + fullName, "GET", path, null));
+    return told(
+        rest.require("tell the positions in " + fullName, "GET", path, null),
+        partition,
+        subscriptions);
+  }
+
+  static List<CommittedPosition> told(
+      String internalStats, int partition, List<String> subscriptions) throws DriverException {
+    Map<String, Object> stats = Json.parseObject(internalStats);
     List<CommittedPosition> all = new ArrayList<>();
     if (stats.get("cursors") instanceof Map<?, ?> cursors) {
       for (int s = 0; s < subscriptions.size(); s++) {

@@ -87,6 +87,13 @@ final class TopicProducer implements MessageProducer {
         TimeUnit.MILLISECONDS);
   }
 
+  /** What the client refuses before it sends anything. */
+  static boolean isNeverSent(Throwable failure) {
+    return failure instanceof PulsarClientException.ProducerQueueIsFullError
+        || failure instanceof PulsarClientException.MemoryBufferIsFullError
+        || failure instanceof PulsarClientException.InvalidMessageException;
+  }
+
   /** Tells one {@link InFlight} its outcomes, made once. */
   private static final class Outcome implements BiConsumer<MessageId, Throwable> {
     private final InFlight message;
@@ -108,13 +115,6 @@ final class TopicProducer implements MessageProducer {
       } else {
         message.failed(failure);
       }
-    }
-
-    /** What the client refuses before it sends anything. */
-    private static boolean isNeverSent(Throwable failure) {
-      return failure instanceof PulsarClientException.ProducerQueueIsFullError
-          || failure instanceof PulsarClientException.MemoryBufferIsFullError
-          || failure instanceof PulsarClientException.InvalidMessageException;
     }
   }
 }

@@ -102,7 +102,7 @@ final class WholePartition {
   }
 
   /** Whether nothing of what was there is left after it, its batch included. */
-  private static boolean isLast(MessageIdAdv id, MessageIdAdv end) {
+  static boolean isLast(MessageIdAdv id, MessageIdAdv end) {
     if (end.getEntryId() < 0) {
       return false;
     }

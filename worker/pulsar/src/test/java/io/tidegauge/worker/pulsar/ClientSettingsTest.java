@@ -62,6 +62,23 @@ class ClientSettingsTest {
         .isEqualTo(effectiveUs);
   }
 
+  @Test
+  void aSubscriptionOfOthersTopicsBeginsAtTheirEnd() throws DriverException {
+    ConsumerSpec spec =
+        new ConsumerSpec(
+            "topic",
+            0,
+            1,
+            "sub-0",
+            "consumer-0",
+            false,
+            options(0, 0, "none", Map.of(), Map.of()),
+            io.tidegauge.worker.api.SubscriptionType.BY_PARTITION,
+            true);
+    assertThat(ClientSettings.consumer(spec))
+        .containsEntry("subscriptionInitialPosition", "Latest");
+  }
+
   @ParameterizedTest
   @CsvSource({"1, 5000", "10, 500", "100, 100", "10000, 100"})
   void partitionsShareTheReceiveQueue(int partitions, int queue) throws DriverException {

@@ -196,8 +196,8 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
         if (current != null && reason == null) {
           return current;
         }
-        long waitedMs = (System.nanoTime() - beganNs) / 1_000_000;
-        long leftMs = (current == null ? reconnectMsMax() : BLOCKED_MS_MAX) - waitedMs;
+        long mostMs = current == null ? reconnectMsMax(outcomeTimeoutMs) : BLOCKED_MS_MAX;
+        long leftMs = leftMs(mostMs, System.nanoTime() - beganNs);
         if (leftMs <= 0 || !waitForChange(leftMs)) {
           break;
         }
@@ -212,7 +212,11 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     return null;
   }
 
-  private long reconnectMsMax() {
+  static long leftMs(long mostMs, long waitedNs) {
+    return mostMs - waitedNs / 1_000_000;
+  }
+
+  static long reconnectMsMax(int outcomeTimeoutMs) {
     return outcomeTimeoutMs > 0 ? Math.min(outcomeTimeoutMs, RECONNECT_MS_MAX) : RECONNECT_MS_MAX;
   }
 

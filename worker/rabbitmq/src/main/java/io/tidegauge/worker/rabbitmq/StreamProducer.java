@@ -106,7 +106,7 @@ final class StreamProducer implements MessageProducer {
   }
 
   /** The callback of one {@link InFlight}, made once. */
-  private static final class Confirmation implements ConfirmationHandler {
+  static final class Confirmation implements ConfirmationHandler {
     private final StreamProducer of;
     private final InFlight message;
 

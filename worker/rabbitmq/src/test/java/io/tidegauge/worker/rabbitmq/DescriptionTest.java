@@ -61,6 +61,20 @@ class DescriptionTest {
   }
 
   @Test
+  void onlyMirrorsInStepCountAsOnline() {
+    Map<String, Object> mirrored =
+        Map.of("slave_nodes", List.of("b", "c"), "synchronised_slave_nodes", List.of("b"));
+    assertThat(QueueFacts.of(mirrored))
+        .containsEntry("queue.members", "3")
+        .containsEntry("queue.members.online", "2");
+    Map<String, Object> quorum =
+        Map.of("members", List.of("a", "b", "c"), "online", List.of("a", "c"));
+    assertThat(QueueFacts.of(quorum))
+        .containsEntry("queue.members", "3")
+        .containsEntry("queue.members.online", "2");
+  }
+
+  @Test
   void theQueuesOfATopicAreSummedUpAndTheOddOneIsNamed() throws Exception {
     answers.put("/api/exchanges/%2F/t/bindings/source", bindings("t.0", "t.0", "t.1", "t.2"));
     answers.put("/api/queues/%2F/t.2", QUORUM);

@@ -74,7 +74,9 @@ class ReadLogTest {
     header[24] ^= 1;
     byte[] cut = java.util.Arrays.copyOf(message(TRIAL, 3, 3), 100);
     byte[] foreign = message(TRIAL + 1, 3, 4);
-    ByteBuffer file = logged(body, header, cut, foreign, new byte[0], new byte[200]);
+    byte[] foreignBody = message(TRIAL + 1, 3, 5);
+    foreignBody[150] ^= 1;
+    ByteBuffer file = logged(body, header, cut, foreign, new byte[0], new byte[200], foreignBody);
     assertThat(flags(file, 0)).isEqualTo(1);
     assertThat(file.getLong(HEADER_BYTES)).isEqualTo(1);
     assertThat(flags(file, 1)).isEqualTo(3);
@@ -83,6 +85,7 @@ class ReadLogTest {
     assertThat(flags(file, 3)).isEqualTo(4);
     assertThat(flags(file, 4)).isEqualTo(3);
     assertThat(flags(file, 5)).isEqualTo(3);
+    assertThat(flags(file, 6)).isEqualTo(5);
   }
 
   @Test

@@ -1,0 +1,177 @@
+package io.tidegauge.worker.engine.load;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.figures.Records;
+import io.tidegauge.worker.engine.figures.Window;
+import io.tidegauge.worker.engine.histogram.HistogramEncoder;
+import io.tidegauge.worker.engine.histogram.LatencyHistogram;
+import io.tidegauge.worker.engine.history.HistoryFile;
+import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.engine.os.Heartbeat;
+import io.tidegauge.worker.engine.schedule.RateProfile;
+import io.tidegauge.worker.engine.schedule.RateSchedule;
+import io.tidegauge.worker.engine.schedule.Schedule;
+import io.tidegauge.worker.engine.schedule.UniformArrivals;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Messages from their schedule to their outcome, with clients that do as they are told. */
+class SendingTest {
+  private static final int BYTES = 100;
+  private static final long SECOND_NS = 1_000_000_000L;
+
+  private final PayloadPool pool = PayloadPool.seeded(1, BYTES, 1, 1);
+  private final Live live = new Live();
+  private final AckRecorders acks = new AckRecorders();
+  private final ErrorLog errors = new ErrorLog();
+  private final Producer.Context context = new Producer.Context(9, pool, live, acks, errors);
+
+  private Producer producer(Consumer<Slot> send, HistoryFile history) {
+    MessageProducer client =
+        new MessageProducer() {
+          @Override
+          public void send(InFlight message) {
+            send.accept((Slot) message);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Keys keys = new Keys(Keys.Choice.NONE, new byte[0][], 1, 0);
+    return new Producer(0, client, keys, 4, /* ownValues= */ true, context, history);
+  }
+
+  /** Runs in this thread until the client has set {@link Live#aborted}. */
+  private Producer run(long startNs, Consumer<Slot> send) {
+    Producer producer = producer(send, null);
+    live.profile = RateProfile.startingAt(startNs, 1_000);
+    producer.follow(new Schedule(new UniformArrivals(0, 1), live.profile));
+    Producer[] producers = {producer};
+    new LoadThread("test", producers, live, null, errors, new Heartbeat(), SECOND_NS).run();
+    return producer;
+  }
+
+  @Test
+  void aMessageSentLateKeepsItsIntendedTime() {
+    long start = System.nanoTime() - SECOND_NS;
+    List<Long> intended = new ArrayList<>();
+    run(
+        start,
+        slot -> {
+          assertThat(slot.sentNs()).isGreaterThanOrEqualTo(start + SECOND_NS);
+          assertThat(MessageHeader.intendedNs(slot.value(), 0)).isEqualTo(slot.intendedNs());
+          intended.add(slot.intendedNs() - start);
+          live.aborted = intended.size() == 3;
+          slot.acked();
+        });
+    assertThat(errors.all()).isEmpty();
+    assertThat(intended).containsExactly(0L, 1_000_000L, 2_000_000L);
+  }
+
+  @Test
+  void aSendThatThrowsIsAFailureOfItsMessage() {
+    Producer producer =
+        run(
+            System.nanoTime(),
+            slot -> {
+              live.aborted = true;
+              throw new IllegalStateException("closed");
+            });
+    assertThat(acks.sum(AckRecorder.FAILED)).isEqualTo(1);
+    assertThat(producer.failed().contains(0)).isTrue();
+    assertThat(errors.all())
+        .containsExactly(new ErrorLog.ErrorCount("send", "IllegalStateException: closed", 1));
+  }
+
+  @Test
+  void anOutcomeCountsOnce() {
+    Slot slot = producer(unsent -> {}, null).take();
+    slot.fill(slot.ownValue, null, 0, 1_000, 2_000);
+    slot.acked(3_000);
+    slot.acked(4_000);
+    slot.failed(new IOException("late"));
+    assertThat(acks.sum(AckRecorder.ACKED)).isEqualTo(1);
+    assertThat(acks.sum(AckRecorder.FAILED)).isZero();
+    assertThat(errors.all()).singleElement().extracting("where", "count").contains("engine", 2L);
+  }
+
+  @Test
+  void onlyWhatWasRefusedIsWrittenDownAsNotStored(@TempDir Path directory) throws Exception {
+    try (HistoryFile history = HistoryFile.create(directory, 9, 0)) {
+      Producer producer = producer(unsent -> {}, history);
+      for (int sequence = 0; sequence < 2; sequence++) {
+        Slot slot = producer.take();
+        slot.fill(slot.ownValue, null, sequence, 1_000, 2_000);
+        if (sequence == 0) {
+          slot.failed(new IOException("timed out"));
+        } else {
+          slot.refused(new IOException("too large"));
+        }
+      }
+    }
+    ByteBuffer records =
+        ByteBuffer.wrap(Files.readAllBytes(directory.resolve("producer-00000.history")))
+            .order(ByteOrder.LITTLE_ENDIAN);
+    List<Integer> kinds = new ArrayList<>();
+    for (int at = 32; at < records.limit(); at += 32) {
+      kinds.add(records.getInt(at + 28));
+    }
+    // Invoked and unknown, invoked and refused.
+    assertThat(kinds).containsExactly(1, 3, 1, 4);
+  }
+
+  @Test
+  void aRecordHasItsMessagesByIntendedTimeAndItsArrivalsByArrival() throws Exception {
+    RateSchedule schedule =
+        new RateSchedule(
+            List.of(
+                new RateSchedule.Phase(10, 10, SECOND_NS, 0),
+                new RateSchedule.Phase(10, 10, SECOND_NS, 1)),
+            false);
+    Window window = new Window(1, 0, 2 * SECOND_NS, schedule);
+    AckRecorder recorder = new AckRecorder();
+    recorder.acked(window, 900_000_000, 1_000_000_000, 1_100_000_000);
+    Records records = recorder.records();
+    assertThat(records.get(0, AckRecorder.RECORD_ACKED)).isEqualTo(1);
+    assertThat(records.get(1, AckRecorder.RECORD_ACKED)).isZero();
+    assertThat(records.get(0, AckRecorder.RECORD_ACKED_WITHIN)).isZero();
+    assertThat(records.get(1, AckRecorder.RECORD_ACKED_WITHIN)).isEqualTo(1);
+    assertThat(latencyMs(records, AckRecorder.RECORD_RESPONSE)).isEqualTo(200);
+    assertThat(latencyMs(records, AckRecorder.RECORD_SERVICE)).isEqualTo(100);
+  }
+
+  private static long latencyMs(Records records, int series) throws Exception {
+    List<LatencyHistogram> parts = new ArrayList<>();
+    records.addTo(0, series, parts);
+    ByteBuffer encoded = ByteBuffer.wrap(new HistogramEncoder().encode(parts));
+    Histogram latencies = Histogram.decodeFromCompressedByteBuffer(encoded, 1);
+    return Math.round(latencies.getMaxValue() / 1e6);
+  }
+
+  @Test
+  void onlyTheWindowsPartOfABlockingIsTheWindows() {
+    LoadRecorder recorder = new LoadRecorder(0);
+    Window window = new Window(1, 1_000, 2_000);
+    recorder.blocked(window, 500, 1_500);
+    recorder.blocked(window, 1_900, 2_500);
+    assertThat(recorder.get(LoadRecorder.BLOCKED_NS)).isEqualTo(1_600);
+    assertThat(recorder.get(LoadRecorder.WINDOW_BLOCKED_NS)).isEqualTo(600);
+  }
+}

@@ -1,0 +1,71 @@
+package io.tidegauge.worker.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.CommittedPosition;
+import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.ReadBackSpec;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.MockConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.junit.jupiter.api.Test;
+
+/** Where reading begins and ends. */
+class ReadingTest {
+  private static final TopicPartition PARTITION = new TopicPartition("topic", 0);
+  private static final ClientOptions OPTIONS =
+      new ClientOptions(0, 0, "none", 10, 10, 1, "all", 100, Map.of(), Map.of());
+
+  private static boolean isBehind(long end, long last) {
+    Map<Integer, Long> known = last < 0 ? Map.of() : Map.of(0, last);
+    ReadBackSpec spec = new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, known, 0);
+    return WholeTopic.isBehind(Map.of(PARTITION, end), spec);
+  }
+
+  /** An end is one past the last offset that can be read. */
+  @Test
+  void anEndAtTheLastMessageKnownDoesNotShowItYet() {
+    assertThat(isBehind(41, 41)).isTrue();
+    assertThat(isBehind(42, 41)).isFalse();
+    assertThat(isBehind(0, -1)).isFalse();
+  }
+
+  @Test
+  void partitionsOfAPausedConsumerArePausedAsTheyCome() {
+    assertThat(pausedAfterAssignment(true)).isTrue();
+    assertThat(pausedAfterAssignment(false)).isFalse();
+  }
+
+  private static boolean pausedAfterAssignment(boolean startPaused) {
+    MockConsumer<ByteBuffer, ByteBuffer> client = new MockConsumer<>("earliest");
+    client.assign(List.of(PARTITION));
+    ConsumerSpec spec = new ConsumerSpec("topic", 0, 1, "sub-0", "consumer", startPaused, OPTIONS);
+    new GroupConsumer(client, spec, new Nothing(), true).onPartitionsAssigned(List.of(PARTITION));
+    return client.paused().contains(PARTITION);
+  }
+
+  @Test
+  void eachSubscriptionHasThePositionsOfItsOwnGroup() throws Exception {
+    Map<String, Map<Integer, Long>> committed =
+        Map.of("topic-a", Map.of(0, 5L), "topic-b", Map.of(0, 7L));
+    assertThat(KafkaDriver.positions("topic", List.of("a", "b"), committed::get))
+        .containsExactly(new CommittedPosition(0, 0, 5), new CommittedPosition(1, 0, 7));
+  }
+
+  /** Nothing is polled here. */
+  private static final class Nothing implements MessageSink {
+    @Override
+    public void received(int topic, int partition, byte[] array, int offset, int length, long ns) {
+      throw new AssertionError("nothing was sent");
+    }
+
+    @Override
+    public void error(Throwable cause) {
+      throw new AssertionError(cause);
+    }
+  }
+}
