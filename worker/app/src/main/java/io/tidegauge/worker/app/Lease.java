@@ -62,7 +62,7 @@ final class Lease {
     }
   }
 
-  private synchronized String overdue() {
+  synchronized String overdue() {
     return System.nanoTime() - deadlineNs > 0 ? reason : null;
   }
 }

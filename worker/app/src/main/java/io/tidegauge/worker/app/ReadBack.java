@@ -71,7 +71,7 @@ final class ReadBack {
     return reply.setEndedMonoNs(System.nanoTime()).build();
   }
 
-  private static Map<Integer, Long> last(ReadBackRequest request, int topic) {
+  static Map<Integer, Long> last(ReadBackRequest request, int topic) {
     Map<Integer, Long> last = new HashMap<>();
     for (LastPosition known : request.getLastList()) {
       if (known.getTopic() == topic) {
