@@ -296,7 +296,7 @@ def test_the_command_line_wins_and_is_recorded(tmp_path: Path) -> None:
     assert campaign.durability == LevelChoice(4)
     assert [(system.name, system.version) for system in campaign.systems] == [("kafka", "4.4.0")]
     assert campaign.repeat == 5
-    assert campaign.overrides == {"durability": "4", "systems": "['kafka@4.4.0']", "repeat": "5"}
+    assert campaign.overrides == {"durability": 4, "systems": ["kafka@4.4.0"], "repeat": 5}
 
 
 def test_a_wrong_command_line_value_names_the_option_and_not_the_file(tmp_path: Path) -> None:

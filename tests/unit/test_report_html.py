@@ -13,8 +13,15 @@ from pathlib import Path
 
 import pytest
 from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
+from typer.main import get_command
 
 from tidegauge import store
+from tidegauge.attestation.kinds import FileSystem
+from tidegauge.campaign.model import option_of
+from tidegauge.cli.attesting import AttestRequest
+from tidegauge.cli.attesting import overrides_of as attest_overrides
+from tidegauge.cli.main import app
+from tidegauge.cli.options import overrides_of
 from tidegauge.experiments.api import Validity
 from tidegauge.fairness.tilt import Severity, Terms
 from tidegauge.report.html.answer import BAD, GOOD, answer
@@ -128,14 +135,42 @@ def test_trials_with_other_settings_are_told(sample: Path) -> None:
 
 def test_how_to_do_it_again(sample: Path) -> None:
     run = store.load_run(sample)
-    told = {"overrides": {"systems": "['kafka', 'pulsar@4.2.4']", "durability": "4", "unheard-of": "x"}}
-    listed = replace(run, environment={"campaign": told}, terms=Terms((), (), True))
-    options = "--systems kafka,pulsar@4.2.4 --level 4 --allow-unequal"
-    assert again(listed, []).command == f"tidegauge run campaign.yaml {options}"
-    hostile = replace(run, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
-    assert again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
+    wanted = overrides_of(4, ["kafka,pulsar@4.2.4"], 3, None, price=None, thresholds=["lost == 0", "msgs_per_s > 5"])
+    given = replace(run, overrides=wanted, terms=Terms((), (), True))
+    options = "--level 4 --systems kafka --systems pulsar@4.2.4 --repeat 3"
+    asked = "--threshold 'lost == 0' --threshold 'msgs_per_s > 5'"
+    assert again(given, []).command == f"tidegauge run campaign.yaml {options} {asked} --allow-unequal"
     omb = again(run, ["driver-kafka.yaml", "workload-1-topic.yaml"]).command
     assert omb == "tidegauge omb omb/workload-1-topic.yaml --driver omb/driver-kafka.yaml"
+
+
+def test_every_option_that_replaces_a_value_of_a_campaign_is_one_of_run() -> None:
+    wanted = overrides_of(4, ["kafka"], 3, Path("/mnt"), price="1", thresholds=["lost == 0"])
+    known = {name for parameter in get_command(app).commands["run"].params for name in parameter.opts}
+    assert {option_of(key) for key in (*wanted, "scale")} <= known
+    assert option_of("unheard-of") not in known
+
+
+def test_how_to_do_an_older_run_again(sample: Path) -> None:
+    told = {"overrides": {"systems": "['kafka', 'pulsar@4.2.4']", "durability": "4"}}
+    older = replace(store.load_run(sample), environment={"campaign": told})
+    assert again(older, []).command == "tidegauge run campaign.yaml --systems kafka --systems pulsar@4.2.4 --level 4"
+    hostile = replace(older, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
+    assert again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
+
+
+def test_how_to_attest_again(sample: Path) -> None:
+    scenarios = ("leader", "rolling")
+    asked = AttestRequest("kafka", 4, "bypass", 3, 5, scenarios, True, FileSystem.XFS, False, 7)
+    run = store.load_run(sample)
+    assert again(replace(run, overrides=attest_overrides(asked)), []).command == (
+        "tidegauge attest kafka --level 4 --form bypass --nodes 3 --cuts 5 --scenario leader --scenario rolling "
+        "--file-system xfs --seed 7 --second-cut"
+    )
+    crashed = replace(asked, form="", second_cut=False, crash=True, seed=None)
+    assert again(replace(run, overrides=attest_overrides(crashed)), []).command == (
+        "tidegauge attest kafka --level 4 --nodes 3 --cuts 5 --scenario leader --scenario rolling --crash"
+    )
 
 
 def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tidegauge.config.fields import Fields
 from tidegauge.experiments.api import Servers
@@ -14,6 +15,14 @@ from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.usage.price import Price
 from tidegauge.workload.model import Workload
+
+_OPTIONS = {"durability": "--level", "data-directory": "--data-dir", "thresholds": "--threshold"}
+"""Command-line options that are called otherwise than the keys that they replace."""
+
+
+def option_of(key: str) -> str:
+    """The command-line option that gives a key of a campaign, and is repeated for each value of a list."""
+    return _OPTIONS.get(key, f"--{key}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,7 @@ class Campaign:
     `data_directory` is where servers keep their data ("" = in the run's directory); `data_directories` are disks that
     the nodes take by turns instead, `journal_directories` the same for the journals of systems that keep one apart.
     `thresholds` are what is asked of its figures, each checked by `thresholds.grammar`.
-    `overrides` are the command-line options that replaced values of the file, as the user gave them.
+    `overrides` are the values from the command line that replaced those of the file, by its keys: see `option_of`.
     `deployment` says whether trials start servers of their own or have topics of their own on servers that go on.
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
     that a system can't have are left out instead of refused. `published` says which claims of a published report it
@@ -97,7 +106,7 @@ class Campaign:
     seed: int
     data_directory: str
     source_path: Path
-    overrides: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
     worker: WorkerChoice = field(default_factory=WorkerChoice)
     data_directories: tuple[str, ...] = ()
     journal_directories: tuple[str, ...] = ()

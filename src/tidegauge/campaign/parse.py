@@ -13,7 +13,15 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
 from tidegauge.campaign.faults import KEY as FAULTS
 from tidegauge.campaign.faults import parse_faults
-from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.model import (
+    WORKER_HEAP,
+    Campaign,
+    ExperimentChoice,
+    Point,
+    SystemChoice,
+    WorkerChoice,
+    option_of,
+)
 from tidegauge.campaign.published import apply_scale, parse_published
 from tidegauge.campaign.rates_at import read_rates_at
 from tidegauge.campaign.sweep import label_of, read_matrix, with_values
@@ -33,8 +41,6 @@ from tidegauge.workload.model import Workload
 from tidegauge.workload.parse import parse_workload, parse_workload_file
 
 _MIB = 1 << 20
-_OPTIONS = {"durability": "--level", "data-directory": "--data-dir", "thresholds": "--threshold"}
-"""Command-line options that are called otherwise than the keys that they replace."""
 
 
 def _check_name(name: str) -> str:
@@ -188,7 +194,7 @@ class _Reading:
             seed=top.seed,
             data_directory=top.data_directory,
             source_path=source.path,
-            overrides={key: str(value) for key, value in self.overrides.items()},
+            overrides=dict(self.overrides),
             worker=worker,
             data_directories=tuple(top.data_directories),
             journal_directories=tuple(top.journal_directories),
@@ -233,7 +239,7 @@ def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
         if key == "scale":
             continue
         source.data[key] = value
-        source.overridden[key] = _OPTIONS.get(key, f"--{key}")
+        source.overridden[key] = option_of(key)
 
 
 def _list(source: Source, key: str) -> list[Any]:
