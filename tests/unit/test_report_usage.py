@@ -25,6 +25,7 @@ from tidegauge.report.plots.shares import share_bars
 from tidegauge.report.summary import run_summary
 from tidegauge.store.read import StoredRun
 from tidegauge.usage.price import Price
+from tidegauge.usage.shares import Basis
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +114,13 @@ class TestPlots:
         assert peak.title == "Share of ceilings: peak"
         assert [line.value for line in peak.lines] == [100.0]
         assert peak.systems == ("kafka@4.3.1", "pulsar@4.2.4")
-        assert peak.x.names == ("disk writes", "disk writes", "loopback", "loopback")
+        assert peak.x.names == ("disk writes", "loopback")
+        kafka, pulsar = peak.series
+        assert all(bar + kafka.width <= beside for bar, beside in zip(kafka.x, pulsar.x, strict=True))
         assert "disk writes" in peak.told
         rows = data_table(peak).rows
-        assert len(rows) == 4 and all("(at least)" in " ".join(row) for row in rows)
+        assert [row[0] for row in rows] == ["disk writes", "loopback"]
+        assert all("(at least)" in cell for row in rows for cell in row[1:])
 
     def test_only_throughput_is_drawn(self, run: StoredRun) -> None:
         titles = [plot.title for plot in plots_of(run, {t.trial_id: store.read_details(t) for t in run.trials})]
@@ -133,7 +137,18 @@ class TestPlots:
             ceilings=replace(known.ceilings, disks=(*known.ceilings.disks, other)),
         )
         rows = [one for one in usage.rows(replace(run, ceilings=both)) if one.is_throughput]
-        assert "disk writes, ext4 on vda" in share_bars(rows, "machine")[0].x.names
+        first, second, *_ = share_bars(rows, "machine")
+        assert first.title.endswith(", ext4 on vda") and second.title.endswith(", xfs on sdb")
+        assert first.x.names == second.x.names == ("disk writes", "loopback")
+
+    def test_of_tiny_shares_only_that_they_are_is_told(self, run: StoredRun) -> None:
+        (one, *_) = [one for one in usage.rows(run) if one.is_throughput]
+        tiny = tuple(replace(share, share=3.1e-7) for share in one.shares)
+        (plot,) = share_bars([replace(one, shares=tiny)], "machine")
+        table = usage.usage_table([replace(one, shares=(tiny[0], replace(tiny[1], basis=Basis.SEEN)))])
+        assert data_table(plot).rows[0][1] == "under 0.01% (at least)"
+        assert table is not None
+        assert [group.columns[0].cells for group in table.groups[-3:-1]] == [("> 0%",), ("under 0.01%",)]
 
 
 class TestDoctor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
+SHARE_MIN = 1e-4
+"""Smaller shares are not told in figures: nobody acts on them."""
 MISSING = "-"
 """Stands where there is no figure; a footnote says why."""
 
@@ -69,8 +71,10 @@ def local_time(iso: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share: 3%, 0.5%, 120%."""
+    """A share: 3%, 0.5%, 120%; of very small ones only that they are."""
     value = 100 * share
+    if 0 < share < SHARE_MIN:
+        return f"under {100 * SHARE_MIN:g}%"
     return f"{value:.2g}%" if value < 9.5 else f"{value:,.0f}%"
 
 

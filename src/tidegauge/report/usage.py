@@ -13,7 +13,7 @@ from tidegauge.experiments.api import TrialResult, point_words
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.report import limiting
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
-from tidegauge.report.numbers import MISSING, count, duration, ms, percent, plural, short
+from tidegauge.report.numbers import MISSING, SHARE_MIN, count, duration, ms, percent, plural, short
 from tidegauge.report.tables import blocks
 from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
@@ -140,7 +140,9 @@ def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
 def _cell(share: Share | None) -> str:
     if share is None:
         return MISSING
-    return f"{'>= ' if share.basis is Basis.COMPUTED else ''}{percent(share.share)}"
+    if share.basis is Basis.COMPUTED:
+        return f">= {percent(share.share)}" if share.share >= SHARE_MIN else "> 0%"
+    return percent(share.share)
 
 
 def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:

@@ -171,7 +171,7 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
     y = [math.nan if value is None else value for value in series.y]
     gid = f"system-{place}"
     if series.mark is Mark.BARS:
-        bars = axes.bar(series.x, y, width=0.6, color=known.light, zorder=2)
+        bars = axes.bar(series.x, y, width=series.width, color=known.light, zorder=2)
         for bar in bars:
             bar.set_gid(gid)
     if series.mark in (Mark.LINE, Mark.LINE_POINTS):
@@ -255,7 +255,7 @@ def _log_ticks(axes: Axes) -> None:
 
 def _tick(axis: Axis, value: float, largest: float) -> str:
     """A number of a scale, as short as can be: 5k, 0.5, 99.9%. All of a scale have one unit, that of its largest."""
-    if axis.form is Form.PERCENT:
+    if axis.form in (Form.PERCENT, Form.SHARE):
         return f"{value:.6f}".rstrip("0").rstrip(".") + "%"
     for limit, factor, unit in ((1e9, 1e9, "G"), (2e6, 1e6, "M"), (1e4, 1e3, "k")):
         if largest >= limit and axis.scale is not Scale.LOG:
@@ -278,7 +278,7 @@ def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
             across, up = axes.transData.transform((x, y))
             note = f", {series.notes[number]}" if series.notes and series.notes[number] else ""
             span = _span_words(plot.y, series, number)
-            head = series.name if plot.x.form is Form.WORDS else f"{series.name}, {plot.x.told(x)}"
+            head = ", ".join(dict.fromkeys((series.name, plot.x.told(x))))
             words = f"{head}: {plot.y.told(y)} {_unit(plot.y)}".rstrip() + span + note
             place = places.get(series.system, 0)
             found.append(Point(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegauge.report.numbers import MISSING, count, ms, short
+from tidegauge.report.numbers import MISSING, count, ms, percent, short
 
 ROWS_MAX = 60
 """Rows of a data table: enough to read a curve; every figure is in the run's directory."""
@@ -22,13 +22,14 @@ class Scale(StrEnum):
 
 
 class Form(StrEnum):
-    """How a number is written."""
+    """How a number is written. PERCENT: of a percentile, with all its nines; SHARE: of a ceiling, in percent too."""
 
     MS = "ms"
     COUNT = "count"
     SHORT = "short"
     SECOND = "second"
     PERCENT = "percent"
+    SHARE = "share"
     WORDS = "words"
 
 
@@ -73,6 +74,7 @@ class Series:
         hollow: points that are not what they should be (not sustained, INVALID), drawn hollow; () for none.
         notes: further words for each point, told with it; () for none.
         minor: drawn thinner, behind the others.
+        width: of its bars, in units of the x axis.
     """
 
     system: str
@@ -85,6 +87,7 @@ class Series:
     hollow: tuple[bool, ...] = ()
     notes: tuple[str, ...] = ()
     minor: bool = False
+    width: float = 0.6
 
     @property
     def name(self) -> str:
@@ -157,7 +160,8 @@ def data_table(plot: Plot) -> DataTable:
     by_x: dict[float, dict[int, str]] = {}
     for number, series in enumerate(plot.series):
         for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
-            by_x.setdefault(x, {})[number] = _cell(plot.y, series, place, y)
+            at = float(round(x)) if plot.x.form is Form.WORDS else x  # Bars of one name stand side by side.
+            by_x.setdefault(at, {})[number] = _cell(plot.y, series, place, y)
     places = sorted(by_x)
     step = max(1, math.ceil(len(places) / ROWS_MAX))
     kept = places[::step]
@@ -201,4 +205,5 @@ _FORMS: dict[Form, Callable[[float], str]] = {
     Form.SHORT: short,
     Form.SECOND: lambda value: f"{value:.0f} s",
     Form.PERCENT: _percent,
+    Form.SHARE: lambda value: percent(value / 100),
 }
