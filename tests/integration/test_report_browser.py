@@ -42,8 +42,15 @@ def colour(page: Any, selector: str, what: str) -> tuple[int, ...]:
     return tuple(int(float(part)) for part in text[text.index("(") + 1 : text.index(")")].split(",")[:3])
 
 
-def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen, report: Path) -> None:
+def opened_all(seen: Seen, report: Path) -> Any:
+    """The report with every part unfolded."""
     page = seen.opened(report.as_uri())
+    page.locator("#unfold").click()
+    return page
+
+
+def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen, report: Path) -> None:
+    page = opened_all(seen, report)
     sizes = page.eval_on_selector_all(
         ".plots:not(details .plots) .canvas svg", "all => all.map(one => one.querySelectorAll('path').length)"
     )
@@ -58,7 +65,7 @@ def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen
 
 
 def test_hostile_words_run_nothing(seen: Seen, report: Path) -> None:
-    page = seen.opened(report.as_uri())
+    page = opened_all(seen, report)
     assert "alert(1)" in page.inner_text("#reproduce")
     assert page.locator("img").count() == 0
     assert seen.complaints == []
@@ -73,8 +80,8 @@ def test_a_script_that_slipped_in_would_not_run(seen: Seen, report: Path, tmp_pa
 
 
 def test_values_by_pointer_and_by_keyboard(seen: Seen, report: Path) -> None:
-    page = seen.opened(report.as_uri())
-    canvas = page.locator(".canvas").nth(1)
+    page = opened_all(seen, report)
+    canvas = page.locator(".canvas").nth(2)
     tip = canvas.locator(".tip")
     assert tip.is_hidden()
     canvas.hover()
@@ -92,8 +99,37 @@ def test_values_by_pointer_and_by_keyboard(seen: Seen, report: Path) -> None:
     assert tip.is_hidden()
 
 
-def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
+def test_the_first_screen_has_the_answer_and_the_rest_is_folded(seen: Seen, report: Path) -> None:
     page = seen.opened(report.as_uri())
+    tops = page.eval_on_selector_all(
+        "h1, .verdict, .badges, .picture, #unsaid, #again", "all => all.map(one => one.getBoundingClientRect().top)"
+    )
+    assert len(tops) > 6
+    assert max(tops) < DESKTOP["height"]
+    assert page.locator("#trials table").is_hidden()
+
+
+def test_a_link_opens_the_part_that_it_leads_to(seen: Seen, report: Path) -> None:
+    page = seen.opened(report.as_uri())
+    page.locator(".badge", has_text="Level").click()
+    assert page.locator("#durability ul").is_visible()
+    assert page.locator("#trials table").is_hidden()
+    again = seen.opened(f"{report.as_uri()}#trials")
+    assert again.locator("#trials table").is_visible()
+    assert seen.complaints == []
+
+
+def test_on_paper_everything_is_open(seen: Seen, report: Path) -> None:
+    page = seen.opened(report.as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#trials table").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#trials").get_attribute("open") is None
+
+
+def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
+    page = opened_all(seen, report)
     button = page.locator(".legend button").first
     button.focus()
     button.press("Enter")
@@ -106,7 +142,7 @@ def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
 
 
 def test_everything_that_reacts_can_be_reached_by_tab(seen: Seen, report: Path) -> None:
-    page = seen.opened(report.as_uri())
+    page = opened_all(seen, report)
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -123,7 +159,7 @@ def test_dark_mode(seen: Seen, report: Path) -> None:
 
 
 def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
-    page = seen.opened(report.as_uri())
+    page = opened_all(seen, report)
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     widths = page.eval_on_selector_all(".canvas svg", "all => all.map(one => one.getBoundingClientRect().width)")
@@ -134,7 +170,7 @@ def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
 
 
 def test_labels_do_not_stand_on_each_other_nor_outside(seen: Seen, report: Path) -> None:
-    page = seen.opened(report.as_uri())
+    page = opened_all(seen, report)
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)
         spoilt = page.evaluate(

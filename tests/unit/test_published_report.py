@@ -20,7 +20,7 @@ from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.published.verdict import Verdict
-from tidegauge.report.html.answer import answer
+from tidegauge.report.html.answer import BAD, answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.published import published_parts
@@ -89,7 +89,7 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     store.keep_published(run.path, examined(replace(CHOICE, scale="brief"), store.load_run(run.path)))
     stored = store.load_run(run.path)
     page = report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials})
-    section = page.partition('<section id="published">')[2].partition("</section>")[0]
+    section = page.partition('id="published">')[2].partition('id="behind">')[0]
     assert "Theirs: 3 brokers i3en.2xlarge" in section
     assert "Here: 2 CPUs (EPYC)" in section
     assert "BRIEF (--scale brief): fewer points" in section
@@ -99,21 +99,22 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
 def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
     stored = store.load_run(stored_run(tmp_path))
     open_ones = replace(stored, published=examined(CHOICE, stored))
-    first = answer(open_ones, {})
+    first = answer(open_ones)
     assert first.headline.startswith("StreamNative 2020")
-    assert first.headline.endswith("Of 3 claims 3 not decided")
-    assert first.confidence == "What each claim lacks for a verdict stands with it."
+    assert first.headline.endswith("Of 3 claims 3 not decided.")
     assert open_ones.published is not None
     claims = open_ones.published.claims
     decided = replace(open_ones.published, claims=(replace(claims[0], verdict=Verdict.CONTRADICTED), *claims[1:]))
-    assert answer(replace(stored, published=decided), {}).confidence == f"Contradicted: {claims[0].text}."
+    contradicted = answer(replace(stored, published=decided))
+    assert contradicted.headline.endswith(f"2 not decided. Contradicted: {claims[0].text.rstrip('.')}.")
+    assert contradicted.badges[0].state == BAD
 
 
 def test_claims_on_unequal_terms_are_marked_in_the_first_line(tmp_path: Path) -> None:
     stored = store.load_run(stored_run(tmp_path))
     tilt = Tilt("batch-delay", Severity.UNEQUAL, Stage.WANTED, ("kafka@4.3.1",), "1 ms, 10 ms", "w", "a", "s", "r")
     unequal = replace(stored, published=examined(CHOICE, stored), terms=Terms((tilt,), (), True))
-    assert answer(unequal, {}).headline.startswith("UNEQUAL: StreamNative 2020")
+    assert answer(unequal).headline.startswith("UNEQUAL: StreamNative 2020")
 
 
 def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:

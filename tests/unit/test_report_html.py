@@ -6,12 +6,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
 from typer.main import get_command
 
@@ -22,11 +23,15 @@ from tidegauge.cli.attesting import AttestRequest
 from tidegauge.cli.attesting import overrides_of as attest_overrides
 from tidegauge.cli.main import app
 from tidegauge.cli.options import overrides_of
-from tidegauge.experiments.api import Validity
+from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.fairness.tilt import Severity, Terms
-from tidegauge.report.html.answer import BAD, GOOD, answer
+from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import again, settings
-from tidegauge.report.html.page import index_page, index_row, report_page
+from tidegauge.report.html.page import index_page, index_row, plots_of, report_page
+from tidegauge.report.plots.model import Form, Mark, Scale
+from tidegauge.report.plots.overview import overview
+from tidegauge.store.read import StoredRun
 
 PAGE_BYTES_MAX = 6_000_000
 
@@ -90,15 +95,29 @@ def scripts(page: str) -> list[dict[str, str]]:
 
 def test_the_answer_stands_before_everything_else(page: str) -> None:
     words = " ".join(" ".join(elements(page).text).split())
-    places = [
-        words.index(one) for one in ("52,000", "Bars are confirmed", "Every trial, the discarded", "campaign.yaml")
-    ]
+    order = (
+        "52,000 msg/s", "messages checked: lost 0, duplicated 0", "Response time against load",
+        "What this does not say", "tidegauge run campaign.yaml --repeat 2", "Bars are confirmed",
+        "Every trial, the discarded", "Save this as campaign.yaml",
+    )  # fmt: skip
+    places = [words.index(one) for one in order]
     assert places == sorted(places)
-    assert re.search(r"<h1>[^<]*52,000[^<]*msg/s</h1>", page)
+    (verdict,) = re.findall(r"<dd>(Sustainable rate: [^<]*)</dd>", page)
+    assert "52,000 msg/s" in verdict
+
+
+def test_all_but_the_first_screen_is_folded_under_a_name_of_its_own(page: str) -> None:
+    folded = [one for tag, one in elements(page).found if tag == "details" and one.get("class") == "fold"]
+    assert {"experiment-1", "machine", "behind", "trials", "durability", "settings", "reproduce"} <= {
+        one["id"] for one in folded
+    }
+    assert not any("open" in one for one in folded)
+    links = {one["href"][1:] for tag, one in elements(page).found if tag == "a" and one["href"].startswith("#")}
+    assert links <= {one["id"] for _, one in elements(page).found if "id" in one}
 
 
 def test_it_says_what_speaks_against_the_figures(page: str) -> None:
-    for words in ("Run finished", "level 3 for every system", "none lost", "2 invalid", "1 thing to know"):
+    for words in ("level 3 for every system", "0 lost, 0 duplicated", "1 thing to know"):
         assert words in page, words
 
 
@@ -230,7 +249,7 @@ def test_it_is_small(page: str) -> None:
 
 def test_an_interrupted_run_says_so_and_shows_what_there_is(tmp_path: Path) -> None:
     page = page_of(interrupted_run(tmp_path))
-    assert "Run interrupted, 1 of 2 trials finished." in page
+    assert "Run interrupted: 1 of 2 trials finished" in page
     assert "No figure of it is a result." in page
     assert page.count("<figure") > 5
 
@@ -244,46 +263,116 @@ def test_a_run_without_anything_has_a_page(tmp_path: Path) -> None:
 
 
 class TestAnswer:
-    def test_one_trial_each_is_no_evidence(self, sample: Path) -> None:
-        run = store.load_run(sample)
-        first = tuple(trial for trial in run.trials if trial.spec is not None and trial.spec.block == 0)
-        assert "no evidence" in answer(replace(run, trials=first, findings=()), {}).confidence
-
     def test_unequal_terms_come_first(self, sample: Path) -> None:
         run = store.load_run(sample)
         (tilt,) = run.terms.advice
         unequal = replace(run, terms=Terms((replace(tilt, severity=Severity.UNEQUAL),), (), True))
-        found = answer(unequal, {})
+        found = answer(unequal)
         assert found.headline.startswith("UNEQUAL")
-        assert "not on equal terms" in found.confidence
-        assert [check.state for check in found.checks if "UNEQUAL" in check.text] == [BAD]
+        assert "not on equal terms" in found.warning
+        assert [badge.state for badge in found.badges if "UNEQUAL" in badge.text] == [BAD]
 
     def test_loss_is_bad_and_named(self, sample: Path) -> None:
         run = store.load_run(sample)
-        assert [one.state for one in answer(run, {}).checks if "messages" in one.text] == [GOOD]
-        first, *others = run.trials
-        assert first.result is not None
-        (one,) = first.result.subscriptions
-        lossy = replace(first, result=replace(first.result, subscriptions=(replace(one, lost=7),)))
-        checks = answer(replace(run, trials=(lossy, *others)), {}).checks
-        assert [(one.state, "7 lost" in one.text) for one in checks if "messages" in one.text] == [(BAD, True)]
+        assert [one.state for one in answer(run).badges if "checked" in one.text] == [GOOD]
+        badges = answer(changed(run, subscriptions=lambda one: (replace(one.subscriptions[0], lost=7),))).badges
+        assert [(one.state, "lost 7" in one.text) for one in badges if "checked" in one.text] == [(BAD, True)]
 
-    def test_an_invalid_trial_is_marked_on_its_bar(self, sample: Path) -> None:
+    def test_what_limited_the_generator_is_a_badge(self, sample: Path) -> None:
         run = store.load_run(sample)
-        spoilt = tuple(
-            replace(one, result=replace(one.result, validity=Validity.INVALID))
-            if one.result is not None and one.result.spec.system == PULSAR
-            else one
-            for one in run.trials
-        )
-        cards = answer(replace(run, trials=spoilt, findings=()), {}).cards
-        assert {bar.system: bar.validity for bar in cards[0].bars} == {KAFKA: "", PULSAR: "INVALID"}
+        states = {
+            resource: next(
+                one for one in answer(changed(run, limiting=limited(resource))).badges if "enerator" in one.text
+            )
+            for resource in (Resource.CLIENT_CPU, Resource.HOST_CPU, Resource.DISK)
+        }
+        assert [one.state for one in states.values()] == [DOUBT, DOUBT, GOOD]
+        assert states[Resource.CLIENT_CPU].text.startswith("Generator limited 1 of")
 
-    def test_the_longest_bar_is_the_largest_figure(self, sample: Path) -> None:
-        for card in answer(store.load_run(sample), {}).cards:
-            if card.bars:
-                assert max(bar.share for bar in card.bars) == 1.0
-                assert all(0 < bar.share <= 1 for bar in card.bars)
+    def test_a_clock_that_ran_backwards_is_bad(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        back = changed(run, subscriptions=lambda one: (replace(one.subscriptions[0], negative_latency=3),))
+        states = [[one.state for one in answer(each).badges if "lock" in one.text] for each in (run, back)]
+        assert states == [[GOOD], [BAD]]
+
+    def test_a_level_that_cuts_refuted_is_bad(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        told = {"": "not attested", "attested: 0 lost in 9 cuts (all)": "attested", "REFUTED: 3 lost": "REFUTED"}
+        for attested, words in told.items():
+            known = changed(run, every=True, level=lambda one, said=attested: replace(one.level, attested=said))
+            (badge,) = [one for one in answer(known).badges if one.text.startswith("Level 3")]
+            assert words in badge.text
+            assert (badge.state == BAD) == ("REFUTED" in attested)
+
+    def test_what_it_does_not_say_depends_on_repeats(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        first = tuple(trial for trial in run.trials if trial.spec is not None and trial.spec.block == 0)
+        assert answer(run).unsaid[0].startswith("Repeated within one run")
+        assert answer(replace(run, trials=first)).unsaid[0].startswith("One trial each")
+
+
+def changed(run: StoredRun, every: bool = False, **how: Callable[[TrialResult], object]) -> StoredRun:
+    """The run with fields of its first result, or of all of them, computed anew."""
+    trials = [
+        replace(one, result=replace(one.result, **{name: make(one.result) for name, make in how.items()}))  # type: ignore[arg-type]
+        if one.result is not None and (every or place == 0)
+        else one
+        for place, one in enumerate(run.trials)
+    ]
+    return replace(run, trials=tuple(trials))
+
+
+def limited(resource: Resource) -> Callable[[TrialResult], Limiting]:
+    return lambda _: Limiting(resource, "", 0.97, "busy")
+
+
+class TestPicture:
+    def test_it_has_each_systems_figure_each_trial_and_the_most_it_took(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        picture = overview(run, [])
+        assert picture is not None
+        assert (picture.y.scale, picture.systems) == (Scale.LOG, (KAFKA, PULSAR))
+        for system in (KAFKA, PULSAR):
+            own = [one for one in picture.series if one.system == system]
+            (limit,) = [one for one in own if one.mark is Mark.LIMITS]
+            (pale,) = [one for one in own if one.minor]
+            assert limit.x == (52_000.0,)
+            assert len(pale.y) == 2
+            assert len({one.shift_pt for one in own if one.mark is not Mark.LIMITS}) == 1
+        shifts = {one.system: one.shift_pt for one in picture.series if one.minor}
+        assert shifts[KAFKA] != shifts[PULSAR]
+
+    def test_an_invalid_trial_is_hollow_and_named(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        spoilt = changed(replace(run, findings=()), every=True, validity=spoilt_if_pulsar)
+        picture = overview(spoilt, [])
+        assert picture is not None
+        bold = {one.system: one for one in picture.series if one.mark is Mark.POINTS and not one.minor}
+        assert {system: one.hollow for system, one in bold.items()} == {KAFKA: (False,), PULSAR: (True,)}
+        assert bold[PULSAR].notes == ("INVALID",)
+
+    def test_a_run_of_peaks_shows_rates_and_one_of_nothing_has_none(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        peaks = tuple(one for one in run.trials if one.spec is not None and one.spec.experiment == "peak")
+        picture = overview(replace(run, trials=peaks, findings=()), [])
+        assert picture is not None
+        assert picture.title == "Throughput, closed loop"
+        assert overview(replace(run, trials=(), findings=()), []) is None
+
+    def test_charts_that_are_compared_have_one_scale(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+        spans = {
+            plot.y.span
+            for plot in plots_of(run, details)
+            if plot.plot_id.startswith("02-latency-1-") and plot.y.form is Form.MS
+        }
+        assert len(spans) == 2
+        assert None in spans  # Of resources, on an axis from zero.
+
+
+def spoilt_if_pulsar(result: TrialResult) -> Validity:
+    return Validity.INVALID if result.spec.system == PULSAR else result.validity
 
 
 class TestIndex:
@@ -292,7 +381,7 @@ class TestIndex:
         page = index_page([index_row(run, "a b/report.html"), index_row(run, "")])
         assert '<a href="a b/report.html">' in page
         assert page.count("<tr><th") == 2 + 1
-        assert "52,000" in page
+        assert str(escape(answer(run).headline)) in page
 
     def test_hostile_names_stay_names(self, sample: Path) -> None:
         run = replace(store.load_run(sample), status=HOSTILE)

@@ -95,7 +95,7 @@ def _changed(path: Path) -> int:
 def _run_content(run: store.StoredRun) -> dict[str, Any]:
     return {
         "run": head(run),
-        "headline": answer(run, {}).headline if run.results else "",
+        "headline": answer(run).headline if run.results else "",
         "trials": [
             {
                 "trial_id": trial.trial_id,

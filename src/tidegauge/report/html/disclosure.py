@@ -173,10 +173,14 @@ def _flat(prefix: str, value: object) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Again:
-    """How to make the same run again: what to save as which file, and the command. `file` "": it is there already."""
+    """How to make the same run again: what to save as which file, and the command.
+
+    `file` "": there is nothing to save. `kept`: the command's files are in the run's directory.
+    """
 
     file: str
     command: str
+    kept: bool = False
 
 
 def again(run: StoredRun, omb_files: Sequence[str]) -> Again:
@@ -188,7 +192,7 @@ def again(run: StoredRun, omb_files: Sequence[str]) -> Again:
     if omb_files:
         workloads = [f"omb/{name}" for name in omb_files if not name.startswith("driver-")]
         drivers = [part for name in omb_files if name.startswith("driver-") for part in ("--driver", f"omb/{name}")]
-        return Again("", shlex.join(["tidegauge", "omb", *workloads, *drivers]))
+        return Again("", shlex.join(["tidegauge", "omb", *workloads, *drivers]), kept=True)
     given = run.overrides or _overrides_as_text(run.environment)
     attestation = given.get("experiments")
     if isinstance(attestation, list):

@@ -19,13 +19,14 @@ from markupsafe import Markup
 
 from tidegauge import __version__
 from tidegauge.published.scale import BRIEF_WORDS, Scale
-from tidegauge.report import fairness, levels
+from tidegauge.report import distributions, fairness, levels
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names, sections
 from tidegauge.report.numbers import local_time
 from tidegauge.report.plots.colours import LOOKS, look
 from tidegauge.report.plots.model import Plot, data_table
+from tidegauge.report.plots.overview import overview, reading_words
 from tidegauge.report.published import claim_table, counts, verdict_marks
 from tidegauge.report.terminal import WORDS, host_words, session_words
 from tidegauge.store.details import TrialDetails
@@ -34,6 +35,15 @@ from tidegauge.store.read import StoredRun
 
 if TYPE_CHECKING:
     from tidegauge.report.plots.draw import Drawing
+
+PERCENTILE_WORDS = {
+    "p50": "half of the messages waited longer",
+    "p95": "1 of 20 messages waited longer",
+    "p99": "1 of 100 messages waited longer",
+    "p99.9": "1 of 1,000 messages waited longer",
+    "max": "the longest wait of any message",
+}
+"""What the heads of columns mean, for a reader's pointer."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +67,18 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
 
     found = sections(run, details)
     places = system_places(run)
-    anchors = {section.title: section.anchor for section in found}
-    drawings = {plot.plot_id: page_drawing(plot, places) for section in found for plot in section.plots}
+    picture = overview(run, distributions.within(run))
+    all_plots = [*([picture] if picture else []), *(plot for section in found for plot in section.plots)]
+    drawings = {plot.plot_id: page_drawing(plot, places) for plot in all_plots}
     return _render(
         "report.html.j2",
         "report.js",
         run=run,
-        answer=answer(run, anchors),
+        answer=answer(run),
+        anchors={section.title: section.anchor for section in found},
+        picture=picture,
+        how_to_read=reading_words(picture) if picture else "",
+        percentiles=PERCENTILE_WORDS,
         sections=found,
         drawing=lambda plot: _drawing(plot, drawings),
         data_table=data_table,
@@ -108,8 +123,9 @@ def system_places(run: StoredRun) -> dict[str, int]:
 
 
 def plots_of(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[Plot]:
-    """Every plot of a run's report, for files of their own."""
-    return [plot for section in sections(run, details) for plot in section.plots]
+    """Every plot of a run's report, for files of their own; the one that stands first comes first."""
+    picture = overview(run, distributions.within(run))
+    return [*([picture] if picture else []), *(plot for one in sections(run, details) for plot in one.plots)]
 
 
 def index_row(run: StoredRun, href: str) -> IndexRow:
@@ -123,7 +139,7 @@ def index_row(run: StoredRun, href: str) -> IndexRow:
         systems=", ".join(systems),
         experiments=", ".join(experiment_names(run)),
         trials=f"{len(run.results)}/{max(len(run.planned), len(run.trials))}",
-        answer=answer(run, {}).headline,
+        answer=answer(run).headline,
         unequal=bool(run.terms.unequal),
     )
 

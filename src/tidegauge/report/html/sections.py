@@ -14,7 +14,7 @@ from tidegauge.report.layout import ColumnGroup, FigureTable
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
 from tidegauge.report.plots.chase import chase_plots
 from tidegauge.report.plots.load import load_plots, search_plots
-from tidegauge.report.plots.model import Plot
+from tidegauge.report.plots.model import Plot, on_one_scale
 from tidegauge.report.plots.percentiles import percentile_plots
 from tidegauge.report.plots.shares import share_bars
 from tidegauge.report.plots.sweep import sweep_plots
@@ -109,7 +109,7 @@ def _parts(one: Swept, details: Details, prefix: str) -> list[Part]:
     overview = Part(
         title=f"{len(one.blocks)} points of a sweep",
         words=load_words(one.blocks[0].results[0]),
-        plots=tuple(sweep_plots(one, prefix)),
+        plots=on_one_scale(sweep_plots(one, prefix)),
         tables=_split(one.table()),
         notes=tuple(dict.fromkeys(note for block in one.blocks for note in footnotes(block))),
     )
@@ -135,11 +135,13 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
     return Part(
         title=load_words(block.results[0]),
         words=workload_words(block.results[0].spec.workload),
-        plots=(
-            *throughput_bars(block, prefix),
-            *chased,
-            *percentile_plots(block, details, prefix),
-            *([] if chased else timelines(block, details, prefix, MAIN)),
+        plots=on_one_scale(
+            [
+                *throughput_bars(block, prefix),
+                *chased,
+                *percentile_plots(block, details, prefix),
+                *([] if chased else timelines(block, details, prefix, MAIN)),
+            ]
         ),
         more=tuple(timelines(block, details, prefix, (*USED, *RESOURCES))),
         tables=(
@@ -176,12 +178,18 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
     return Part(
         title="what was found",
         words="",
-        plots=(
-            *sustainable_bars(findings, prefix),
-            *(search_plots(findings, run.results, prefix) if any("goals" in one.details for one in findings) else ()),
-            *load_plots(findings, prefix),
+        plots=on_one_scale(
+            [
+                *sustainable_bars(findings, prefix),
+                *(
+                    search_plots(findings, run.results, prefix)
+                    if any("goals" in one.details for one in findings)
+                    else ()
+                ),
+                *load_plots(findings, prefix),
+            ]
         ),
-        more=tuple(more),
+        more=on_one_scale(more),
         tables=(finding_table(findings),) if any(finding.rows for finding in findings) else (),
         remarks=tuple(sentences),
     )

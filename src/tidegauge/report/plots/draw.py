@@ -17,9 +17,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from tidegauge.report.plots.colours import FAINT, GRID, INK, PAGE, SPAN, Look, look
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
@@ -29,6 +31,8 @@ WIDTH_PT, HEIGHT_PT = 400.0, 250.0
 FONT_PT = 12.5
 _LABEL_CHAR_PT = 0.5 * (FONT_PT - 1.5)
 """About what a character of a span's label is wide."""
+_ROW_PT = FONT_PT + 2.0
+"""Of names of limits, one below the other."""
 _HEAD_PT = 26.0
 """Room for the title above and for the legend below, in files."""
 _STYLE: dict[str, Any] = {
@@ -126,6 +130,8 @@ def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tupl
         axes.annotate(line.label, (0, line.value), (4, 3), textcoords="offset points", fontsize=FONT_PT - 1.5,
                       xycoords=axes.get_yaxis_transform())  # fmt: skip
     _limits(axes, plot)
+    for row, (series, number) in enumerate(_limits_of(plot)):
+        _draw_limit(axes, series, number, places.get(series.system, 0), row)
     _label_spans(axes, plot)
     _ticks(axes, plot)
     axes.set_title(plot.y.label, loc="left", y=1.0, fontsize=FONT_PT, color=FAINT)  # A y spares laying out all ticks.
@@ -177,15 +183,42 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
     if series.mark in (Mark.LINE, Mark.LINE_POINTS):
         dash = (0, known.dash) if known.dash else "solid"
         width = 1.0 if series.minor else 1.7
-        axes.plot(series.x, y, color=known.light, ls=dash, lw=width, zorder=2, gid=gid)
+        axes.plot(series.x, y, color=known.light, ls=dash, lw=width, zorder=2, gid=gid, transform=_moved(axes, series))
     if series.mark in (Mark.POINTS, Mark.LINE_POINTS):
         _markers(axes, series, y, known, gid)
-    if series.low and series.high:
+    if series.low and series.high and series.mark is not Mark.LIMITS:
         below = [max(0.0, value - low) for value, low in zip(y, series.low, strict=True)]
         above = [max(0.0, high - value) for value, high in zip(y, series.high, strict=True)]
-        drawn = axes.errorbar(series.x, y, (below, above), fmt="none", ecolor=INK, elinewidth=1.3, capsize=4, zorder=4)
+        drawn = axes.errorbar(
+            series.x, y, (below, above), fmt="none", ecolor=INK, elinewidth=1.3, capsize=4, zorder=4,
+            transform=_moved(axes, series),
+        )  # fmt: skip
         for part in (*drawn.lines[1], *drawn.lines[2]):
             part.set_gid(gid)
+
+
+def _moved(axes: Axes, series: Series) -> Transform:
+    """Where a series is drawn: at its place, or beside it."""
+    return axes.transData + ScaledTranslation(series.shift_pt / 72, 0, axes.figure.dpi_scale_trans)
+
+
+def _limits_of(plot: Plot) -> list[tuple[Series, int]]:
+    """Each line across, by its series and its place in that, in the order of the rows of their names."""
+    return [(one, number) for one in plot.series if one.mark is Mark.LIMITS for number in range(len(one.x))]
+
+
+def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -> None:
+    known, gid, x = look(place), f"system-{place}", series.x[number]
+    if series.low and series.high:
+        axes.axvspan(series.low[number], series.high[number], color=known.light, alpha=0.13, lw=0, zorder=0, gid=gid)
+    axes.axvline(x, color=known.light, ls=(0, known.dash) if known.dash else "solid", lw=1.7, zorder=1, gid=gid)
+    # Towards the middle, so that no name reaches beyond the drawing.
+    left = axes.transAxes.inverted().transform(axes.transData.transform((x, 1.0)))[0] > 0.5
+    axes.annotate(
+        series.name, (x, 1), (-4 if left else 4, -3 - row * _ROW_PT), textcoords="offset points", va="top",
+        ha="right" if left else "left", color=INK, fontsize=FONT_PT - 1.5, xycoords=axes.get_xaxis_transform(),
+        bbox={"facecolor": PAGE, "edgecolor": "none", "pad": 0.5}, gid=gid, zorder=5,
+    )  # fmt: skip
 
 
 def _markers(axes: Axes, series: Series, y: Sequence[float], known: Look, gid: str) -> None:
@@ -197,22 +230,31 @@ def _markers(axes: Axes, series: Series, y: Sequence[float], known: Look, gid: s
             face = PAGE if is_hollow else known.light
             axes.plot(
                 [series.x[place] for place in chosen], [y[place] for place in chosen], ls="none", marker=known.marker,
-                ms=6, mfc=face, mec=known.light, mew=1.5, zorder=3, gid=gid,
+                ms=3.5 if series.minor else 6, mfc=face, mec=known.light, mew=1.0 if series.minor else 1.5, gid=gid,
+                zorder=2 if series.minor else 3, alpha=0.45 if series.minor else None, transform=_moved(axes, series),
             )  # fmt: skip
 
 
 def _limits(axes: Axes, plot: Plot) -> None:
-    values = [value for one in plot.series for value in (*one.y, *one.low, *one.high) if value is not None]
+    drawn = [one for one in plot.series if one.mark is not Mark.LIMITS]
+    values = [value for one in drawn for value in (*one.y, *one.low, *one.high) if value is not None]
     values += [line.value for line in plot.lines]
     if plot.y.scale is Scale.LOG:
         positive = [value for value in values if value > 0] or [1.0]
-        axes.set_ylim(min(positive) / 1.3, max(positive) * 1.4)
+        low, high = plot.y.span or (min(positive), max(positive))
+        low, high = low / 1.3, high * 1.4
+        # Above all points there is room for the names of limits.
+        free = 1 - len(_limits_of(plot)) * _ROW_PT / (axes.bbox.height + 1)
+        axes.set_ylim(low, low * (high / low) ** (1 / max(free, 0.3)))
     elif plot.y.from_zero and values:
         axes.set_ylim(0, max(*values, 1e-9) * 1.12)
     if plot.x.form is Form.WORDS:
         axes.set_xlim(-0.6, max(1, len(plot.x.names)) - 0.4)
     elif plot.x.scale is Scale.PERCENTILE:
         axes.set_xlim(0, max((max(one.x) for one in plot.series if one.x), default=90.0))
+    elif plot.x.scale is Scale.LOG:
+        places = [x for one in plot.series for x in one.x]
+        axes.set_xlim(min(places) / 1.5, max(places) * 1.35)
     elif plot.x.from_zero:
         axes.set_xlim(0, max((max(one.x) for one in plot.series if one.x), default=1.0) * 1.05)
 
@@ -222,7 +264,7 @@ def _ticks(axes: Axes, plot: Plot) -> None:
     axes.set_axisbelow(True)
     axes.tick_params(length=3)
     if plot.y.scale is Scale.LOG:
-        _log_ticks(axes)
+        _log_ticks(axes.yaxis, axes.get_ylim())
     else:
         axes.yaxis.set_major_locator(MaxNLocator(5))
     highest = max(map(abs, axes.get_ylim()))
@@ -238,6 +280,8 @@ def _ticks(axes: Axes, plot: Plot) -> None:
         # A label in the middle of the right edge would reach beyond it.
         ticks = [tick for tick in _PERCENTILE_TICKS if _to_nines(tick) <= 0.96 * _to_nines(last)]
         axes.xaxis.set_major_locator(FixedLocator(ticks))
+    elif plot.x.scale is Scale.LOG:
+        _log_ticks(axes.xaxis, axes.get_xlim())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -245,12 +289,12 @@ def _ticks(axes: Axes, plot: Plot) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(plot.x, value, widest)))
 
 
-def _log_ticks(axes: Axes) -> None:
+def _log_ticks(axis: DrawnAxis, ends: tuple[float, float]) -> None:
     """Powers of ten; where there would be fewer than three, 2 and 5 times them too."""
-    low, high = axes.get_ylim()
+    low, high = ends
     few = math.log10(high / low) < 2.3
-    axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9))
-    axes.yaxis.set_minor_locator(NullLocator())
+    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9))
+    axis.set_minor_locator(NullLocator())
 
 
 def _tick(axis: Axis, value: float, largest: float) -> str:
@@ -260,6 +304,8 @@ def _tick(axis: Axis, value: float, largest: float) -> str:
     for limit, factor, unit in ((1e9, 1e9, "G"), (2e6, 1e6, "M"), (1e4, 1e3, "k")):
         if largest >= limit and axis.scale is not Scale.LOG:
             return f"{value / factor:g}{unit}" if value else "0"
+    if axis.scale is Scale.LOG and value >= 1e4:  # On a logarithmic axis each has the unit that makes it shortest.
+        return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
@@ -275,13 +321,19 @@ def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
         for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if y is None or (plot.y.scale is Scale.LOG and y <= 0):
                 continue
-            across, up = axes.transData.transform((x, y))
+            across, up = _moved(axes, series).transform((x, y))
             note = f", {series.notes[number]}" if series.notes and series.notes[number] else ""
             span = _span_words(plot.y, series, number)
             head = ", ".join(dict.fromkeys((series.name, plot.x.told(x))))
             words = f"{head}: {plot.y.told(y)} {_unit(plot.y)}".rstrip() + span + note
+            words += f": {plot.y.meaning}" if plot.y.meaning else ""
             place = places.get(series.system, 0)
             found.append(Point(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
+    for row, (series, number) in enumerate(_limits_of(plot)):
+        across, top = axes.transData.transform((series.x[number], axes.get_ylim()[1]))
+        words = f"{series.name}: {plot.x.told(series.x[number])} {_unit(plot.x)}{_span_words(plot.x, series, number)}"
+        down = HEIGHT_PT - float(top) + (row + 0.6) * _ROW_PT
+        found.append(Point(round(float(across), 1), round(down, 1), places.get(series.system, 0), words))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.report.numbers import count, ms
-from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
+from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.search.goals import Goal, Outcome, judge
 
 _SUSTAINED = "sustained"
@@ -30,7 +30,7 @@ def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
                 f"{'; '.join(_ends(one) for one in series if not one.empty)}."
             )
             x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
-            y = Axis(label, Scale.LOG, Form.MS)
+            y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in key else "")
             plots.append(Plot(f"{prefix}-load-{name}", title, told, x, y, series))
     return plots
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegauge.report.numbers import MISSING, count, ms, percent, short
 
+P99_MEANING = "1 of 100 messages waited longer"
 ROWS_MAX = 60
 """Rows of a data table: enough to read a curve; every figure is in the run's directory."""
 
@@ -34,23 +35,30 @@ class Form(StrEnum):
 
 
 class Mark(StrEnum):
-    """How a series is drawn."""
+    """How a series is drawn. LIMITS: lines across, at places of the x axis alone, with their names at the top."""
 
     LINE = "line"
     POINTS = "points"
     LINE_POINTS = "line and points"
     BARS = "bars"
+    LIMITS = "limits"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis. `label` names unit and meaning; `names` are the categories of an axis of words (value 0 = first)."""
+    """One axis. `label` names unit and meaning; `names` are the categories of an axis of words (value 0 = first).
+
+    `span`: values from which to which it reaches at least on a logarithmic y axis; None = those of its own plot.
+    `meaning`: of its figure, for readers who meet it for the first time.
+    """
 
     label: str
     scale: Scale = Scale.LINEAR
     form: Form = Form.COUNT
     names: tuple[str, ...] = ()
     from_zero: bool = False
+    span: tuple[float, float] | None = None
+    meaning: str = ""
 
     def told(self, value: float | None) -> str:
         """A value on it in words."""
@@ -70,10 +78,11 @@ class Series:
         system: whose it is: decides colour, dash and marker, and is what a reader can hide. "" for none.
         label: what distinguishes it from the system's other series: "p99", "block 2"; may be "".
         y: None leaves a gap.
-        low, high: ends of the interval around each y; () for none.
+        low, high: ends of the interval around each y (of LIMITS around each x); () for none.
         hollow: points that are not what they should be (not sustained, INVALID), drawn hollow; () for none.
         notes: further words for each point, told with it; () for none.
-        minor: drawn thinner, behind the others.
+        minor: drawn thinner and paler, behind the others.
+        shift_pt: drawn so far beside its place, where systems have points at the same one.
         width: of its bars, in units of the x axis.
     """
 
@@ -88,6 +97,7 @@ class Series:
     notes: tuple[str, ...] = ()
     minor: bool = False
     width: float = 0.6
+    shift_pt: float = 0.0
 
     @property
     def name(self) -> str:
@@ -97,7 +107,7 @@ class Series:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to draw."""
-        return all(value is None for value in self.y)
+        return self.mark is not Mark.LIMITS and all(value is None for value in self.y)
 
 
 @dataclass(frozen=True)
@@ -155,6 +165,16 @@ class DataTable:
     left_out: int = 0
 
 
+def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
+    """The same plots, those of times with one and the same y axis: whoever compares two of them compares heights."""
+    times = [one for one in plots if one.y.form is Form.MS and one.y.scale is Scale.LOG]
+    values = [v for one in times for s in one.series for v in (*s.y, *s.low, *s.high) if v is not None and v > 0]
+    if not values:
+        return tuple(plots)
+    span = min(values), max(values)
+    return tuple(replace(one, y=replace(one.y, span=span)) if one in times else one for one in plots)
+
+
 def data_table(plot: Plot) -> DataTable:
     """A column for the x axis and one for each series; of many rows every n-th."""
     by_x: dict[float, dict[int, str]] = {}
@@ -171,12 +191,12 @@ def data_table(plot: Plot) -> DataTable:
 
 
 def _cell(axis: Axis, series: Series, place: int, y: float | None) -> str:
-    text = axis.told(y)
+    text = "" if series.mark is Mark.LIMITS else axis.told(y)
     if series.low and series.high and y is not None:
         text += f" ({axis.told(series.low[place])} to {axis.told(series.high[place])})"
     if series.notes and series.notes[place]:
         text += f" {series.notes[place]}"
-    return text
+    return text.strip()
 
 
 def thinned(

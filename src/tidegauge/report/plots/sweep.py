@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.experiments.api import TrialResult, point_words
 from tidegauge.report.estimates import estimate
-from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
+from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import Swept, in_order
 from tidegauge.report.tables import Block
 from tidegauge.statistics.figures import worst_end_to_end
@@ -32,7 +32,7 @@ def _end_to_end_p99(result: TrialResult) -> float | None:
 _RATE = _Chart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), lambda one: one.msgs_per_s)
 _TIMES = (
     _Chart("p50", "Median response time", Axis("ms", Scale.LOG, Form.MS), lambda one: one.response.p50_ms),
-    _Chart("p99", "Response p99", Axis("ms", Scale.LOG, Form.MS), lambda one: one.response.p99_ms),
+    _Chart("p99", "Response p99", Axis("ms", Scale.LOG, Form.MS, meaning=P99_MEANING), lambda one: one.response.p99_ms),
     _Chart("end-to-end-p99", "End-to-end p99", Axis("ms", Scale.LOG, Form.MS), _end_to_end_p99),
 )
 

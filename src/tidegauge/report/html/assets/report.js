@@ -89,6 +89,27 @@
     });
   }
 
+  // A link leads to a part that may be folded: it is opened, with all that it stands in.
+  const openTo = (anchor) => {
+    let one = anchor ? document.getElementById(anchor) : null;
+    if (one === null) return;
+    for (let at = one; at !== null; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    one.scrollIntoView();
+  };
+  const here = () => openTo(decodeURIComponent(location.hash.slice(1)));
+  window.addEventListener("hashchange", here);
+  for (const link of document.querySelectorAll('a[href^="#"]')) {
+    link.addEventListener("click", () => openTo(link.getAttribute("href").slice(1)));
+  }
+  here();
+  const unfold = document.getElementById("unfold");
+  unfold.addEventListener("click", () => {
+    const opened = unfold.getAttribute("aria-pressed") !== "true";
+    unfold.setAttribute("aria-pressed", String(opened));
+    unfold.textContent = opened ? "close all" : "open all";
+    for (const one of document.querySelectorAll("details.fold")) one.open = opened;
+  });
+
   // On paper nothing can be opened.
   const opened = [];
   window.addEventListener("beforeprint", () => {

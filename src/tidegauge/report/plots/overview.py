@@ -1,0 +1,168 @@
+"""The one picture that stands first in a report: latency against load, up to the most that each system took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.experiments.finding import Finding
+from tidegauge.report.distributions import Within
+from tidegauge.report.estimates import Estimate, estimate
+from tidegauge.report.numbers import ms
+from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
+from tidegauge.report.plots.load import load_plots
+from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
+from tidegauge.report.plots.sweep import sweep_plots
+from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import Block, blocks
+from tidegauge.statistics.figures import FINDING_FIGURES
+from tidegauge.store.read import StoredRun
+
+_ID = "overview"
+_APART_PT = 9.0
+"""Between systems that were measured at the same rate."""
+_LOG_FROM = 8.0
+"""Rates that are further apart than by this factor stand on a logarithmic axis."""
+
+
+def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
+    """What suits the run: a sweep's figures, response p99 against load, or rates alone; None without any of these.
+
+    Args:
+        within: intervals within single trials.
+    """
+    tables = blocks(run.results)
+    for one in swept(tables):
+        plots = sweep_plots(one, _ID)
+        if plots:
+            return next((plot for plot in plots if plot.plot_id.endswith("-p99")), plots[0])
+    dots = [*_dots(tables, within), *_curves(run.findings)]
+    limits = _limits(run, tables, within)
+    if dots:
+        return _picture(dots, limits)
+    bars = [plot for block in tables for plot in throughput_bars(block, _ID)] or sustainable_bars(run.findings, _ID)
+    return bars[0] if bars else None
+
+
+def reading_words(plot: Plot) -> str:
+    """How to read the picture, for those who see it."""
+    lines = any(one.mark is Mark.LIMITS for one in plot.series)
+    words = []
+    if plot.y.form is Form.MS:
+        words += [
+            f"p99: {P99_MEANING}.",
+            "Logarithmic: each line of the grid is a multiple of the one below. Lower is better.",
+        ]
+    else:
+        words += ["Higher is better."]
+    if any(one.minor for one in plot.series):
+        words += ["Bold: the mean of all trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
+    elif any(one.low for one in plot.series if one.mark is not Mark.LIMITS):
+        words += ["Whiskers: 95% within the one trial, which say nothing of what another trial would give."]
+    if any(any(one.hollow) for one in plot.series):
+        words += ["Hollow: not sustained, or INVALID."]
+    words += ["Upright lines: the most that each system took."] if lines else []
+    return " ".join(words)
+
+
+def _picture(dots: Sequence[Series], limits: Sequence[Series]) -> Plot:
+    systems = sorted({one.system for one in (*dots, *limits)})
+    middle = (len(systems) - 1) / 2
+    dots = [replace(one, shift_pt=(systems.index(one.system) - middle) * _APART_PT) for one in dots]
+    rates = [x for one in (*dots, *limits) for x in one.x]
+    scale = Scale.LOG if max(rates) > _LOG_FROM * min(rates) else Scale.LINEAR
+    parts = [
+        f"{one.name} {ms(y)} ms at {x:,.0f} msg/s"
+        for one in dots
+        for x, y in zip(one.x, one.y, strict=True)
+        if not one.minor and y is not None
+    ]
+    parts += [f"{one.name} {x:,.0f} msg/s" for one in limits for x in one.x]
+    return Plot(
+        plot_id=_ID,
+        title="Response time against load",
+        told=f"Response p99 at each rate, and the most that each system took. {'; '.join(parts)}.",
+        x=Axis("msg/s", scale, Form.COUNT, from_zero=True),
+        y=Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING),
+        series=(*dots, *limits),
+    )
+
+
+def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
+    """At each fixed rate each system's p99 with its interval, and every trial of several."""
+    found = []
+    for block in tables:
+        for system in block.systems if not block.closed_loop else ():
+            trials = [one for one in block.usable(system) or block.of(system) if one.response.p99_ms]
+            values = [one.response.p99_ms or 0.0 for one in trials]
+            known = _known(values, system, block.experiment, "response p99", within)
+            if known is None or not block.results[0].offered_msgs_per_s:
+                continue
+            at = block.results[0].offered_msgs_per_s
+            if len(values) > 1:
+                every = (Mark.POINTS, (), (), tuple(map(_spoilt, trials)))
+                found.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
+            invalid = not block.usable(system)
+            found.append(
+                Series(
+                    system,
+                    "",
+                    (at,),
+                    (known.value,),
+                    Mark.POINTS,
+                    *_ends(known),
+                    (invalid,),
+                    ("INVALID" if invalid else "",),
+                )
+            )
+    return found
+
+
+def _spoilt(trial: TrialResult) -> bool:
+    return trial.validity is Validity.INVALID
+
+
+def _known(
+    values: Sequence[float], system: str, experiment: str, figure: str, within: Sequence[Within]
+) -> Estimate | None:
+    """Over trials, or for a single one within it."""
+    found = estimate(values)
+    inside = [
+        one.interval for one in within if (one.system, one.experiment, one.figure) == (system, experiment, figure)
+    ]
+    if found is None or found.trials > 1 or not inside:
+        return found
+    return replace(found, low=min(found.value, inside[0].low), high=max(found.value, inside[0].high))
+
+
+def _curves(findings: Sequence[Finding]) -> list[Series]:
+    plots = load_plots([one for one in findings if one.details.get("points")], _ID)
+    return [one for plot in plots if plot.plot_id.endswith("-response-p99") for one in plot.series]
+
+
+def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
+    """The most that each system took: searched and confirmed, else in a closed loop."""
+    figure = FINDING_FIGURES["sustainable_msgs_per_s"]
+    searched: dict[str, list[float]] = {}
+    for finding in run.findings:
+        value = figure.of(finding)
+        if value:
+            searched.setdefault(finding.system, []).append(value)
+    known: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
+    label = "sustained"
+    peaks = [block for block in tables if block.closed_loop and not block.results[0].spec.reads_only]
+    if not known and peaks:
+        block = peaks[0]
+        label = block.experiment
+        known = {
+            system: _known([one.msgs_per_s for one in block.usable(system)], system, block.experiment, "rate", within)
+            for system in block.systems
+        }
+    found = sorted(((system, one) for system, one in known.items() if one is not None), key=lambda one: -one[1].value)
+    return [Series(system, label, (one.value,), (None,), Mark.LIMITS, *_ends(one)) for system, one in found]
+
+
+def _ends(known: Estimate) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of its interval or range; none where it has no extent."""
+    return ((known.low,), (known.high,)) if known.high > known.low else ((), ())
