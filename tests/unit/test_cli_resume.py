@@ -113,6 +113,7 @@ def test_finished_trials_are_kept_and_the_report_is_whole(
     ]
     assert [(one.number, one.status) for one in stored.sessions] == [(1, "interrupted"), (2, "finished")]
     assert (stored.path / "earlier/0003-latency-kafka-1/seconds.jsonl").exists(), "nothing measured is lost"
+    assert run_command(["show"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Session 2 of this run: its 2 finished trials are kept." in text
     assert "interrupted, 2 trials finished (0001-latency-kafka to 0002-latency-kafka)" in text

@@ -109,7 +109,7 @@ def test_single_trials_are_no_evidence(tmp_path: Path) -> None:
 
 def test_how_steady_single_trials_were_is_said(tmp_path: Path) -> None:
     told, _ = sentence(store.load_run(sample_run(tmp_path, trials=1)))
-    assert "least steady within its trial was " in told
+    assert "least steady within its trial: " in told
 
 
 def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:

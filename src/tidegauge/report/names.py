@@ -19,7 +19,7 @@ class SystemNames:
         """That of "kafka@4.3.1"."""
         name, _, version = system.partition("@")
         known = registry.all_systems().get(name)
-        title = known.title.removeprefix("Apache ") if known else name
+        title = known.title.removeprefix("Apache ").partition(" (")[0] if known else name
         alone = sum(other.partition("@")[0] == name for other in self.systems) < 2
         return title if alone else f"{title} {version}"
 

@@ -221,7 +221,7 @@ def _next(run: StoredRun, program: str) -> Iterable[RenderableType]:
 
 def _short(words: str, lines: int = 2) -> str:
     """At most about so many lines: the whole of it is in the report."""
-    return textwrap.shorten(words, lines * COLUMNS - 16, placeholder=" ...")
+    return textwrap.shorten(words, lines * COLUMNS - 10, placeholder=" ...")
 
 
 __all__ = ["COLUMNS", "LINES_MAX", "ending_lines", "run_screen", "short_table"]

@@ -25,6 +25,7 @@ from tidegauge.report.sweeps import swept
 from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES
+from tidegauge.statistics.intervals import CONFIDENCE
 from tidegauge.statistics.verdict import Verdict
 from tidegauge.store.read import StoredRun
 
@@ -325,8 +326,8 @@ def _least_sure(within: Sequence[Within], case: _Case) -> str:
     worst = max(within, key=lambda one: one.interval.high / one.interval.low)
     low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
     who = case.names.of(worst.system)
-    least = f"; least steady within its trial was {who}" if len(within) > 1 else "; within the trial"
-    return f"{least}, {low:+.0%} to {high:+.0%}"
+    least = f"; least steady within its trial: {who}," if len(within) > 1 else "; within the trial"
+    return f"{least} {low:+.0%} to {high:+.0%} ({CONFIDENCE:.0%} interval)"
 
 
 def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:

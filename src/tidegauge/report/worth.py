@@ -67,7 +67,7 @@ def worth_acting_on(run: StoredRun) -> Worth:
             found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
     reasons = sum(bool(one.reasons) for one in results)
     remarks = sum(len(one.reasons) + len(one.warnings) + len(one.errors) for one in results)
-    return Worth(tuple(found), remarks - reasons + len(run.notes) - covered)
+    return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
 
 
 def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
