@@ -31,6 +31,7 @@ from tidegauge.report.html.disclosure import again, settings
 from tidegauge.report.html.page import index_page, index_row, plots_of, report_page
 from tidegauge.report.plots.model import Form, Mark, Scale
 from tidegauge.report.plots.overview import overview
+from tidegauge.statistics.classify import GENERATOR_FIRST, OWN_LAG
 from tidegauge.store.read import StoredRun
 
 PAGE_BYTES_MAX = 6_000_000
@@ -288,6 +289,14 @@ class TestAnswer:
         }
         assert [one.state for one in states.values()] == [DOUBT, DOUBT, GOOD]
         assert states[Resource.CLIENT_CPU].text.startswith("Generator limited 1 of")
+
+    def test_a_generator_that_was_late_is_bad_where_that_spoilt_a_trial(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        late = {"reasons": lambda _: (f"{OWN_LAG}: its own lag",), "validity": lambda _: Validity.INVALID}
+        (badge,) = [one for one in answer(changed(run, **late)).badges if "enerator" in one.text]
+        assert (badge.state, badge.text[:25]) == (BAD, "Generator was late in 1 o")
+        first = changed(run, warnings=lambda _: (f"{GENERATOR_FIRST} 3% of the time only",))
+        assert any(one.text.startswith("Generator limited 1 of") for one in answer(first).badges)
 
     def test_a_clock_that_ran_backwards_is_bad(self, sample: Path) -> None:
         run = store.load_run(sample)

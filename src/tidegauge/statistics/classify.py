@@ -32,6 +32,7 @@ BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
 
+OWN_LAG = "the generator was late for reasons of its own"
 OWN_LAG_REMEDY = " (give it more CPU, or offer a lower rate)"
 NOT_KEPT_UP = "the system did not keep up"
 UNSTEADY_WARMUP = "the warm-up never became steady"
@@ -41,7 +42,7 @@ CPU_WAIT = "load threads waited for a CPU"
 DISK_BUSY = "the disk was busy when the trial began"
 """What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
 
-`OWN_LAG_REMEDY` ends a reason, where a short report says itself what to do.
+`OWN_LAG` begins a reason or a warning, and `OWN_LAG_REMEDY` ends it, where a short report says itself what to do.
 """
 
 
@@ -164,7 +165,7 @@ def _at(latency: Latency, name: str) -> float | None:
 def _own_lag_text(evidence: Evidence, name: str) -> str:
     lag_ms, response_ms = _at(evidence.own_lag, name) or 0.0, _at(evidence.response, name) or 0.0
     return (
-        f"the generator was late for reasons of its own: its own lag at {name} is {short(lag_ms)} ms of a response of "
+        f"{OWN_LAG}: its own lag at {name} is {short(lag_ms)} ms of a response of "
         f"{short(response_ms)} ms{OWN_LAG_REMEDY}"
     )
 

@@ -15,6 +15,7 @@ from tidegauge.report.names import names_of
 from tidegauge.report.numbers import count, duration, plural
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
+from tidegauge.statistics.classify import GENERATOR_FIRST, OWN_LAG
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds.model import Outcome
 
@@ -193,9 +194,19 @@ def _millions(number: int) -> str:
 def _generator_badge(results: Sequence[TrialResult]) -> Badge:
     """Whether figures are those of the load generator instead of the system's."""
     limited = {one.limiting.resource for one in results if one.limiting is not None}
-    own = [one for one in results if one.limiting is not None and one.limiting.resource is Resource.CLIENT_CPU]
+    late = [one for one in results if any(reason.startswith(OWN_LAG) for reason in one.reasons)]
+    if late:
+        told = f"In {plural(len(late), 'trial')} of {len(results)} the load generator was late for reasons of its own."
+        state = BAD if any(one.validity is Validity.INVALID for one in late) else DOUBT
+        return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", told)
+    own = [
+        one
+        for one in results
+        if (one.limiting is not None and one.limiting.resource is Resource.CLIENT_CPU)
+        or any(warning.startswith(GENERATOR_FIRST) for warning in one.warnings)
+    ]
     if own:
-        whom = f"The load generator's CPU was the limit in {plural(len(own), 'trial')} of {len(results)}."
+        whom = f"The load generator was the limit in {plural(len(own), 'trial')} of {len(results)}, not the system."
         return Badge(DOUBT, f"Generator limited {len(own)} of {plural(len(results), 'trial')}", whom, "machine")
     if Resource.HOST_CPU in limited:
         told = (
