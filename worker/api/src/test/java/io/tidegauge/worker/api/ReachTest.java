@@ -11,6 +11,8 @@ import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
@@ -24,8 +26,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ReachTest {
   private static final char[] PASSWORD = "changeit".toCharArray();
 
-  /** Long enough for the server to have closed the connection. */
-  private static final long PAUSE_MS = 300;
+  private static final long PAUSE_MS = 100;
+  private final CountDownLatch hungUp = new CountDownLatch(1);
 
   @TempDir private Path directory;
 
@@ -71,6 +73,7 @@ class ReachTest {
         socket.startHandshake();
       } catch (IOException e) {
         // No certificate came: the alert is sent, and the connection closed.
+        hungUp.countDown();
       }
     }
   }
@@ -87,6 +90,7 @@ class ReachTest {
     TlsContext tls = TlsContext.of(Security.of("kafka", settings, List.of()));
     Reach.Greeting slow =
         (in, out) -> {
+          await();
           for (int word = 0; word < 5; word++) {
             pause();
             out.write(1);
@@ -98,6 +102,17 @@ class ReachTest {
     assertThatThrownBy(() -> reach.check(List.of(address)))
         .isInstanceOf(AccessException.class)
         .hasMessageContaining("client certificate");
+  }
+
+  private void await() throws IOException {
+    try {
+      if (!hungUp.await(60, TimeUnit.SECONDS)) {
+        throw new IOException("the server did not hang up");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
   }
 
   private static void pause() throws IOException {

@@ -78,14 +78,14 @@ class ProcessTest {
     assertThat(process.waitFor(300, TimeUnit.MILLISECONDS)).isFalse();
     // As when the controller is killed: the connection breaks.
     channel.shutdownNow();
-    assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(stderr()).contains("the controller's lease ended");
   }
 
   @Test
   void refusesToStartWithoutASecret() throws Exception {
     launch("\n", "--port-file", directory.resolve("port").toString());
-    assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(2);
     assertThat(stderr()).contains("must be a secret");
   }
@@ -93,7 +93,7 @@ class ProcessTest {
   @Test
   void saysHowItIsUsed() throws Exception {
     launch("\n", "--listen", "0.0.0.0");
-    assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(2);
     assertThat(stderr()).contains("usage:");
   }

@@ -97,7 +97,7 @@ class ServiceTest {
   @Test
   void theWitnessSendsOneMessageAtATimeAndTellsWhen() {
     long before = System.nanoTime();
-    WitnessReply reply = worker.stub.witness(witness(Map.of("ack_delay_us", "3000")));
+    WitnessReply reply = worker.stub.witness(witness(Map.of("ack_delay_us", "3000"), 30_000));
     long after = System.nanoTime();
     assertThat(reply.getMessagesList()).hasSize(5);
     long free = before;
@@ -115,19 +115,19 @@ class ServiceTest {
     refused(
         Status.Code.UNAVAILABLE,
         "message 2 to topic t0 was not acknowledged:",
-        () -> worker.stub.witness(witness(Map.of("fail_stored", "at:2"))));
+        () -> worker.stub.witness(witness(Map.of("fail_stored", "at:2"), 30_000)));
     refused(
         Status.Code.UNAVAILABLE,
         "message 0 to topic t0 was not acknowledged within 500 ms",
-        () -> worker.stub.witness(witness(Map.of("ack_delay_us", "2000000"))));
+        () -> worker.stub.witness(witness(Map.of("ack_delay_us", "2000000"), 500)));
   }
 
-  private static WitnessRequest witness(Map<String, String> settings) {
+  private static WitnessRequest witness(Map<String, String> settings, int timeoutMs) {
     return WitnessRequest.newBuilder()
         .setOrder(TestWorker.order(settings, 1))
         .setMessages(5)
         .setPauseMs(2)
-        .setTimeoutMs(500)
+        .setTimeoutMs(timeoutMs)
         .build();
   }
 
@@ -204,9 +204,9 @@ class ServiceTest {
   void aSilentControllerEndsTheWorker() throws Exception {
     worker.lease.startWaitingForController(60_000);
     StreamObserver<HoldRequest> hold = hold();
-    hold.onNext(HoldRequest.newBuilder().setLeaseMs(300).build());
+    hold.onNext(HoldRequest.newBuilder().setLeaseMs(2_000).build());
     assertThat(worker.ends.poll(150, TimeUnit.MILLISECONDS)).isNull();
-    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("silent for 300 ms");
+    assertThat(worker.ends.poll(60, TimeUnit.SECONDS)).contains("silent for 2000 ms");
   }
 
   @Test
@@ -216,19 +216,19 @@ class ServiceTest {
     Thread.sleep(100);
     assertThat(worker.ends).isEmpty();
     hold.onError(new IllegalStateException("controller died"));
-    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("lease ended");
+    assertThat(worker.ends.poll(60, TimeUnit.SECONDS)).contains("lease ended");
   }
 
   @Test
   void aWorkerWithoutControllerEnds() throws Exception {
     worker.lease.startWaitingForController(100);
-    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("no controller came");
+    assertThat(worker.ends.poll(60, TimeUnit.SECONDS)).contains("no controller came");
   }
 
   @Test
   void shutdownEndsTheWorker() throws Exception {
     worker.stub.shutdown(ShutdownRequest.getDefaultInstance());
-    assertThat(worker.ends.poll(5, TimeUnit.SECONDS)).contains("told to");
+    assertThat(worker.ends.poll(60, TimeUnit.SECONDS)).contains("told to");
   }
 
   private StreamObserver<HoldRequest> hold() {

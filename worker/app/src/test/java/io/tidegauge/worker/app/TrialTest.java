@@ -2,6 +2,7 @@ package io.tidegauge.worker.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.tidegauge.worker.proto.*;
 import java.util.ArrayList;
@@ -35,13 +36,19 @@ class TrialTest {
   @Test
   void aStallShowsInTheResponseAsTheScheduleSays() throws Exception {
     worker.stub.prepare(TestWorker.order(Map.of("stalls", "1000:1000"), 5_000).build());
+    Calm calm = new Calm();
     worker.startMeasured(3000);
     Thread.sleep(3_500);
     TotalFigures t = worker.stop();
     WindowFigures w = t.getWindow();
-    Histogram response = TestFigures.decode(w.getResponse());
     assertThat(w.getIntended()).isEqualTo(15_000);
-    assertThat(response.getTotalCount()).isEqualTo(15_000);
+    assertThat(TestFigures.decode(w.getResponse()).getTotalCount()).isEqualTo(15_000);
+    assertThat(t.getSubscriptions(0).getLost()).isZero();
+    calm.judge(() -> stalledForASecondOfThree(w));
+  }
+
+  private static void stalledForASecondOfThree(WindowFigures w) {
+    Histogram response = TestFigures.decode(w.getResponse());
     double late = response.getCountBetweenValues(20_000_000, Long.MAX_VALUE) / 15_000.0;
     assertThat(late).isCloseTo(0.98 / 3, within(0.05 / 3));
     // Of the messages met, an evenly spread part waits for each part of the second.
@@ -51,7 +58,6 @@ class TrialTest {
     assertThat(w.getBlockedNs()).isGreaterThan(400_000_000);
     assertThat(TestFigures.decode(w.getDelay()).getMaxValue()).isGreaterThan(400_000_000);
     assertThat(TestFigures.decode(w.getOwnLag()).getValueAtPercentile(99)).isLessThan(200_000_000);
-    assertThat(t.getSubscriptions(0).getLost()).isZero();
   }
 
   @Test
@@ -107,13 +113,11 @@ class TrialTest {
     worker.stub.start(StartRequest.getDefaultInstance());
     worker.stub.resumeConsumers(PauseRequest.newBuilder().addSubscriptions("sub-1").build());
     Thread.sleep(500);
-    worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(1_000).build());
-    Thread.sleep(50);
-    TotalFigures before = worker.stub.totals(TotalsRequest.getDefaultInstance());
+    worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(10_000).build());
+    TotalFigures before = worker.await(t -> t.getSubscriptions(1).getBacklog() == 0);
     assertThat(before.getSubscriptions(0).getBacklog()).isEqualTo(before.getAcked());
     assertThat(before.getSubscriptions(1).getBacklog()).isZero();
     worker.stub.resumeConsumers(PauseRequest.getDefaultInstance());
-    Thread.sleep(100);
     TotalFigures after = worker.stop();
     assertThat(after.getSubscriptions(0).getBacklog()).isZero();
     assertThat(after.getSubscriptions(0).getUnique()).isEqualTo(after.getAcked());
@@ -128,13 +132,11 @@ class TrialTest {
             .build());
     worker.stub.start(StartRequest.getDefaultInstance());
     Thread.sleep(500);
-    worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(1_000).build());
-    Thread.sleep(50);
-    TotalFigures before = worker.stub.totals(TotalsRequest.getDefaultInstance());
+    worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(10_000).build());
+    TotalFigures before = worker.await(t -> t.getSubscriptions(0).getBacklog() == 0);
     assertThat(before.getSubscriptions(0).getBacklog()).isZero();
     assertThat(before.getSubscriptions(1).getBacklog()).isEqualTo(before.getAcked());
     worker.stub.resumeConsumers(PauseRequest.newBuilder().addSubscriptions("sub-1").build());
-    Thread.sleep(100);
     assertThat(worker.stop().getSubscriptions(1).getUnique()).isEqualTo(before.getAcked());
   }
 
@@ -144,6 +146,7 @@ class TrialTest {
     long from = worker.startMeasured(1000);
     worker.stub.setRate(
         SetRateRequest.newBuilder().setMsgsPerS(4_000).setAtMonoNs(from + 500_000_000L).build());
+    assumeThat(System.nanoTime() - from).as("when the change was ordered").isLessThan(500_000_000);
     Thread.sleep(1_300);
     assertThat(worker.stop().getWindow().getIntended()).isBetween(2_499L, 2_501L);
   }
@@ -155,9 +158,11 @@ class TrialTest {
             .setArrival(Arrival.CLOSED_LOOP)
             .setClient(ClientOptions.newBuilder().setInFlightMessagesMax(50).setAcks("one").build())
             .build();
+    long begun = System.nanoTime();
     TotalFigures t = worker.run(order, 500);
+    long tookMs = (System.nanoTime() - begun) / 1_000_000;
     // At most 50 in flight for 1 ms each.
-    assertThat(t.getAcked()).isBetween(1_000L, 30_000L);
+    assertThat(t.getAcked()).isBetween(100L, 50 * tookMs);
     assertThat(t.getUnresolved()).isZero();
     assertThat(TestFigures.decode(t.getWindow().getDelay()).getMaxValue()).isZero();
     assertThat(t.getSubscriptions(0).getLost()).isZero();
