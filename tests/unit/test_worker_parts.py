@@ -178,6 +178,13 @@ def order() -> LoadOrder:
     )
 
 
+def test_large_messages_in_flight_are_bounded_by_their_bytes() -> None:
+    large = replace(order(), workload=replace(order().workload, payload=Payload(1 << 20)))
+    large = replace(large, workload=replace(large.workload, client=ClientSettings(in_flight_messages_max=5000)))
+    sent = messages.prepare_request(large).client.in_flight_messages_max
+    assert sent == large.workload.in_flight_messages() < 32 + 1
+
+
 def test_prepare_request_carries_everything() -> None:
     request = messages.prepare_request(order())
     assert [(t.name, t.partitions, t.replication_factor, dict(t.settings)) for t in request.topics] == [
