@@ -15,7 +15,7 @@ import psutil
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint
+from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint, _merged
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
 from tidegauge.store.files import LineFile
 from tidegauge.store.hlog import IntervalLog
@@ -143,3 +143,8 @@ def test_a_day_through_store_and_statistics(tmp_path: Path) -> None:
     log.close()
     lines.close()
     assert after_a_day - after_an_hour < 16 << 20
+
+
+def test_merged_seconds_keep_the_larger_p99_and_the_later_backlog() -> None:
+    merged = _merged([TimedPoint(1, SecondPoint(1.0, 9.0, 7)), TimedPoint(2, SecondPoint(3.0, 4.0, 5))])
+    assert (merged.point.msgs_per_s, merged.point.p99_ms, merged.point.backlog) == (2.0, 9.0, 5)

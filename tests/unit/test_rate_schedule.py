@@ -11,7 +11,7 @@ from tidegauge.config.rate_schedule import RAMP_RECORDS, ScheduleRule, parse_rat
 from tidegauge.config.units import Rate
 from tidegauge.experiments.latency import EXPERIMENT, LatencyOptions
 from tidegauge.experiments.registry import experiments
-from tidegauge.workload.schedule import RateSchedule
+from tidegauge.workload.schedule import RatePhase, RateSchedule
 
 
 def schedule(value: Any) -> RateSchedule:
@@ -107,3 +107,8 @@ def test_objections() -> None:
 
 def test_every_experiment_is_registered() -> None:
     assert {"latency", "read"} <= set(experiments())
+
+
+def test_after_a_ramp_its_last_rate_goes_on() -> None:
+    ramp = RateSchedule((RatePhase(10.0, 20.0, 10.0, 0),), ("ramp",))
+    assert ramp.due(15.0) == ((150.0 + 5 * 20.0, 15.0),)
