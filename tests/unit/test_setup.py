@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,6 +25,7 @@ from tidegauge.distribution.maven import unpack
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import MemoryAvailable
 from tidegauge.systems import registry
+from tidegauge.worker import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -311,3 +313,16 @@ class TestJdk:
         self.program(packages / "dpkg", f"{made}; {javac}")
         assert jdk.find_or_fetch_jdk(tmp_path / "tools") == tmp_path / "tools/jdk" / home
         assert sorted(path.name for path in (tmp_path / "tools").iterdir()) == ["jdk"]
+
+
+def test_native_libraries_are_not_unpacked_where_they_cannot_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracked: list[Path] = []
+    host = SimpleNamespace(track_directory=tracked.append)
+    monkeypatch.setenv("TIDEGAUGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(launch.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert launch._scratch_directory(host).parent == tmp_path
+    monkeypatch.setattr(launch.os, "statvfs", lambda _place: SimpleNamespace(f_flag=os.ST_NOEXEC))
+    assert launch._scratch_directory(host).parent == tmp_path / "cache/scratch"
+    assert len(tracked) == 2

@@ -147,6 +147,34 @@ def test_nothing_is_left_undone() -> None:
     assert left == []
 
 
+LATER_ARGUMENTS = {
+    "extractall": "filter",
+    "extract": "filter",
+    "unpack_archive": "filter",
+    "getaddresses": "strict",
+    "parseaddr": "strict",
+}
+"""Of the standard library: arguments that came with a later 3.11.x, which vermin, knowing types seldom, can't see."""
+LATER_NAMES = {"data_filter", "tar_filter", "fully_trusted_filter", "extraction_filter", "ALLOW_MISSING"}
+
+
+def newer_than_3_11_0(source: str) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr in LATER_NAMES:
+            found.append(node.attr)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            later = LATER_ARGUMENTS.get(node.func.attr)
+            found += [f"{node.func.attr}({later}=)" for keyword in node.keywords if later and keyword.arg == later]
+    return found
+
+
+def test_nothing_is_used_that_came_after_python_3_11_0() -> None:
+    files = [*python_files(), *(ROOT / "scripts").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    used = {str(p.relative_to(ROOT)): n for p in files if (n := newer_than_3_11_0(p.read_text()))}
+    assert used == {}
+
+
 class TestBoundaries:
     """What may be imported where, by example."""
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
@@ -84,7 +85,11 @@ def start_worker(
 
 def _scratch_directory(host: Host) -> Path:
     """A directory of the worker's own, which goes in every case: here, when the worker closes, or by the agent."""
-    scratch = Path(tempfile.mkdtemp(prefix="tidegauge-worker-"))
+    place = Path(tempfile.gettempdir())
+    if os.statvfs(place).f_flag & os.ST_NOEXEC:
+        # Clients unpack native libraries into it, such as zstd's, which could not be loaded from there.
+        place = make_directory(cache_directory() / "scratch")
+    scratch = Path(tempfile.mkdtemp(prefix="tidegauge-worker-", dir=place))
     try:
         host.track_directory(scratch)
     except BaseException:
