@@ -17,6 +17,7 @@ from tidegauge.campaign.level import LevelMismatchError, checked_level
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.secrets import read_secrets
+from tidegauge.cli import omb as command
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
