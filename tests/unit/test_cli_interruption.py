@@ -87,7 +87,7 @@ def test_a_signal_ends_everything_and_keeps_what_was_measured(tmp_path: Path, nu
     # Four, or six where RabbitMQ can be had.
     planned = (tmp_path / "planned").read_text()
     assert f"1 of {planned} trials finished" in text
-    assert "run directory:" in text
+    assert "To go on with it: tidegauge run --resume" in text
     _assert_kept_and_ended(tmp_path)
 
 
