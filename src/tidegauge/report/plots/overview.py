@@ -47,15 +47,13 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
 
 def reading_words(plot: Plot) -> str:
     """How to read the picture, for those who see it."""
+    if plot.plot_id != _ID:  # A sweep's or a bar chart's, whose sentence says what its whiskers are.
+        return f"p99: {plot.y.meaning}. {plot.told}" if plot.y.meaning else plot.told
     lines = any(one.mark is Mark.LIMITS for one in plot.series)
-    words = []
-    if plot.y.form is Form.MS:
-        words += [
-            f"p99: {P99_MEANING}.",
-            "Logarithmic: each line of the grid is a multiple of the one below. Lower is better.",
-        ]
-    else:
-        words += ["Higher is better."]
+    words = [
+        f"p99: {P99_MEANING}.",
+        "Logarithmic: each line of the grid is a multiple of the one below. Lower is better.",
+    ]
     if any(one.minor for one in plot.series):
         words += ["Bold: the mean of all trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
     elif any(one.low for one in plot.series if one.mark is not Mark.LIMITS):
