@@ -52,7 +52,7 @@ def opened_all(seen: Seen, report: Path) -> Any:
 def test_plots_are_drawn_and_nothing_is_asked_for_or_complained_about(seen: Seen, report: Path) -> None:
     page = opened_all(seen, report)
     sizes = page.eval_on_selector_all(
-        ".plots:not(details .plots) .canvas svg", "all => all.map(one => one.querySelectorAll('path').length)"
+        ".plots:not(.more .plots) .canvas svg", "all => all.map(one => one.querySelectorAll('path').length)"
     )
     assert len(sizes) > 10
     assert min(sizes) > 5
@@ -142,7 +142,7 @@ def test_a_system_can_be_hidden_everywhere(seen: Seen, report: Path) -> None:
 
 
 def test_everything_that_reacts_can_be_reached_by_tab(seen: Seen, report: Path) -> None:
-    page = opened_all(seen, report)
+    page = seen.opened(report.as_uri())
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
