@@ -209,11 +209,8 @@ class TestBootstrap:
         assert "could not be fetched from the Python package index" in done.stderr
         assert "Check the network" in done.stderr
         assert "Traceback" not in done.stderr
-        loopback.fails = ""
-        assert self.set_up(checkout, environment).returncode == 0
-        assert "sync --quiet --locked --no-dev" in (checkout / "uv-calls").read_text()
 
-    def test_interrupted_and_resumed(self, checkout: Path, environment: dict[str, str], loopback: Registry) -> None:
+    def test_interrupted(self, checkout: Path, environment: dict[str, str], loopback: Registry) -> None:
         loopback.fails = "hang"
         process = subprocess.Popen(
             [checkout / "scripts/bootstrap.sh"],
@@ -228,18 +225,6 @@ class TestBootstrap:
         told = process.communicate(timeout=200)[1]
         assert process.returncode == 130
         assert "The same command resumes" in told
-        loopback.fails = ""
-        loopback.go_on.set()
-        assert self.set_up(checkout, environment).returncode == 0
-
-    def test_tools_for_tests_are_kept(self, checkout: Path, environment: dict[str, str]) -> None:
-        assert self.set_up(checkout, environment, "--dev").returncode == 0
-        (checkout / ".venv").mkdir()
-        (checkout / ".venv/.dev-ready").touch()
-        assert self.set_up(checkout, environment).returncode == 0
-        calls = (checkout / "uv-calls").read_text().splitlines()
-        assert len(calls) == 2
-        assert not any("--no-dev" in call for call in calls)
 
     def test_an_obstacle_is_said_before_anything_is_fetched(
         self, checkout: Path, environment: dict[str, str], loopback: Registry
@@ -250,33 +235,6 @@ class TestBootstrap:
         assert "/proc/self/cache" in done.stderr
         assert "Nothing was fetched" in done.stderr
         assert not loopback.asked.is_set()
-
-
-class TestMavenBuild:
-    POM = """<project><modelVersion>4.0.0</modelVersion><artifactId>a</artifactId><packaging>pom</packaging>
-    <parent><groupId>test</groupId><artifactId>parent</artifactId><version>1</version><relativePath/></parent></project>
-    """
-    PARENT = """<project><modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>parent</artifactId>
-    <version>1</version><packaging>pom</packaging></project>"""
-
-    @pytest.mark.parametrize("fails", ["503", "cut"])
-    def test_a_repository_that_fails(self, tmp_path: Path, loopback: Registry, fails: str) -> None:
-        folder = tmp_path / "registry/test/parent/1"
-        folder.mkdir(parents=True)
-        (folder / "parent-1.pom").write_text(self.PARENT)
-        (tmp_path / "pom.xml").write_text(self.POM)
-        command = [sys.executable, ROOT / "scripts/mvn.py", "-q", "-B", "-f", tmp_path / "pom.xml"]
-        command += [f"-Dmaven.repo.local={tmp_path / 'm2'}", "validate"]
-        run = partial(subprocess.run, command, capture_output=True, text=True, timeout=250, check=False)
-        environment = {**os.environ, "MAVEN_REPO": loopback.url}
-        loopback.fails = fails
-        done = run(env=environment)
-        assert done.returncode == 1
-        assert f"test:parent:pom:1 could not be fetched from {loopback.url}" in done.stderr
-        assert "MAVEN_REPO" in done.stderr
-        loopback.fails = ""
-        done = run(env=environment)
-        assert done.returncode == 0, done.stdout + done.stderr
 
 
 class TestJdk:
