@@ -15,7 +15,7 @@ from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded, Unequ
 from tidegauge.campaign.execute import _dropper, carry_out, execute
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan import make_plan
+from tidegauge.campaign.plan import make_plan, plan_campaign
 from tidegauge.campaign.session import Bench
 from tidegauge.campaign.witnessing import watch_nothing
 from tidegauge.config.fields import Fields
@@ -231,7 +231,8 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     monkeypatch.setattr(execute_module, "watch_syncs", watch_nothing)
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70)})
-    results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append)
+    plan = plan_campaign(scene.campaign)
+    results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
     assert all(one.control_cpu_s and one.control_cpu_s > 0.2 for one in results), "of the agent too"
     assert {(options.heap_mb, options.direct_memory_mb) for options in asked} == {(300, 70)}
 
