@@ -19,7 +19,7 @@ from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint, _
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
 from tidegauge.store.files import LineFile
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.store.seconds import COLUMNS, row
+from tidegauge.store.seconds import columns, row
 from tidegauge.store.tables import write_parquet
 from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
@@ -94,9 +94,9 @@ def figures(second: int, encoded: bytes) -> SecondFigures:
 
 def test_hours_of_rows_become_parquet_one_at_a_time(tmp_path: Path) -> None:
     one = row(figures(0, b""))
-    write_parquet(({**one, "second": second} for second in range(3600)), tmp_path / "hour.parquet", COLUMNS)
+    write_parquet(({**one, "second": second} for second in range(3600)), tmp_path / "hour.parquet", columns())
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    write_parquet(({**one, "second": second} for second in range(5 * 3600)), tmp_path / "hours.parquet", COLUMNS)
+    write_parquet(({**one, "second": second} for second in range(5 * 3600)), tmp_path / "hours.parquet", columns())
     grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib) / 1024
     # All rows at once would take more than 60 MiB.
     assert grown_mib < 32

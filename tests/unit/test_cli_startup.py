@@ -14,9 +14,9 @@ from tidegauge.campaign.plan import Plan
 from tidegauge.cli import planning
 from tidegauge.cli.main import run_command
 
-MEASURING = {"scipy", "MLRsearch", "grpc", "google", "prometheus_client", "matplotlib", "jinja2"}
+MEASURING = {"scipy", "MLRsearch", "grpc", "google", "prometheus_client", "matplotlib", "jinja2", "pyarrow", "psutil"}
 """Needed by a run or its report; no plan needs any of them."""
-READING = {"numpy", "pyarrow", "hdrh", "ruamel", "psutil", "rich"}
+READING = {"numpy", "hdrh", "ruamel", "rich"}
 """Needed by a plan or by what shows it; the help needs none of them. (Typer loads pydantic for the verbs' options.)"""
 OMB = Path(__file__).parents[1] / "omb_files"
 

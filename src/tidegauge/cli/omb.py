@@ -107,14 +107,17 @@ def _title(one: Translation) -> str:
 
 
 def _show_plans(ready: Sequence[tuple[Translation, Ready]], out: Output) -> None:
+    if out.as_json:
+        content = [
+            {**_names(one), "notes": list(one.notes), "plan": plan_summary(*prepared.told())} for one, prepared in ready
+        ]
+        out.show("", {"schema": OMB_SCHEMA, "runs": content})
+        return
     parts: list[RenderableType] = []
     for one, prepared in ready:
         parts += [heading(f"{_title(one)}:"), *(Paragraph(note, "", "  - ", "    ") for note in one.notes), Text("")]
         parts += [plan_list(*prepared.told()), Text("")]
-    content = [
-        {**_names(one), "notes": list(one.notes), "plan": plan_summary(*prepared.told())} for one, prepared in ready
-    ]
-    out.show(Group(*parts), {"schema": OMB_SCHEMA, "runs": content})
+    out.show(Group(*parts), {})
 
 
 def _names(one: Translation) -> dict[str, Any]:

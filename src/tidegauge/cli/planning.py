@@ -84,10 +84,10 @@ class Ready:
     def show(self, out: Output) -> None:
         """Print the plan."""
         told, examines, thresholds = self.told(), self.campaign.published, self.campaign.thresholds
-        out.show(
-            plan_list(*told, examines=examines, thresholds=thresholds),
-            plan_summary(*told, examines=examines, thresholds=thresholds),
-        )
+        if out.as_json:
+            out.show("", plan_summary(*told, examines=examines, thresholds=thresholds))
+        else:
+            out.show(plan_list(*told, examines=examines, thresholds=thresholds), {})
 
 
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:

@@ -17,8 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from tidegauge.hosts import namespaces, packet_filter, privileges
 from tidegauge.hosts.commands import finished, run
 
@@ -101,6 +99,8 @@ def _verify(ports: Mapping[str, Port]) -> None:
 
 def _free_network() -> ipaddress.IPv4Network:
     """A part of the range in which this host has no address."""
+    import psutil
+
     own = []
     for interface in psutil.net_if_addrs().values():
         for entry in interface:

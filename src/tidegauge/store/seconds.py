@@ -9,67 +9,66 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidegauge.store.hlog import NS_PER_MS, decode
 from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 SCHEMA = "tidegauge.seconds/1"
 _ROW_BYTES_MAX = 4096
 """Of a row as JSON, with a few subscriptions; where rows are longer, fewer of them are read at once."""
+_SERIES = ("response", "service", "delay", "end_to_end")
+_TOLD = ("p50", "p99", "max")
 
-_QUANTILES = [
-    pa.field(f"{series}_{what}_ms", pa.float64())
-    for series in ("response", "service", "delay", "end_to_end")
-    for what in ("p50", "p99", "max")
-]
 
-_SUBSCRIPTION = pa.struct(
-    [
-        pa.field("name", pa.string()),
-        pa.field("received_msgs", pa.int64()),
-        pa.field("received_bytes", pa.int64()),
-        pa.field("backlog_msgs", pa.int64()),
-        pa.field("duplicated_msgs", pa.int64()),
-        pa.field("reordered_msgs", pa.int64()),
-        pa.field("corrupt_msgs", pa.int64()),
-        *[pa.field(f"end_to_end_{what}_ms", pa.float64()) for what in ("p50", "p99", "max")],
-    ]
-)
+@cache
+def columns() -> pa.Schema:
+    """Names and types. Made when they are first needed: plans and help do without pyarrow."""
+    import pyarrow as pa
 
-COLUMNS = pa.schema(
-    [
-        pa.field("second", pa.int64()),
-        pa.field("from_mono_ns", pa.int64()),
-        pa.field("until_mono_ns", pa.int64()),
-        pa.field("scheduled_msgs_per_s", pa.float64()),
-        pa.field("sent_msgs", pa.int64()),
-        pa.field("acked_msgs", pa.int64()),
-        pa.field("failed_msgs", pa.int64()),
-        pa.field("acked_bytes", pa.int64()),
-        pa.field("received_msgs", pa.int64()),
-        pa.field("received_bytes", pa.int64()),
-        pa.field("in_flight_msgs", pa.int64()),
-        pa.field("backlog_msgs", pa.int64()),
-        pa.field("duplicated_msgs", pa.int64()),
-        pa.field("reordered_msgs", pa.int64()),
-        pa.field("corrupt_msgs", pa.int64()),
-        *_QUANTILES,
-        pa.field("blocked_s", pa.float64()),
-        pa.field("own_lag_max_ms", pa.float64()),
-        pa.field("worker_cpu_s", pa.float64()),
-        pa.field("gc_pause_s", pa.float64()),
-        pa.field("heap_used_bytes", pa.int64()),
-        pa.field("subscriptions", pa.list_(_SUBSCRIPTION)),
-        pa.field("phase", pa.string()),
-    ],
-    metadata={"tidegauge.schema": SCHEMA},
-)
+    counted = ("received_msgs", "received_bytes", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs")
+    subscription = pa.struct(
+        [
+            pa.field("name", pa.string()),
+            *[pa.field(name, pa.int64()) for name in counted],
+            *[pa.field(f"end_to_end_{what}_ms", pa.float64()) for what in _TOLD],
+        ]
+    )
+    return pa.schema(
+        [
+            pa.field("second", pa.int64()),
+            pa.field("from_mono_ns", pa.int64()),
+            pa.field("until_mono_ns", pa.int64()),
+            pa.field("scheduled_msgs_per_s", pa.float64()),
+            pa.field("sent_msgs", pa.int64()),
+            pa.field("acked_msgs", pa.int64()),
+            pa.field("failed_msgs", pa.int64()),
+            pa.field("acked_bytes", pa.int64()),
+            pa.field("received_msgs", pa.int64()),
+            pa.field("received_bytes", pa.int64()),
+            pa.field("in_flight_msgs", pa.int64()),
+            pa.field("backlog_msgs", pa.int64()),
+            pa.field("duplicated_msgs", pa.int64()),
+            pa.field("reordered_msgs", pa.int64()),
+            pa.field("corrupt_msgs", pa.int64()),
+            *[pa.field(f"{series}_{what}_ms", pa.float64()) for series in _SERIES for what in _TOLD],
+            pa.field("blocked_s", pa.float64()),
+            pa.field("own_lag_max_ms", pa.float64()),
+            pa.field("worker_cpu_s", pa.float64()),
+            pa.field("gc_pause_s", pa.float64()),
+            pa.field("heap_used_bytes", pa.int64()),
+            pa.field("subscriptions", pa.list_(subscription)),
+            pa.field("phase", pa.string()),
+        ],
+        metadata={"tidegauge.schema": SCHEMA},
+    )
 
 
 @dataclass(frozen=True)
@@ -186,6 +185,8 @@ def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
     """Per-second rows of a trial, finished or not, oldest first; empty when there are none yet."""
     finished = trial_directory / "seconds.parquet"
     if finished.exists():
+        import pyarrow.parquet as pq
+
         rows: list[dict[str, Any]] = pq.read_table(finished).to_pylist()
         return rows
     growing = trial_directory / "seconds.jsonl"

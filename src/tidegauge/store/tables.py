@@ -10,24 +10,24 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from tidegauge.store.files import LineFile, sync_directory, write_failed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROWS_AT_A_TIME = 3600
 """In memory while a table is turned into Parquet."""
 
 
 class Table:
-    """One table that grows. `columns` are its names and types; a row is a value for each."""
+    """One table that grows. A row has a value for each of `columns`: the name, and pyarrow's name of the type."""
 
-    def __init__(self, directory: Path, name: str, columns: pa.Schema) -> None:
+    def __init__(self, directory: Path, name: str, columns: Mapping[str, str], schema: str) -> None:
         self._path = directory / f"{name}.parquet"
         self._growing = directory / f"{name}.jsonl"
-        self._columns = columns
+        self._columns, self._schema = columns, schema
         self._lines: LineFile | None = None
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -35,8 +35,8 @@ class Table:
         for row in rows:
             if self._lines is None:
                 self._lines = LineFile(self._growing)
-                self._lines.append(json.dumps(self._columns.names, separators=(",", ":")))
-            values = [_short(row.get(column)) for column in self._columns.names]
+                self._lines.append(json.dumps(list(self._columns), separators=(",", ":")))
+            values = [_short(row.get(column)) for column in self._columns]
             self._lines.append(json.dumps(values, separators=(",", ":")))
 
     def close(self) -> None:
@@ -49,7 +49,11 @@ class Table:
         """Turn all rows into Parquet. Raises `RunFailedError`."""
         self.close()
         if self._growing.exists():
-            write_parquet(read_lines(self._growing), self._path, self._columns)
+            import pyarrow as pa
+
+            columns = [pa.field(column, kind) for column, kind in self._columns.items()]
+            schema = pa.schema(columns, metadata={"tidegauge.schema": self._schema})
+            write_parquet(read_lines(self._growing), self._path, schema)
             self._growing.unlink(missing_ok=True)
 
 
@@ -84,6 +88,8 @@ def read_table(directory: Path, name: str) -> Iterator[dict[str, Any]]:
     """
     finished, growing = directory / f"{name}.parquet", directory / f"{name}.jsonl"
     if finished.exists():
+        import pyarrow.parquet as pq
+
         with pq.ParquetFile(finished) as file:
             for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
                 yield from batch.to_pylist()
@@ -111,6 +117,9 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Sch
 
     Raises `RunFailedError`.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     beside = path.with_name(f".{path.name}.new")
     left = iter(rows)
     try:

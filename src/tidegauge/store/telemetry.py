@@ -11,85 +11,78 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from tidegauge.fleet.use import DeviceUse, ProcessUse, Sample
 from tidegauge.store.tables import Table, last_lines, read_table
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
 
-_SPAN = [pa.field("from_mono_ns", pa.int64()), pa.field("until_mono_ns", pa.int64())]
-_INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
+_INT, _FLOAT, _TEXT = "int64", "float64", "string"
+_SPAN = {"from_mono_ns": _INT, "until_mono_ns": _INT}
 
-
-def _columns(name: str, *columns: tuple[str, pa.DataType]) -> pa.Schema:
-    fields = [*_SPAN, *(pa.field(column, kind) for column, kind in columns)]
-    return pa.schema(fields, metadata={"tidegauge.schema": f"tidegauge.telemetry-{name}/1"})
-
-
-COLUMNS: Mapping[str, pa.Schema] = {
-    PROCESSES: _columns(
-        PROCESSES,
-        ("process", _TEXT),
-        ("processes", _INT),
-        ("threads", _INT),
-        ("cpu_s", _FLOAT),
-        ("cpu_wait_s", _FLOAT),
-        ("busiest_thread", _TEXT),
-        ("busiest_thread_cpu_s", _FLOAT),
-        ("busiest_thread_wait_s", _FLOAT),
-        ("resident_bytes", _INT),
-        ("read_bytes", _INT),
-        ("written_bytes", _INT),
-        ("context_switches", _INT),
-        ("cpus_allowed", _FLOAT),
-        ("cpu_throttled_s", _FLOAT),
-        ("memory_limit_bytes", _INT),
-        ("memory_left_bytes", _INT),
-        ("gc_pause_s", _FLOAT),
-        ("gc_pause_max_s", _FLOAT),
-    ),
-    DEVICES: _columns(
-        DEVICES,
-        ("device", _TEXT),
-        ("number", _TEXT),
-        ("reads", _INT),
-        ("read_bytes", _INT),
-        ("writes", _INT),
-        ("written_bytes", _INT),
-        ("write_s", _FLOAT),
-        ("busy_s", _FLOAT),
-        ("flushes", _INT),
-        ("flush_s", _FLOAT),
-        ("write_bytes_per_s_max", _INT),
-        ("writes_per_s_max", _INT),
-    ),
-    HOST: _columns(
-        HOST,
-        ("cpus", _INT),
-        ("cpu_s", _FLOAT),
-        ("cpu_system_s", _FLOAT),
-        ("cpu_iowait_s", _FLOAT),
-        ("cpu_steal_s", _FLOAT),
-        ("memory_bytes", _INT),
-        ("memory_available_bytes", _INT),
-        ("dirty_bytes", _INT),
-        ("loopback_bytes", _INT),
-        ("network_received_bytes", _INT),
-        ("network_sent_bytes", _INT),
-        ("tcp_segments", _INT),
-        ("tcp_retransmits", _INT),
-        ("context_switches", _INT),
-        ("cpu_stall_s", _FLOAT),
-        ("memory_stall_s", _FLOAT),
-        ("memory_full_stall_s", _FLOAT),
-        ("io_stall_s", _FLOAT),
-        ("io_full_stall_s", _FLOAT),
-        ("telemetry_cpu_s", _FLOAT),
-    ),
-    METRICS: _columns(METRICS, ("process", _TEXT), ("metric", _TEXT), ("value", _FLOAT)),
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    PROCESSES: {
+        **_SPAN,
+        "process": _TEXT,
+        "processes": _INT,
+        "threads": _INT,
+        "cpu_s": _FLOAT,
+        "cpu_wait_s": _FLOAT,
+        "busiest_thread": _TEXT,
+        "busiest_thread_cpu_s": _FLOAT,
+        "busiest_thread_wait_s": _FLOAT,
+        "resident_bytes": _INT,
+        "read_bytes": _INT,
+        "written_bytes": _INT,
+        "context_switches": _INT,
+        "cpus_allowed": _FLOAT,
+        "cpu_throttled_s": _FLOAT,
+        "memory_limit_bytes": _INT,
+        "memory_left_bytes": _INT,
+        "gc_pause_s": _FLOAT,
+        "gc_pause_max_s": _FLOAT,
+    },
+    DEVICES: {
+        **_SPAN,
+        "device": _TEXT,
+        "number": _TEXT,
+        "reads": _INT,
+        "read_bytes": _INT,
+        "writes": _INT,
+        "written_bytes": _INT,
+        "write_s": _FLOAT,
+        "busy_s": _FLOAT,
+        "flushes": _INT,
+        "flush_s": _FLOAT,
+        "write_bytes_per_s_max": _INT,
+        "writes_per_s_max": _INT,
+    },
+    HOST: {
+        **_SPAN,
+        "cpus": _INT,
+        "cpu_s": _FLOAT,
+        "cpu_system_s": _FLOAT,
+        "cpu_iowait_s": _FLOAT,
+        "cpu_steal_s": _FLOAT,
+        "memory_bytes": _INT,
+        "memory_available_bytes": _INT,
+        "dirty_bytes": _INT,
+        "loopback_bytes": _INT,
+        "network_received_bytes": _INT,
+        "network_sent_bytes": _INT,
+        "tcp_segments": _INT,
+        "tcp_retransmits": _INT,
+        "context_switches": _INT,
+        "cpu_stall_s": _FLOAT,
+        "memory_stall_s": _FLOAT,
+        "memory_full_stall_s": _FLOAT,
+        "io_stall_s": _FLOAT,
+        "io_full_stall_s": _FLOAT,
+        "telemetry_cpu_s": _FLOAT,
+    },
+    METRICS: {**_SPAN, "process": _TEXT, "metric": _TEXT, "value": _FLOAT},
 }
+"""Of each table, by name: the type as pyarrow calls it."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +101,10 @@ class TelemetryLog:
 
     def __init__(self, trial_directory: Path) -> None:
         self._directory = trial_directory / DIRECTORY
-        self._tables = {name: Table(self._directory, name, columns) for name, columns in COLUMNS.items()}
+        self._tables = {
+            name: Table(self._directory, name, columns, f"tidegauge.telemetry-{name}/1")
+            for name, columns in COLUMNS.items()
+        }
 
     def sample(self, sample: Sample) -> None:
         """Append one look. Raises `RunFailedError`."""

@@ -17,7 +17,7 @@ from tidegauge.fleet.use import Sample
 from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.names import CYCLES_FILE, CYCLES_SCHEMA
-from tidegauge.store.seconds import COLUMNS, read_lines, row
+from tidegauge.store.seconds import columns, read_lines, row
 from tidegauge.store.tables import write_parquet
 from tidegauge.store.telemetry import MetricRow, TelemetryLog
 from tidegauge.systems.api import Distribution, Setting, SyncFinding
@@ -128,7 +128,7 @@ class DirectoryTrial:
         self._close_logs(durable=True)
         self._lines.close()
         growing = self.directory / "seconds.jsonl"
-        write_parquet(read_lines(growing), self.directory / "seconds.parquet", COLUMNS)
+        write_parquet(read_lines(growing), self.directory / "seconds.parquet", columns())
         growing.unlink(missing_ok=True)
         self._finish_telemetry()
         content = {"result": result, "totals": totals}

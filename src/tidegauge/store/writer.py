@@ -7,8 +7,6 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 
 @dataclass(frozen=True)
 class Writer:
@@ -35,6 +33,8 @@ def boot_id() -> str:
 
 def this_writer() -> Writer:
     """The process that calls."""
+    import psutil
+
     return Writer(os.getpid(), psutil.Process().create_time(), socket.gethostname(), boot_id())
 
 
@@ -44,6 +44,8 @@ def may_be_alive(writer: Writer) -> bool:
         return True
     if writer.boot_id != boot_id():
         return False
+    import psutil
+
     try:
         process = psutil.Process(writer.pid)
         same = abs(process.create_time() - writer.started_s) < 2.0
