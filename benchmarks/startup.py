@@ -3,6 +3,8 @@
     .venv/bin/python benchmarks/startup.py --repeat 9 [--tree ../other-checkout]
 
 With several trees (checkouts; this one is always the first) they take turns, so that a busy machine slows all alike.
+Compiled modules are kept as Python does by itself, whatever PYTHONDONTWRITEBYTECODE says; with `--uncompiled` those
+that the environment holds uncompiled are compiled in every process, as where that is set.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import os
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,9 +33,9 @@ COMMANDS = (
 )
 
 
-def seconds(tree: Path, arguments: tuple[str, ...]) -> tuple[float, float]:
-    """CPU and wall seconds of one command, run from that checkout."""
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+def seconds(tree: Path, arguments: tuple[str, ...], cache: dict[str, str]) -> tuple[float, float]:
+    """CPU and wall seconds of one command, run from that checkout. `cache` says what becomes of compiled modules."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": str(tree / "src"), **cache}
     nowhere = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
     began = time.monotonic()
     pid = os.posix_spawn(sys.executable, [sys.executable, "-c", RUN, *arguments], environment, file_actions=nowhere)
@@ -52,16 +55,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--tree", type=Path, action="append", default=[])
+    parser.add_argument("--uncompiled", action="store_true")
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as compiled:
+        measure(options, {"PYTHONDONTWRITEBYTECODE": "1"} if options.uncompiled else {"PYTHONPYCACHEPREFIX": compiled})
+
+
+def measure(options: argparse.Namespace, cache: dict[str, str]) -> None:
+    """Measure every command on every tree, by turns."""
     trees = [ROOT, *(tree.resolve() for tree in options.tree)]
     print("| command | tree | CPU-s | wall, s |\n| --- | --- | --- | --- |")
     for arguments in COMMANDS:
         for tree in trees:
-            seconds(tree, arguments)  # Warms the caches.
+            seconds(tree, arguments, cache)  # Warms the caches.
         found: dict[Path, list[tuple[float, float]]] = {tree: [] for tree in trees}
         for _ in range(options.repeat):
             for tree in trees:
-                found[tree].append(seconds(tree, arguments))
+                found[tree].append(seconds(tree, arguments, cache))
         for tree, pairs in found.items():
             words = " ".join(Path(word).name if word.startswith("/") else word for word in arguments)
             cpu_s, wall_s = map(list, zip(*pairs, strict=True))

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tidegauge.attestation.history import History, Outcome, Sent, history_of
-from tidegauge.attestation.reads import Flag, Found, Read, read_of
+from tidegauge.attestation.history import History, history_of
+from tidegauge.attestation.messages import Flag, Found, Outcome, Sent
+from tidegauge.attestation.reads import Read, read_of
 from tidegauge.worker.read_back import PartitionRead
 
 PARTITIONS = 2

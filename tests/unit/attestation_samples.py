@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegauge.attestation.anomalies import Fate, Witness
-from tidegauge.attestation.history import Outcome, Sent
 from tidegauge.attestation.kinds import FileSystem, Means
+from tidegauge.attestation.messages import Outcome, Sent
 from tidegauge.attestation.model import AttestOutcome, CutTold, CycleOutcome
 from tidegauge.attestation.record import Attestation
 from tidegauge.attestation.scenario import Scenario

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from tidegauge.attestation.anomalies import LOST, Anomalies, Fate, PositionChange
 from tidegauge.attestation.classification import classify, moved_back
-from tidegauge.attestation.history import History, Kind, Outcome, Sent, history_of, read_history
-from tidegauge.attestation.reads import Flag, Found, Read, read_of
+from tidegauge.attestation.history import History, Kind, history_of, read_history
+from tidegauge.attestation.messages import Flag, Found, Outcome, Sent
+from tidegauge.attestation.reads import Read, read_of
 from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead
 
 ACKED, UNKNOWN, REFUSED = Outcome.ACKNOWLEDGED, Outcome.UNKNOWN, Outcome.REFUSED

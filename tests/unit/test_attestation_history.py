@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.attestation.history import Kind, Outcome, Sent, history_of, read_history
-from tidegauge.attestation.reads import Flag, load_read
+from tidegauge.attestation.history import Kind, history_of, read_history
+from tidegauge.attestation.messages import Flag, Outcome, Sent
+from tidegauge.attestation.reads import load_read
 from tidegauge.errors import RunFailedError
 from tidegauge.worker.read_back import PartitionRead, ReadBack
 

@@ -9,8 +9,9 @@ import pytest
 
 from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.history import Outcome, Sent, history_of
-from tidegauge.attestation.reads import Found, read_of
+from tidegauge.attestation.history import history_of
+from tidegauge.attestation.messages import Found, Outcome, Sent
+from tidegauge.attestation.reads import read_of
 from tidegauge.attestation.verdict import (
     Criteria,
     CutResult,

@@ -38,7 +38,7 @@ def loaded(tmp_path: Path, *arguments: str) -> set[str]:
     return set(packages)
 
 
-@pytest.mark.parametrize("verb", [(), ("quick",), ("omb",)])
+@pytest.mark.parametrize("verb", [(), ("quick",), ("omb",), ("run",)])
 def test_help_loads_no_heavy_library(tmp_path: Path, verb: tuple[str, ...]) -> None:
     assert not loaded(tmp_path, *verb, "--help") & (MEASURING | READING)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from tidegauge.attestation.messages import Found, Sent
 
-from tidegauge.attestation.history import Sent
-from tidegauge.attestation.reads import Found
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Fate(IntEnum):

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegauge.attestation.anomalies import BROKEN, Anomalies, Fate, PositionChange, Witness
-from tidegauge.attestation.history import History, Outcome, Sent
-from tidegauge.attestation.reads import Flag, Found, Read
+from tidegauge.attestation.history import History
+from tidegauge.attestation.messages import Flag, Found, Outcome, Sent
+from tidegauge.attestation.reads import Read
 from tidegauge.attestation.records import Longs
 from tidegauge.worker.read_back import CommittedPositions
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.attestation.messages import Outcome, Sent
 from tidegauge.attestation.records import Longs, read_records
 from tidegauge.errors import RunFailedError
 
@@ -35,36 +36,6 @@ class Kind(IntEnum):
     ACKNOWLEDGED = 2
     UNKNOWN = 3
     REFUSED = 4
-
-
-class Outcome(IntEnum):
-    """What became of a message as far as its producer was told."""
-
-    UNKNOWN = 0
-    """Given up, or nothing told at all."""
-    ACKNOWLEDGED = 1
-    REFUSED = 2
-    """It surely was not stored."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """One message of a history, for whoever writes one by hand.
-
-    Attributes:
-        invoked_ns: before the client was given the message.
-        resolved_ns: when its outcome was told; -1 if never.
-        partition: where its client says it went; -1 if it does not say.
-        position: likewise in that partition.
-    """
-
-    producer: int
-    sequence: int
-    invoked_ns: int
-    outcome: Outcome = Outcome.UNKNOWN
-    resolved_ns: int = -1
-    partition: int = -1
-    position: int = -1
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tidegauge.attestation.anomalies import Anomalies, Fate
 from tidegauge.attestation.model import AttestOutcome, CycleOutcome
 from tidegauge.attestation.promise import Promise, promise
@@ -76,6 +74,8 @@ def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
 
 def anomalies_of(cycle: CycleOutcome) -> Anomalies:
     """A cycle's anomalies as they were found, without the fate of each single message."""
+    import numpy as np
+
     figures = cycle.figures
     return Anomalies(
         fates=np.empty(0, dtype=np.int8),

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntFlag
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.attestation.messages import Found
 from tidegauge.attestation.records import Longs, read_records
 from tidegauge.errors import RunFailedError
 from tidegauge.worker.read_back import PartitionRead, ReadBack
@@ -33,34 +33,8 @@ RECORD = np.dtype(
 COLUMNS = ("producer", "sequence", "topic", "partition", "position", "flags")
 
 
-class Flag(IntFlag):
-    """What is wrong with a message found."""
-
-    CORRUPT = 1
-    """Its checksums do not fit what was sent."""
-    UNATTRIBUTED = 2
-    """Its header is damaged too: `producer` and `sequence` mean nothing."""
-    FOREIGN = 4
-    """An undamaged message of another trial, or none of ours at all."""
-
-
 NEVER = (1 << 63) - 1
 """Later than any instant."""
-INTACT = Flag(0)
-"""Nothing is wrong with it."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """One message found, for whoever writes a read by hand. `position` and `within` (a batch) as the system has it."""
-
-    producer: int
-    sequence: int
-    partition: int = 0
-    position: int = -1
-    topic: int = 0
-    flags: Flag = INTACT
-    within: int = 0
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidegauge.attestation.anomalies import Anomalies, Witness
-from tidegauge.attestation.history import History
 from tidegauge.attestation.kinds import counted_cuts
+
+if TYPE_CHECKING:
+    from tidegauge.attestation.history import History
 
 WRITE_AGE_S_MAX = 5.0
 """A cut later than this after the newest write finds data that the kernel wrote back by itself."""
