@@ -60,8 +60,9 @@ def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place
     commands = [" ".join(one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"])]
     done = process.finish()
     valid_unless_starved(done, place)
-    assert "level 4 for kafka@attached, as asked" in " ".join(done.stdout.split())
-    nothing_told(place, done.stdout, done.stderr, *commands)
+    shown = place.run("show", "last")
+    assert "level 4 for kafka@attached, as asked" in " ".join(shown.stdout.split())
+    nothing_told(place, done.stdout, done.stderr, shown.stdout, *commands)
     (settings,) = (json.loads(path.read_text())["server"] for path in place.only_run().glob("trials/*/settings.json"))
     unknown = [one["value"] for one in settings if one["value"].startswith("unknown: no right to read")]
     assert any("the configuration of broker 1" in text for text in unknown)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from libfuse import provide
 from rigs import acknowledged, leftovers, readable, writer
-from test_power_cut import cut_again_and_again, wait_for, wait_for_records, what_was_not_synced_is_gone
+from test_power_cut import DEADLINE_S, cut_again_and_again, wait_for, wait_for_records, what_was_not_synced_is_gone
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.local import LocalHost
@@ -132,7 +132,7 @@ def test_it_can_neither_be_slow_nor_hang(host: LocalHost, tmp_path: Path) -> Non
     assert (place / "file").read_text() == "there"
     host.rig.remove_disk(place)
     assert not place.exists()
-    wait_for(lambda: not daemons(tmp_path), "the daemon has ended")
+    wait_for(lambda: not daemons(tmp_path), DEADLINE_S, "the daemon has ended")
 
 
 def test_a_mount_that_is_refused_is_told_and_leaves_nothing(
@@ -162,4 +162,4 @@ def test_nothing_is_left_when_the_agent_is_killed(tmp_path: Path, monkeypatch: p
     clean_leftovers()
     assert leftovers(tmp_path, host.agent_id) == []
     assert not place.exists()
-    wait_for(lambda: not daemons(tmp_path), "the daemon has ended")
+    wait_for(lambda: not daemons(tmp_path), DEADLINE_S, "the daemon has ended")

@@ -100,8 +100,9 @@ class TestSignals:
         assert process.returncode == 130
         nothing_left(place)
         report = place.only_run() / "report.html"
-        assert "The run is interrupted." in report.read_text()
-        assert out.rstrip().endswith("report.html")
+        assert "Run interrupted: 0 of 1 trials finished" in report.read_text()
+        assert f"{report.parent.name}/report.html" in out
+        assert "Exit code 130: Interrupted" in out[out.index("report.html") :]
 
     @pytest.mark.slow
     def test_a_second_ctrl_c_ends_at_once(self, place: Place) -> None:
