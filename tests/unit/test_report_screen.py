@@ -16,7 +16,7 @@ from tidegauge.cli.running import CODES
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.experiments.finding import Finding
 from tidegauge.limiting.api import Limiting, Resource
-from tidegauge.report.ending import End, ending
+from tidegauge.report.ending import End, again_words, ending
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.verdicts import Sureness, level_phrase, verdicts
 from tidegauge.report.worth import worth_acting_on
@@ -217,6 +217,14 @@ def test_a_resumable_run_is_gone_on_with_and_another_started_again(tmp_path: Pat
     run = replace(stored(tmp_path, *pair()), status="interrupted")
     assert ending(run).what == "Start it again: tidegauge quick"
     assert "tidegauge run --resume " in ending(replace(run, meaning={})).what
+
+
+def test_the_command_to_run_again_has_every_option_that_was_given(tmp_path: Path) -> None:
+    given = {"durability": 4, "systems": ["kafka", "pulsar"], "thresholds": ["lost == 0"], "repeat": 2}
+    run = replace(stored(tmp_path, *pair()), status="interrupted", overrides=given)
+    options = "--level 4 --systems kafka --systems pulsar --threshold 'lost == 0'"
+    assert ending(run).what == f"Start it again: tidegauge quick {options} --repeat 2"
+    assert again_words(run, "tidegauge", 7) == f"tidegauge quick {options} --repeat 7"
 
 
 def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.report import thresholds
+from tidegauge.report.again import command_words
 from tidegauge.report.layout import shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.numbers import plural
@@ -106,14 +108,11 @@ def run_words(run: StoredRun) -> str:
 
 
 def again_words(run: StoredRun, program: str, repeat: int | None = None) -> str:
-    """The command that makes the run's campaign again, so often; its options are told to be given again."""
+    """The command that makes the run's campaign again with its options, repeated so often if given."""
     path = Path(run.campaign_path)
-    campaign = (
-        "quick" if run.name == path.stem == "quick" else f"run {shown_path(path)}" if path.name else "run CAMPAIGN"
-    )
-    scale = f" --scale {run.overrides['scale']}" if "scale" in run.overrides else ""
-    options = " (with the options that this run had)" if run.overrides.keys() - {"scale", "repeat"} else ""
-    return f"{program} {campaign}{scale}{'' if repeat is None else f' --repeat {repeat}'}{options}"
+    ready = run.name == path.stem == "quick"
+    verb = ["quick"] if ready else ["run", shown_path(path) if path.name else "CAMPAIGN"]
+    return f"{program} {shlex.join(command_words(run, verb, repeat))}"
 
 
 def _stop(words: str) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.attestation.kinds import Means
-from tidegauge.campaign.model import option_of
 from tidegauge.comparison.differences import normal_settings
 from tidegauge.experiments.api import TrialResult
+from tidegauge.report.again import command_words
 from tidegauge.report.numbers import count, duration, ms, plural, short
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.report.tables import cpu_cores
@@ -193,45 +190,8 @@ def again(run: StoredRun, omb_files: Sequence[str]) -> Again:
         workloads = [f"omb/{name}" for name in omb_files if not name.startswith("driver-")]
         drivers = [part for name in omb_files if name.startswith("driver-") for part in ("--driver", f"omb/{name}")]
         return Again("", shlex.join(["tidegauge", "omb", *workloads, *drivers]), kept=True)
-    given = run.overrides or _overrides_as_text(run.environment)
-    attestation = given.get("experiments")
-    if isinstance(attestation, list):
-        return Again("", shlex.join(["tidegauge", "attest", *_attest_words(given, attestation[0])]))
-    words = [word for key, value in given.items() for word in _option_words(key, value)]
-    if run.terms.allowed:
-        words.append("--allow-unequal")
-    return Again("campaign.yaml", shlex.join(["tidegauge", "run", "campaign.yaml", *words]))
-
-
-def _option_words(key: str, value: object) -> list[str]:
-    """An option, once for each of several values."""
-    values = value if isinstance(value, list) else [value]
-    return [word for one in values for word in (option_of(key), str(one))]
-
-
-def _attest_words(given: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
-    """System and options of the verb `attest`, whose campaign is made from these alone."""
-    level = given.get("durability")
-    form = {"durability": level["level"], "form": level["form"]} if isinstance(level, dict) else {}
-    named = {**given, **form, "cuts": options.get("cuts"), "scenario": options.get("scenarios")}
-    named["file-system"] = options.get("file-system") if options.get("means") == Means.POWER else None
-    keys = ("durability", "form", "nodes", "cuts", "scenario", "file-system", "seed", "data-directory")
-    words = [word for key in keys if named.get(key) is not None for word in _option_words(key, named[key])]
-    words += ["--second-cut"] if options.get("second-cut") else []
-    words += ["--crash"] if options.get("means") == Means.CRASH else []
-    return [*map(str, given.get("systems", [])), *words]
-
-
-def _overrides_as_text(environment: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a run made before they were kept as they are: each value as Python writes it."""
-    campaign = environment.get("campaign")
-    told = campaign.get("overrides") if isinstance(campaign, Mapping) else None
-    found: dict[str, Any] = dict(told) if isinstance(told, Mapping) else {}
-    for key, text in found.items():
-        if str(text).startswith("["):
-            with contextlib.suppress(ValueError, SyntaxError):
-                found[key] = ast.literal_eval(text)
-    return found
+    words = command_words(run, ["run", "campaign.yaml"])
+    return Again("" if words[0] == "attest" else "campaign.yaml", shlex.join(["tidegauge", *words]))
 
 
 def version_words(run: StoredRun) -> str:
