@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 UV_VERSION=0.13.8
 
-fail() { printf '\n%s\n' "$@" >&2; exit 1; }
+fail() { printf '\n' >&2; printf '%s\n' "$@" >&2; exit 1; }
 trap 'printf "\nInterrupted. The same command resumes; what was fetched is kept.\n" >&2; exit 130' INT
 
 python=""
@@ -46,6 +46,16 @@ fi
 groups=(--no-dev)
 if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(); fi
 if [ "${1:-}" = --dev ]; then echo "Adding what tests and checks need ..."; else echo "Installing the locked Python dependencies ..."; fi
-UV_PYTHON_DOWNLOADS=never "$uv" sync --quiet --locked ${groups[@]+"${groups[@]}"} --python "$python" ||
-  fail "The locked Python packages could not be installed (see above)." \
-    "Check the network, or name a mirror in UV_DEFAULT_INDEX; then run make again: what was fetched is kept."
+export UV_PYTHON_DOWNLOADS=never
+install() {
+  if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
+    "$uv" sync --quiet --locked ${groups[@]+"${groups[@]}"} --python "$python"
+  else
+    # `uv sync` refuses an index that is not the lock file's: the same versions, with the same hashes, from the mirror.
+    "$uv" venv --quiet --allow-existing --python "$python" .venv &&
+      "$uv" export --quiet --frozen ${groups[@]+"${groups[@]}"} --output-file .venv/requirements.txt >/dev/null &&
+      "$uv" pip sync --quiet --python .venv/bin/python .venv/requirements.txt
+  fi
+}
+install || fail "The locked Python packages could not be installed (see above)." \
+  "Check the network, or name a mirror in UV_DEFAULT_INDEX; then run make again: what was fetched is kept."

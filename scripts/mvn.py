@@ -35,7 +35,7 @@ def main() -> int:
         return error.exit_code
     # A JDK that was fetched does not know this machine's certificate authorities.
     options = jvm_options(JavaRuntime(jdk, "", 0, bundled=jdk.is_relative_to(TOOLS)))
-    environment = {**os.environ, "JAVA_HOME": str(jdk), **({"JDK_JAVA_OPTIONS": options} if options else {})}
+    environment = {**os.environ, "JAVA_HOME": str(jdk), "JDK_JAVA_OPTIONS": options}
     with tempfile.TemporaryDirectory(prefix="tidegauge-maven-") as scratch:
         code, tail = run([str(maven), *repository_settings(Path(scratch)), *sys.argv[1:]], environment)
     missing = unreached("".join(tail)) if code else ""

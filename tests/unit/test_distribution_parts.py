@@ -109,6 +109,18 @@ class TestFailures:
                 "Unknown host",
             ),
             (
+                "Could not transfer artifact a:b:jar:1 from/to tidegauge (http://r): transfer failed for http://r/b, "
+                "status: 503 Service Unavailable",
+                Cause.UNREACHABLE,
+                "503",
+            ),
+            (
+                "Could not transfer artifact a:b:jar:1 from/to central (https://r): GET request of: a/b-1.jar from "
+                "central failed",
+                Cause.UNREACHABLE,
+                "a/b-1.jar",
+            ),
+            (
                 "Could not transfer artifact a:b:pom:1 from/to central (https://r): (certificate_unknown) PKIX path "
                 "building failed",
                 Cause.UNREACHABLE,

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tarfile
@@ -21,6 +22,7 @@ import pytest
 
 from tidegauge.campaign.memory import memory_needs
 from tidegauge.campaign.parse import parse_campaign
+from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.maven import unpack
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import MemoryAvailable
@@ -155,6 +157,17 @@ echo "$@" >> uv-calls
 """
 
 
+@pytest.fixture(scope="module")
+def without_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that has pip and not venv, as Debian's without python3-venv: it needs a tenth of venv's time."""
+    folder = tmp_path_factory.mktemp("without venv")
+    subprocess.run([sys.executable, "-m", "venv", folder / "real"], check=True)
+    script = folder / "python3"
+    script.write_text(f'#!/bin/sh\n[ "$2" != venv ] || exit 1\nexec "{folder}/real/bin/python" "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
 class TestBootstrap:
     """With the real pip, and in place of uv a script that notes how it is called."""
 
@@ -178,7 +191,9 @@ class TestBootstrap:
         folder.mkdir(parents=True)
         name = f"uv-{version}-py3-none-any.whl"
         with zipfile.ZipFile(folder / name, "w") as wheel:
-            wheel.writestr(f"uv-{version}.data/scripts/uv", FAKE_UV.format(version=version))
+            script = zipfile.ZipInfo(f"uv-{version}.data/scripts/uv")
+            script.external_attr = (stat.S_IFREG | 0o755) << 16
+            wheel.writestr(script, FAKE_UV.format(version=version))
             info = f"uv-{version}.dist-info"
             wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: uv\nVersion: {version}\n")
             wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
@@ -201,16 +216,25 @@ class TestBootstrap:
 
     @pytest.mark.parametrize("fails", ["503", "cut"])
     def test_a_package_index_that_fails(
-        self, checkout: Path, environment: dict[str, str], loopback: Registry, fails: str
+        self, checkout: Path, environment: dict[str, str], loopback: Registry, without_venv: Path, fails: str
     ) -> None:
+        if fails == "cut":
+            environment["BASE_PYTHON"] = str(without_venv)
         loopback.fails = fails
         done = self.set_up(checkout, environment)
         assert done.returncode == 1
         assert "could not be fetched from the Python package index" in done.stderr
         assert "Check the network" in done.stderr
         assert "Traceback" not in done.stderr
+        loopback.fails = ""
+        done = self.set_up(checkout, environment)
+        assert done.returncode == 0, done.stderr
+        assert "sync --quiet --locked --no-dev" in (checkout / "uv-calls").read_text()
 
-    def test_interrupted(self, checkout: Path, environment: dict[str, str], loopback: Registry) -> None:
+    def test_interrupted_and_resumed(
+        self, checkout: Path, environment: dict[str, str], loopback: Registry, without_venv: Path
+    ) -> None:
+        environment["BASE_PYTHON"] = str(without_venv)
         loopback.fails = "hang"
         process = subprocess.Popen(
             [checkout / "scripts/bootstrap.sh"],
@@ -222,9 +246,46 @@ class TestBootstrap:
         )
         assert loopback.asked.wait(200)
         os.killpg(process.pid, signal.SIGINT)
-        told = process.communicate(timeout=200)[1]
+        said = process.communicate(timeout=200)[1]
         assert process.returncode == 130
-        assert "The same command resumes" in told
+        assert "The same command resumes" in said
+        loopback.fails = ""
+        loopback.go_on.set()
+        done = self.set_up(checkout, environment)
+        assert done.returncode == 0, done.stderr
+
+    def test_later_calls_of_uv(self, checkout: Path, environment: dict[str, str], without_venv: Path) -> None:
+        """Tools for tests are kept once they are there; with a mirror the lock file is exported to it."""
+        environment["BASE_PYTHON"] = str(without_venv)
+        assert self.set_up(checkout, environment, "--dev").returncode == 0
+        (checkout / ".venv").mkdir()
+        (checkout / ".venv/.dev-ready").touch()
+        assert self.set_up(checkout, environment).returncode == 0
+        mirror = {"UV_DEFAULT_INDEX": "http://mirror.test/simple"}
+        assert self.set_up(checkout, environment | mirror).returncode == 0
+        calls = (checkout / "uv-calls").read_text().splitlines()
+        assert [call.split()[0] for call in calls] == ["sync", "sync", "venv", "export", "pip"]
+        assert not any("--no-dev" in call for call in calls)
+
+    def test_packages_that_cannot_be_installed(
+        self, checkout: Path, environment: dict[str, str], loopback: Registry, without_venv: Path
+    ) -> None:
+        """The real uv against a mirror that fails."""
+        uv = ROOT / ".tools/uv/bin/uv"
+        if not uv.exists():
+            pytest.skip("this checkout uses a uv from elsewhere")
+        (checkout / ".tools/uv/bin").mkdir(parents=True)
+        (checkout / ".tools/uv/bin/uv").symlink_to(uv)
+        for name in ("pyproject.toml", "uv.lock"):
+            shutil.copy(ROOT / name, checkout / name)
+        environment |= {"UV_DEFAULT_INDEX": f"{loopback.url}/simple", "UV_HTTP_RETRIES": "0", "UV_NO_CACHE": "1"}
+        environment["BASE_PYTHON"] = str(without_venv)
+        loopback.fails = "503"
+        done = self.set_up(checkout, environment)
+        assert done.returncode == 1
+        assert "503" in done.stderr
+        assert "could not be installed (see above)" in done.stderr
+        assert "UV_DEFAULT_INDEX" in done.stderr
 
     def test_an_obstacle_is_said_before_anything_is_fetched(
         self, checkout: Path, environment: dict[str, str], loopback: Registry
@@ -235,6 +296,37 @@ class TestBootstrap:
         assert "/proc/self/cache" in done.stderr
         assert "Nothing was fetched" in done.stderr
         assert not loopback.asked.is_set()
+
+
+class TestMavenBuild:
+    POM = """<project><modelVersion>4.0.0</modelVersion><artifactId>a</artifactId><packaging>pom</packaging>
+    <parent><groupId>test</groupId><artifactId>parent</artifactId><version>1</version><relativePath/></parent></project>
+    """
+    PARENT = """<project><modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>parent</artifactId>
+    <version>1</version><packaging>pom</packaging></project>"""
+
+    def test_a_repository_that_fails(self, tmp_path: Path, loopback: Registry) -> None:
+        folder = tmp_path / "registry/test/parent/1"
+        folder.mkdir(parents=True)
+        (folder / "parent-1.pom").write_text(self.PARENT)
+        (tmp_path / "pom.xml").write_text(self.POM)
+        command = [sys.executable, ROOT / "scripts/mvn.py", "-q", "-B", "-f", tmp_path / "pom.xml", "validate"]
+        (tmp_path / "a home").mkdir()
+        environment = {**os.environ, "MAVEN_REPO": loopback.url, "HOME": str(tmp_path / "a home")}
+        environment.setdefault("TIDEGAUGE_CACHE", str(cache_directory()))
+        run = partial(
+            subprocess.run, command, env=environment, capture_output=True, text=True, timeout=250, check=False
+        )
+        for loopback.fails, why in (("503", "503"), ("cut", "Premature end")):
+            done = run()
+            assert done.returncode == 1
+            assert f"test:parent:pom:1 could not be fetched from {loopback.url}" in done.stderr
+            assert why in done.stderr
+            assert "MAVEN_REPO" in done.stderr
+        loopback.fails = ""
+        done = run()
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (tmp_path / "a home/.m2/repository/test/parent/1/parent-1.pom").exists()
 
 
 class TestJdk:

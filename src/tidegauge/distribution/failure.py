@@ -41,7 +41,9 @@ MISSING = (
 )
 UNREACHABLE = re.compile(
     r"Unknown host|UnknownHostException|Connection refused|Connect(?:ion)? timed out|Network is unreachable|"
-    r"Connection reset|No route to host|Read timed out|PKIX path|SSLHandshake|in offline mode|status code: 5\d\d|"
+    r"Connection reset|No route to host|Read timed out|PKIX path|SSLHandshake|in offline mode|"
+    # Maven 3.8 says "status: 503", and of a connection that ended in the middle at first only that the request failed.
+    r"status(?: code)?: (?:429|5\d\d)|GET request of: \S+ from \S+ failed|"
     r"Premature end|closed prematurely|failed to respond|Unexpected end of (?:file|stream)",
     re.IGNORECASE,
 )
@@ -71,10 +73,13 @@ def explain(output: str, recipe: Recipe) -> Failure:
 
 def unreached(output: str) -> str:
     """What a build could not fetch from where, and why, in words; "" if it failed of something else."""
-    match = re.search(r"Could not transfer artifact (\S+) from/to \S+ \((\S+?)\): (.*)", output)
-    if match is None or not UNREACHABLE.search(match.group(3)):
+    transfers = re.findall(r"Could not transfer artifact (\S+) from/to \S+ \((\S+?)\): (.*)", output)
+    failed = [transfer for transfer in transfers if UNREACHABLE.search(transfer[2])]
+    if not failed:
         return ""
-    artifact, repository, why = match.groups()
+    # Maven repeats itself; the last time it adds the cause.
+    artifact, repository, why = failed[-1]
+    why = re.sub(r" and 'parent\.relativePath'.*? @ line \d+, column \d+| -> \[Help \d+\]$", "", why)
     return f"{artifact} could not be fetched from {without_credentials(repository)} ({without_credentials(why)[:200]})"
 
 

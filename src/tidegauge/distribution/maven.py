@@ -164,13 +164,20 @@ def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str
 
 
 def jvm_options(java: JavaRuntime) -> str:
-    """JDK_JAVA_OPTIONS with the machine's certificate authorities, for a Java that brought its own.
+    """JDK_JAVA_OPTIONS for Maven. Unlike MAVEN_OPTS this variable understands quotes.
 
-    Unlike MAVEN_OPTS it understands quotes.
+    Java takes the home, where Maven keeps its files, from the list of users, not from HOME. Maven loads a library from
+    the directory for temporary files, which may be mounted with noexec. A Java that brought its own certificate
+    authorities does not know the machine's.
     """
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
-    if java.bundled and "trustStore" not in options + os.environ.get("MAVEN_OPTS", ""):
-        store = write_trust_store(make_directory(cache_directory() / "tools"))
+    given = options + os.environ.get("MAVEN_OPTS", "")
+    tools = make_directory(cache_directory() / "tools")
+    for name, value in (("user.home", Path.home()), ("jansi.tmpdir", tools)):
+        if name not in given:
+            options += f' "-D{name}={value}"'
+    if java.bundled and "trustStore" not in given:
+        store = write_trust_store(tools)
         if store:
             options += f' "-Djavax.net.ssl.trustStore={store}" -Djavax.net.ssl.trustStorePassword={PASSWORD}'
     return options.strip()
