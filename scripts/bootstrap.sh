@@ -49,7 +49,7 @@ if [ "${1:-}" = --dev ]; then echo "Adding what tests and checks need ..."; else
 export UV_PYTHON_DOWNLOADS=never
 install() {
   if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
-    "$uv" sync --quiet --locked ${groups[@]+"${groups[@]}"} --python "$python"
+    "$uv" sync --quiet --locked --compile-bytecode ${groups[@]+"${groups[@]}"} --python "$python"
   else
     # `uv sync` refuses an index that is not the lock file's: the same versions, with the same hashes, from the mirror.
     "$uv" venv --quiet --allow-existing --python "$python" .venv &&

@@ -41,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[BEGIN_S] = time.monotonic()
     config.stash[NOT_REACHED] = []
+    # Tests start hundreds of Python processes: each of them would compile every module again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A shell's background job ignores it, and so would every command that a test starts and interrupts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
