@@ -14,7 +14,7 @@ from command import Place, valid_unless_starved, wait_until_measuring
 from kafka_names import broker_names
 from test_secure_kafka import PASSWORD, Broker, broker
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 __all__ = ["broker"]
 
 CAMPAIGN = """
@@ -70,7 +70,6 @@ def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place
     assert [name for _, name in broker_names(broker.on("PLAINTEXT")["bootstrap.servers"]) if "-borrowed-" in name] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "password", "says"),
     [

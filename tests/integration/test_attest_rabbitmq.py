@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attestations import CUTS_POWER, loses_at_level_4
 
-pytestmark = list(CUTS_POWER)
+pytestmark = [*CUTS_POWER, pytest.mark.slow]
 
 
 def test_one_node_at_level_4_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

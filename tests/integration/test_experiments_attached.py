@@ -15,7 +15,7 @@ from loads import fill
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.rabbitmq.config import PASSWORD, USER
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 
 HEAD = """
 name: lent
@@ -56,10 +56,7 @@ def _rabbitmq(known: Any) -> str:
 ATTACH: dict[str, Callable[[Any], str]] = {"kafka": _kafka, "pulsar": _pulsar, "rabbitmq": _rabbitmq}
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param("kafka", marks=pytest.mark.slow), pytest.param("pulsar", marks=pytest.mark.slow), "rabbitmq"],
-)
+@pytest.fixture(scope="module", params=["kafka", "pulsar", "rabbitmq"])
 def lent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
     """Servers of the test."""
     with ready(request.param, LevelChoice(4), tmp_path_factory.mktemp(request.param)) as started:
@@ -91,7 +88,6 @@ def test_read_finds_everything_that_is_there(lent: Ready, place: Place) -> None:
     lent.worker.delete_topics(lent.system.driver, lent.deployment.connection, [topic])
 
 
-@pytest.mark.slow
 def test_a_sweep_measures_every_point_with_its_own_values(lent: Ready, place: Place) -> None:
     found = results(lent, place, SWEEP)
     assert sorted(one["spec"]["workload"]["partitions"] for one in found) == [1, 3], "in an order drawn by lot"

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 SHORT = """
 name: short
-systems: [{system}]
+systems: ["{system}"]
 durability: 4
 workload: {{message-size: 1KiB, partitions: 2}}
 experiments:
@@ -35,7 +35,8 @@ experiments:
 
 
 @pytest.fixture(
-    scope="module", params=["kafka", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pulsar", "rabbitmq"))]
+    scope="module",
+    params=["null", *(pytest.param(name, marks=pytest.mark.slow) for name in ("kafka", "pulsar", "rabbitmq"))],
 )
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run of one system."""
