@@ -28,6 +28,7 @@ def find_or_fetch_jdk(tools: Path) -> Path:
         return found
     if not (shutil.which("apt-get") and shutil.which("dpkg")):
         raise UserError(f"{NEEDED}.", f"{REMEDY}, then run make again.")
+    print(f"No JDK on this machine: fetching Debian's (260 MB unpacked) into {tools / 'jdk'} ...", flush=True)
     failures = []
     for version, package in PACKAGES.items():
         try:
@@ -76,7 +77,6 @@ def _fetch_debian_jdk(version: str, package: str, target: Path) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="tidegauge-jdk-", dir=part) as scratch:
-        print(f"No JDK on this machine: fetching Debian's {names[0]} (260 MB unpacked) into {target} ...", flush=True)
         _apt_download(names, Path(scratch))
         for package_file in Path(scratch).glob("*.deb"):
             _run(["dpkg", "-x", str(package_file), str(part)], Path(scratch))

@@ -60,6 +60,7 @@ def test_phase_time_left_and_figures_are_shown() -> None:
 
 def test_time_left_never_goes_below_zero_and_fetching_does_not_count() -> None:
     assert seconds_left(LiveState(), 5) is None
+    assert "Before the first trial" in shown(after((0, PhaseStarted("", "fetch", "Apache Kafka 4.3.1", None))), 5)
     fetching = after((0, BEGIN), (0, PhaseStarted("", "fetch", "Apache Kafka 4.3.1", None)))
     assert seconds_left(fetching, 500) == 2 * EACH_S
     assert "Before the first of 2 trials" in shown(fetching, 500)

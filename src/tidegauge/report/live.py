@@ -257,7 +257,7 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
 
 def _named(state: LiveState) -> str:
     if not state.trial_id:
-        return f"Before the first of {len(state.trials)} trials"
+        return f"Before the first of {len(state.trials)} trials" if state.trials else "Before the first trial"
     number = min(len(state.ended) + 1, max(1, len(state.trials)))
     spec = next((trial for trial in state.trials if trial.trial_id == state.trial_id), None)
     name = f"{spec.experiment} on {spec.system}" if spec else state.trial_id
