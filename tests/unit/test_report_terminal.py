@@ -315,6 +315,8 @@ def test_the_host_is_told(tmp_path: Path) -> None:
     run.environment({"host": host})
     text = rendered(run_report(store.load_run(run.path)))
     assert "Host: 2 CPUs (Xeon), 24 GiB memory, Linux 6.1, data on ext4. Servers and clients ran on it" in text
+    run.environment({"host": host | {"cpus": 1}})
+    assert "Host: 1 CPU (Xeon)" in rendered(run_report(store.load_run(run.path)))
 
 
 def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:

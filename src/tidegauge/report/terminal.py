@@ -121,8 +121,10 @@ def host_words(host: object) -> str:
     disks = host.get("disks")
     found = disks.values() if isinstance(disks, Mapping) else []
     systems = sorted({str(disk.get("file_system")) for disk in found if isinstance(disk, Mapping)} - {"None"})
-    cpus = f"{host.get('cpus', '?')} CPUs ({host.get('cpu_model') or 'unknown model'})"
-    parts = [cpus, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
+    cpus = host.get("cpus")
+    counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
+    processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
+    parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
     return f"Host: {', '.join(part for part in parts if part)}. Servers and clients ran on it together."
 
 
