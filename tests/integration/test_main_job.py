@@ -110,7 +110,7 @@ def test_the_report_stands_beside_it_and_is_named(place: Place) -> None:
     page = (place.only_run() / "report.html").read_text()
     assert len(page.encode()) < 6_000_000
     assert page.count("<figure") >= 10
-    for word in ("kafka@", "pulsar@", "flush.messages", "journalSyncData", "none lost"):
+    for word in ("kafka@", "pulsar@", "flush.messages", "journalSyncData", "lost 0, duplicated 0"):
         assert word in page, word
     assert f"{place.only_run().name}/report.html" in (place.root / "out.txt").read_text()
 
