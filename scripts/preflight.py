@@ -35,7 +35,8 @@ def main() -> int:
     found += directory_obstacles(Path.home() / ".m2", 0, f"{elsewhere} HOME (Maven keeps its files in ~/.m2)")
     found += [*temporary_obstacles(), *jdk_obstacles()]
     if "--for-quick" in sys.argv:
-        found += memory_obstacles(memory_available())
+        found += [*memory_obstacles(memory_available()), *space_obstacles("TIDEGAUGE_CACHE", cache_directory())]
+        found += space_obstacles("TIDEGAUGE_RUNS", Path(os.environ.get("TIDEGAUGE_RUNS") or ROOT / "runs"))
     for obstacle in dict.fromkeys(found):
         print(obstacle, file=sys.stderr)
     return 2 if found else 0
@@ -45,6 +46,16 @@ def path_obstacles(root: Path) -> list[str]:
     """A checkout whose path separates paths where it appears in a list of them."""
     bad = [name for name, character in (("a colon", ":"), ("a line break", "\n")) if character in str(root)]
     return [f"The path of this checkout, {root}, contains {bad[0]}. Move it to another directory."] if bad else []
+
+
+def space_obstacles(variable: str, directory: Path) -> list[str]:
+    """A place of the servers' programs or data with a space in its path: Kafka can use it, the other two can't."""
+    if len(str(directory).split()) == 1:
+        return []
+    return [
+        f"Pulsar and RabbitMQ can't run with files in {directory}: there is a space in it. Name another place in the "
+        f"environment variable {variable}, or run Kafka alone: make build, .venv/bin/tidegauge quick --systems kafka"
+    ]
 
 
 def directory_obstacles(directory: Path, space_mb: int, remedy: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -219,6 +220,14 @@ def test_offline_without_the_files_is_told(debian: FakeDebian) -> None:
     debian.offline = True
     with pytest.raises(UserError, match=r"rabbitmq 4\.3\.6 is not in the cache\. Debian's archive can't be reached"):
         get()
+
+
+def test_erlang_scripts_run_below_a_path_with_a_space(tmp_path: Path) -> None:
+    script = tmp_path / "bin/erl"
+    script.parent.mkdir()
+    script.write_text(f'ROOTDIR=/{relocate.ERLANG}\necho "$ROOTDIR"\n')
+    relocate._rename_root(tmp_path, Path("/a home/erlang"))
+    assert subprocess.run(["sh", script], capture_output=True, text=True, check=True).stdout == "/a home/erlang\n"
 
 
 def test_the_loader_comes_from_the_packages(tmp_path: Path) -> None:

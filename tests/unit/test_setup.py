@@ -117,6 +117,10 @@ class TestPreflight:
         monkeypatch.setattr(preflight, "machine_jdk", lambda _tools: tmp_path)
         assert preflight.jdk_obstacles() == []
 
+    def test_a_space_where_servers_keep_files(self) -> None:
+        assert "TIDEGAUGE_RUNS" in preflight.space_obstacles("TIDEGAUGE_RUNS", Path("/home/a b/runs"))[0]
+        assert preflight.space_obstacles("TIDEGAUGE_RUNS", Path("/home/ab/runs")) == []
+
     def test_memory_for_one_system(self) -> None:
         campaign = parse_campaign(ROOT / "campaigns/quick.yaml", {}, sorted(registry.all_systems()))
         needed_mb = min(need.total_mb for need in memory_needs(campaign, registry.get))

@@ -6,6 +6,7 @@ newer release's programs also need a newer C library than this machine may have.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,16 +29,21 @@ def relocate(tree: Path, final: Path) -> None:
     loader = final / find_loader(tree).relative_to(tree)
     folders = [path for pattern in LIBRARY_FOLDERS for path in sorted(tree.glob(pattern)) if path.is_dir()]
     search_path = ":".join(str(final / folder.relative_to(tree)) for folder in folders)
-    for pattern in SCRIPTS:
-        for script in (tree / ERLANG).glob(pattern):
-            text = script.read_text()
-            script.write_text(text.replace(f"ROOTDIR=/{ERLANG}", f"ROOTDIR={final / ERLANG}"))
+    _rename_root(tree / ERLANG, final / ERLANG)
     for program in elf_files(tree / ERLANG):
         # DT_RPATH, not DT_RUNPATH: it also serves libraries that are loaded by libraries.
         arguments = ["--force-rpath", "--set-rpath", search_path]
         if program.suffix != ".so" and _has_interpreter(patchelf, program):
             arguments += ["--set-interpreter", str(loader)]
         _run(patchelf, *arguments, str(program))
+
+
+def _rename_root(erlang: Path, final: Path) -> None:
+    """Let Erlang's shell scripts know that their folder will be `final`."""
+    for pattern in SCRIPTS:
+        for script in erlang.glob(pattern):
+            text = script.read_text()
+            script.write_text(text.replace(f"ROOTDIR=/{ERLANG}", f"ROOTDIR={shlex.quote(str(final))}"))
 
 
 def check_runs(final: Path) -> str:
