@@ -46,10 +46,11 @@ fi
 groups=(--no-dev)
 if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(); fi
 if [ "${1:-}" = --dev ]; then echo "Adding what tests and checks need ..."; else echo "Installing the locked Python dependencies ..."; fi
-export UV_PYTHON_DOWNLOADS=never
+# Compiled once: a Python that is told to keep no bytecode would compile them at each start.
+export UV_PYTHON_DOWNLOADS=never UV_COMPILE_BYTECODE=1
 install() {
   if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
-    "$uv" sync --quiet --locked --compile-bytecode ${groups[@]+"${groups[@]}"} --python "$python"
+    "$uv" sync --quiet --locked ${groups[@]+"${groups[@]}"} --python "$python"
   else
     # `uv sync` refuses an index that is not the lock file's: the same versions, with the same hashes, from the mirror.
     "$uv" venv --quiet --allow-existing --python "$python" .venv &&
