@@ -20,7 +20,7 @@ STARVED_SHARE = 0.25
 """Of a run, in which somebody was ready to run and had no CPU: less does not explain a late generator."""
 NEVER_BROKEN = "nothing was broken up to"
 """Why a search that nothing fails at leaves its question open."""
-_LATE = "the generator was late for reasons of its own"
+_LATE = "the load generator itself was late, not the system"
 
 NULL_CAMPAIGN = """
 name: tiny

@@ -46,7 +46,7 @@ def trial(spec: TrialSpec, achieved: float, growth: float = 0.0, **changes: Any)
 
 
 def invalid(spec: TrialSpec, achieved: float) -> TrialResult:
-    reasons = ("the generator was late for reasons of its own",)
+    reasons = ("the load generator itself was late, not the system",)
     return trial(spec, achieved, validity=Validity.INVALID, reasons=reasons, own_lag=latency(500.0, 2_000.0))
 
 

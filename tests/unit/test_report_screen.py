@@ -48,7 +48,7 @@ def busy_quick(tmp_path: Path) -> StoredRun:
         f"{CPU_WAIT} for 0.34 s in each second: this host is short of CPU",
         f"{NOT_KEPT_UP}: 8,000 of 20,000 msg/s (40%)",
     )
-    late = "the generator was late for reasons of its own: its own lag at p99 is 20 ms of a response of 30 ms"
+    late = "the load generator itself was late, not the system: its own lag at p99 is 20 ms of a response of 30 ms"
     made = []
     for number, system in enumerate((KAFKA, PULSAR, RABBITMQ), 1):
         bad = {"validity": Validity.INVALID, "reasons": (late * 3,)} if system == PULSAR else {}
@@ -66,9 +66,12 @@ def test_a_busy_quick_with_every_warning_fits_one_screen(tmp_path: Path) -> None
         assert sum(line.startswith(f"{system} ") for line in lines) == 2, "a row in each table"
     assert "more remarks in `show`" in text
     assert "host CPU 100%" in text
+    assert "6 of 6 trials finished, 1 INVALID." in text
+    assert "Load: 1 KiB messages, 1 topic x 1 partition, 1 producer and 1 consumer, 5,000 in flight at most." in text
+    assert "--repeat" not in text, "what can't be used is not repeated"
     last = " ".join(text[text.index("Exit code") :].split())
     assert last.startswith(
-        "Exit code 3: In 1 of 6 trials (latency: Pulsar) figures may not be used, the generator was late"
+        "Exit code 3: In 1 of 6 trials (latency: Pulsar) figures may not be used, the load generator itself was late"
     )
     assert last.endswith("Close other programs and run it again: tidegauge quick")
 

@@ -6,6 +6,7 @@ At most `LINES_MAX` lines of 100 columns for three systems and three experiments
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Group, RenderableType
@@ -21,7 +22,7 @@ from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.limiting import limited_by
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.numbers import MISSING, count, local_time, ms, plural, short
+from tidegauge.report.numbers import MISSING, count, local_time, ms, plural, short, size
 from tidegauge.report.published import counts
 from tidegauge.report.sweeps import swept
 from tidegauge.report.tables import Block, blocks
@@ -31,13 +32,14 @@ from tidegauge.report.worth import Advice, worth_acting_on
 from tidegauge.statistics.figures import worst_end_to_end
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun
+from tidegauge.workload.model import Workload
 
 LINES_MAX = 40
 COLUMNS = 100
 EXPERIMENTS_MAX = 3
 SYSTEMS_MAX = 6
 """Rows of a table."""
-ADVICE_MAX = 3
+ADVICE_MAX = 2
 
 Figure = Callable[[TrialResult], float | None]
 
@@ -57,7 +59,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
         parts += _table(verdict, tables.get(verdict.experiment, ()), run, names)
     if len(told) > EXPERIMENTS_MAX:
         parts.append(Text(f"... {plural(len(told) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
-    parts += [Text(""), *_advice(run, ended), *_next(run, program)]
+    parts += [Text(""), *_advice(run, ended), *_next(run, ended, program)]
     if ended.end is not End.GOOD:
         parts += ending_lines(ended, exit_code)
     return Group(*parts)
@@ -71,6 +73,8 @@ def ending_lines(ended: Ending, exit_code: int) -> Iterable[RenderableType]:
 
 def _head(run: StoredRun) -> Iterable[RenderableType]:
     trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
+    spoilt = Counter(one.validity for one in run.results if one.validity is not Validity.VALID)
+    trials += "".join(f", {number} {validity.value.upper()}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run.environment.get("host")).removeprefix("Host: ")
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
@@ -86,6 +90,21 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     level = next(iter(found.values()))[1].level
     promise = f"level {level} for every system, as asked ({levels.short_name(level)} when acknowledged)"
     yield Paragraph(f"Durability: {promise}: {levels.witnesses(run.results)}{tested}.")
+    loads = {_load(one.spec.workload) for one in run.results}
+    if len(loads) == 1:
+        yield Paragraph(f"Load: {loads.pop()}.")
+
+
+def _load(workload: Workload) -> str:
+    """What decides a rate at first sight; the full report has the rest."""
+    if workload.existing_topics:
+        return f"topics that exist: {', '.join(workload.existing_topics)}"
+    readers = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
+    return (
+        f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "
+        f"{plural(workload.partitions, 'partition')}, {plural(workload.producers, 'producer')} and "
+        f"{readers}{plural(workload.consumers, 'consumer')}, {workload.in_flight_messages():,} in flight at most"
+    )
 
 
 def _beyond(run: StoredRun) -> Iterable[RenderableType]:
@@ -122,7 +141,7 @@ def _table(
 def short_table(block: Block, names: SystemNames) -> FigureTable:
     """A row for each system. Of repeated trials the geometric mean of each figure, and all messages."""
     systems = block.systems[:SYSTEMS_MAX]
-    times = "time, ms (closed loop)" if block.closed_loop else "time, ms"
+    times = "closed loop, ms" if block.closed_loop else "response, ms"
 
     def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
         return Column(head, tuple(form(_middle(block.usable(system), figure)) for system in systems))
@@ -139,9 +158,9 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
             (
                 column("p50", ms, lambda one: one.response.p50_ms),
                 column("p99", ms, lambda one: one.response.p99_ms),
-                column("end-to-end p99", ms, _end_to_end),
             ),
         ),
+        ColumnGroup("end-to-end, ms", (column("p99", ms, _end_to_end),)),
         words("messages", lambda system: _messages(block.of(system))),
         words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
         words("validity", lambda system: _validity(block.of(system))),
@@ -206,11 +225,14 @@ def _told(advice: Advice) -> str:
     return f"{advice.text}: {advice.remedy}." if advice.remedy else f"{advice.text.rstrip('.')}."
 
 
-def _next(run: StoredRun, program: str) -> Iterable[RenderableType]:
+def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableType]:
+    """Where the rest is. To repeat is advice where the figures can be used: else the last line has the command."""
     report = run.path / REPORT_NAME
     if report.is_file():
         yield path_line("Report with plots:     ", report)
     yield Text(f"All of it:             {program} show {run_words(run)}", no_wrap=True, overflow="ignore")
+    if ended.end is not End.GOOD:
+        return
     ratios = [one for block in blocks(run.results) for one in compare.ratios(block, run.terms.allowed)]
     ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
     needed = compare.repeats_needed(ratios)

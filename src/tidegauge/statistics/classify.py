@@ -32,7 +32,7 @@ BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
 
-OWN_LAG = "the generator was late for reasons of its own"
+OWN_LAG = "the load generator itself was late, not the system"
 OWN_LAG_REMEDY = " (give it more CPU, or offer a lower rate)"
 NOT_KEPT_UP = "the system did not keep up"
 UNSTEADY_WARMUP = "the warm-up never became steady"

@@ -196,7 +196,7 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
     limited = {one.limiting.resource for one in results if one.limiting is not None}
     late = [one for one in results if any(reason.startswith(OWN_LAG) for reason in one.reasons)]
     if late:
-        told = f"In {plural(len(late), 'trial')} of {len(results)} the load generator was late for reasons of its own."
+        told = f"In {plural(len(late), 'trial')} of {len(results)} the load generator itself was late, not the system."
         state = BAD if any(one.validity is Validity.INVALID for one in late) else DOUBT
         return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", told)
     own = [
