@@ -231,7 +231,7 @@ RESOURCES = (
         "Lag of the load generator itself",
         Axis("largest in each second, ms", form=Form.MS, from_zero=True),
         _plain("own_lag_max_ms"),
-        "How late the load generator itself was, without the system holding it back; where this is large, a trial is INVALID",
+        "How late the load generator was by itself, not held back by the system; where large, a trial is INVALID",
     ),
     Chart(
         "blocked",
