@@ -150,6 +150,16 @@ def test_another_rate_is_told_beside_the_ratio(runs: Path, capsys: pytest.Captur
     assert "offered rate differs: 20,000 in A, 30,000 in B" in said(capsys, first, made(runs, faster))
 
 
+def test_two_rates_are_not_paired_with_one(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def at(rate: float) -> list[TrialResult]:
+        found = blocks_of("kafka@4.3.1", *BEFORE, offered_msgs_per_s=rate)
+        return [replace(one, spec=replace(one.spec, trial_id=f"{one.spec.trial_id}-{rate}")) for one in found]
+
+    refused = said(capsys, made(runs, [*at(20_000), *at(30_000)]), made(runs, at(25_000)), code=2)
+    assert "Nothing in these runs belongs together: only in A: latency at 20,000 msg/s" in refused
+    assert "only in B: latency at 25,000 msg/s" in refused
+
+
 def at_point(system: str = "kafka@4.3.1", **point: str) -> list[TrialResult]:
     name = "-".join(point.values())
     found = blocks_of(system, *BEFORE)
@@ -211,6 +221,13 @@ def test_other_levels_are_refused_unless_allowed_and_then_marked(
     assert 'name="UNEQUAL"' in junit.read_text()
     assert markdown.read_text().startswith("## UNEQUAL: Tidegauge")
     assert json.loads(run_json(capsys, first, second, "--allow-unequal"))["unequal"]
+
+
+def test_two_unknown_levels_are_not_known_to_be_equal(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unknown = LevelFinding(None, ())
+    first, second = (made(runs, blocks_of("kafka@4.3.1", *scales, level=unknown)) for scales in (BEFORE, AFTER))
+    refused = said(capsys, first, second, code=2)
+    assert "kafka@4.3.1 (A) at an unknown level, kafka@4.3.1 (B) at an unknown level" in refused
 
 
 def test_junit_fails_what_got_worse_and_skips_what_is_open(
