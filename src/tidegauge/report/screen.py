@@ -22,7 +22,7 @@ from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.limiting import limited_by
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.numbers import MISSING, count, local_time, ms, plural, short, size
+from tidegauge.report.numbers import MISSING, count, local_time, ms, plural, size
 from tidegauge.report.published import counts
 from tidegauge.report.sweeps import swept
 from tidegauge.report.tables import Block, blocks
@@ -150,9 +150,7 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
         return ColumnGroup("", (Column(head, tuple(map(cell, systems)), words=True),))
 
     groups = (
-        ColumnGroup(
-            "", (column("msg/s", count, lambda one: one.msgs_per_s), column("MB/s", short, lambda one: one.mb_per_s))
-        ),
+        ColumnGroup("", (column("msg/s", count, lambda one: one.msgs_per_s),)),
         ColumnGroup(
             times,
             (
