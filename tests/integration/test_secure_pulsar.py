@@ -22,7 +22,7 @@ from secure import Secured, Start, eventually, secured
 from tidegauge.errors import AccessRefusedError
 from tidegauge.systems.api import LevelChoice
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 KEY = b"a key of thirty-two bytes or more"
 PORTS = ("brokerServicePort", "webServicePort", "brokerServicePortTls", "webServicePortTls")

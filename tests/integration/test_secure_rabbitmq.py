@@ -21,7 +21,7 @@ from tidegauge.systems import registry
 from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.rabbitmq.layout import find_layout
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PASSWORD = "correct-horse-battery"
 PORTS = ("amqps", "https", "streams")
