@@ -57,7 +57,9 @@ def nothing_told(place: Place, *texts: str) -> None:
 def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place: Place) -> None:
     process = place.start("run", campaign(broker, place, "alice"))
     wait_until_measuring(place, process)
-    commands = [" ".join(one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"])]
+    command = psutil.Process(process.pid)
+    commands = [" ".join(one.cmdline()) for one in (command, *command.children(recursive=True))]
+    assert any("io.tidegauge" in line for line in commands), "the load generator is among them"
     done = process.finish()
     valid_unless_starved(done, place)
     shown = place.run("show", "last")
