@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 
 SHARE_MIN = 1e-4
-"""Smaller shares are not told in figures: nobody acts on them."""
+"""Smaller shares are reported as "under" this: nobody acts on them."""
 MISSING = "-"
 """Stands where there is no figure; a footnote says why."""
 
