@@ -24,7 +24,8 @@ import pytest
 import pytest_timeout
 from patience import Patience
 
-from tidegauge.distribution.java import find_java
+from tidegauge.distribution.java import JavaRuntime, find_java
+from tidegauge.distribution.trust import write_trust_store
 
 GUARD_POLL_S = 5.0
 HOME = pytest.StashKey[Path]()
@@ -49,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Processes that share the tests inherit the environment of the one that started them.
     if config.getoption("--quick-java") and not hasattr(config, "workerinput"):
         config.stash[HOME] = Path(tempfile.mkdtemp(prefix="quick-java-"))
-        quick_java(find_java("A test", 17).home, config.stash[HOME])
+        quick_java(find_java("A test", 17), config.stash[HOME])
         os.environ["JAVA_HOME"] = str(config.stash[HOME])
 
 
@@ -88,14 +89,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[HOME], ignore_errors=True)
 
 
-def quick_java(real: Path, home: Path) -> None:
-    """Make `home` a Java home like `real`, whose `java` has the flag."""
+def quick_java(real: JavaRuntime, home: Path) -> None:
+    """Make `home` a Java home like that of `real`, whose `java` has the flag."""
     (home / "bin").mkdir()
-    for entry in (*real.iterdir(), *(real / "bin").iterdir()):
+    for entry in (*real.home.iterdir(), *(real.home / "bin").iterdir()):
         if entry.name not in ("bin", "java"):
-            (home / entry.relative_to(real)).symlink_to(entry)
+            (home / entry.relative_to(real.home)).symlink_to(entry)
+    # The bundled one is given the machine's authorities when it fetches; nobody knows that this is the bundled one.
+    store = write_trust_store(home) if real.bundled else None
+    trust = f'"-Djavax.net.ssl.trustStore={store}"' if store else ""
     java = home / "bin/java"
-    java.write_text(f'#!/bin/sh\nexec "{real}/bin/java" -XX:TieredStopAtLevel=1 "$@"\n')
+    java.write_text(f'#!/bin/sh\nexec "{real.executable}" -XX:TieredStopAtLevel=1 {trust} "$@"\n')
     java.chmod(0o755)
 
 
