@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow.parquet
 from patience import Patience, starved_us, wait_for
+
+from tidegauge.store.use_rows import ROWS_MAX, use_rows
 
 PATIENCE_S = 90.0
 """How long tests wait for a step of a short run, on a calm machine of usual speed."""
 STARVED_SHARE = 0.25
-"""Of a run, in which somebody was ready to run and had no CPU: less does not explain a late generator."""
+"""Of a time, in which somebody was ready to run and had no CPU: less does not explain a late generator."""
 NEVER_BROKEN = "nothing was broken up to"
 """Why a search that nothing fails at leaves its question open."""
 _LATE = "the load generator itself was late, not the system"
@@ -171,11 +174,13 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     """Whether the run came to valid trials and decided findings; False where the generator provably lacked CPU.
 
     That is: the exit code is 3, each INVALID trial has a lag of the generator's own that makes up half of its response,
-    each undecided finding rests on such a trial, and threads of this machine waited for CPUs meanwhile. All else fails.
+    each undecided finding rests on such a trial, and somebody lacked a CPU in the run or in what that trial measured:
+    one of a second can be starved in a run that is not. All else fails.
     Findings that say `left_open` are undecided by what the campaign asks for, and nobody's fault.
     """
     runs = [path.parent for path in place.runs.glob("*/run.json") if path.stat().st_mtime >= done.began_s - 1]
-    trials = [json.loads(path.read_text())["result"] for run in runs for path in run.glob("trials/*/result.json")]
+    places = {path.parent.name: path.parent for run in runs for path in run.glob("trials/*/result.json")}
+    trials = [json.loads((path / "result.json").read_text())["result"] for path in places.values()]
     findings = [json.loads(path.read_text())["finding"] for run in runs for path in run.glob("findings/*.json")]
     undecided = [one for one in findings if not one["decided"]]
     meant = [one for one in undecided if left_open and left_open in " ".join(one["summary"])]
@@ -194,8 +199,28 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     if meant and not invalid:
         return True
     assert late, f"nothing that was stored explains the exit code: {done.told}"
-    assert done.starved >= STARVED_SHARE, f"the generator was late on a machine that was calm: {done.told}"
+    for one in late:
+        trial_id = one["spec"]["trial_id"]
+        starved = _starved_while_measured(places[trial_id])
+        assert max(done.starved, starved) >= STARVED_SHARE, (
+            f"{trial_id}: the generator was late on a machine that was calm ({starved:.0%} starved): {done.told}"
+        )
     return False
+
+
+def _starved_while_measured(trial: Path) -> float:
+    """The share of a trial's measured seconds in which some task of this machine waited for a CPU."""
+    seconds = pyarrow.parquet.read_table(trial / "seconds.parquet").to_pylist()
+    measured = [row for row in seconds if row["phase"] not in ("", "warm-up", "drain")]
+    looks = [
+        row["cpu_stall_percent"] or 0.0
+        for row in use_rows(trial, ROWS_MAX)
+        if any(
+            row["until_mono_ns"] > one["from_mono_ns"] and row["from_mono_ns"] < one["until_mono_ns"]
+            for one in measured
+        )
+    ]
+    return sum(looks) / 100 / len(looks) if looks else 0.0
 
 
 def _is_late(result: dict[str, Any]) -> bool:

@@ -266,6 +266,7 @@ class FakeSystem:
     deploy_fails: bool = False
     tells_batch_size: int = 0
     metrics: tuple[Any, ...] = ()
+    spaces_in_paths: bool = True
 
     def provision(self, version: str, report: Any) -> Distribution:
         self.journal.note(f"provision {self.name} {version}")

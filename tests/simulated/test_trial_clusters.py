@@ -144,5 +144,16 @@ def test_a_run_without_any_system_fails_with_the_reason(run_scene: RunScene, mon
         run_scene.run()
 
 
+def test_a_system_is_left_out_below_a_path_that_it_cant_run_with(
+    run_scene: RunScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEGAUGE_CACHE", "/home/ann b/cache")
+    monkeypatch.setattr(run_scene.systems["pulsar"], "spaces_in_paths", False)
+    assert {result.spec.system for result in run_scene.run()} == {"kafka@4.3.1"}
+    notes = [event.text for event in run_scene.events if isinstance(event, Note)]
+    assert any("pulsar@4.2.4 is left out" in note and "there is a space in it" in note for note in notes)
+    assert "provision pulsar 4.2.4" not in run_scene.journal.entries
+
+
 def test_an_optional_system_that_can_be_had_is_measured(run_scene: RunScene) -> None:
     assert len(run_scene.run()) == 4

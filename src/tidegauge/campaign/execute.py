@@ -24,7 +24,7 @@ from tidegauge.campaign.stand import Stand
 from tidegauge.campaign.step import StepLab
 from tidegauge.campaign.topics import attach
 from tidegauge.campaign.trial import failure_text, run_trial
-from tidegauge.distribution.cache import Progress
+from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.finding import Finding
@@ -290,6 +290,8 @@ def _provision(
         version = choice.version or system.default_version
         observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
         try:
+            if not system.spaces_in_paths:
+                _check_spaces(system, campaign, run)
             distribution = system.provision(version, lambda text: observer(_heard(text)))
         except UserError as error:
             if not choice.optional:
@@ -301,6 +303,17 @@ def _provision(
     if unavailable is not None and not subjects:
         raise unavailable
     return subjects
+
+
+def _check_spaces(system: System, campaign: Campaign, run: Path) -> None:
+    """Raises `UserError` if a directory that this system is going to use has a space in its path."""
+    disks = (campaign.data_directory, *campaign.data_directories, *campaign.journal_directories)
+    for place in (str(cache_directory()), str(run), *disks):
+        if len(place.split()) > 1:
+            raise UserError(
+                f"{system.title} can't run with files in {place}: there is a space in it.",
+                "Name other places in TIDEGAUGE_CACHE, in TIDEGAUGE_RUNS and for the campaign's data.",
+            )
 
 
 def _heard(text: str) -> Event:

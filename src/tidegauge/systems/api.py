@@ -256,6 +256,8 @@ class System(Protocol):
     """What a campaign may say of a cluster of it that others run; None if there is no such thing."""
     metrics: tuple[Metric, ...]
     """Figures that its servers tell of themselves and that matter; the same for each of its processes."""
+    spaces_in_paths: bool
+    """Whether it runs with its programs and data below a directory that has a space in its name."""
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """Fetch (or find in the cache) the files of a version; `report` is told what takes long.

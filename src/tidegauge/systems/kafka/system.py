@@ -36,6 +36,7 @@ class KafkaSystem:
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
     metrics: tuple[Metric, ...] = METRICS
+    spaces_in_paths = True
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""

@@ -74,6 +74,7 @@ class NullSystem:
     default_version = VERSION
     attach_rules: AttachRules | None = None
     metrics: tuple[Metric, ...] = ()
+    spaces_in_paths = True
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """No files."""

@@ -32,6 +32,7 @@ class PulsarSystem:
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
     metrics: tuple[Metric, ...] = METRICS
+    spaces_in_paths = False
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""

@@ -33,6 +33,7 @@ class RabbitmqSystem:
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
     metrics: tuple[Metric, ...] = METRICS
+    spaces_in_paths = False
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
