@@ -121,3 +121,11 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:
         return b""
+
+
+def test_an_error_that_nobody_can_read_keeps_its_exit_code(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    os.close(ours)
+    command = [sys.executable, "-m", "tidegauge.cli", "show", str(tmp_path / "nothing")]
+    assert subprocess.run(command, stdout=theirs, stderr=theirs, check=False).returncode == 2
+    os.close(theirs)

@@ -14,7 +14,7 @@ from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.directories import remove_directory
 from tidegauge.fleet.limited import LimitedHost
 from tidegauge.fleet.local import LocalHost
-from tidegauge.hosts import loop_disk, memory_limit
+from tidegauge.hosts import loop_disk, memory_limit, privileges
 
 SIZE_BYTES = 64 << 20
 MIB = 1 << 20
@@ -42,6 +42,7 @@ def test_missing_tools_and_rights_are_told(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert loop_disk.refusal() == "needs root"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(privileges, "_status", lambda _root: "CapEff:\t000001ffffffffff")
     monkeypatch.setattr("shutil.which", lambda tool: None if tool == "mkfs.ext4" else "/bin/x")
     assert loop_disk.refusal() == "mkfs.ext4 can't be found (package e2fsprogs)"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from hdrh.log import HistogramLogReader
 from run_samples import encoded, result, second, spec, totals
 
 from tidegauge import store
+from tidegauge.distribution.java import find_java
 from tidegauge.store.hlog import IntervalLog
+from tidegauge.worker.classpath import worker_class_path
 
 
 def _read(path: Path) -> list[HdrHistogram]:
@@ -91,15 +92,10 @@ def test_an_encoding_without_its_frame_gets_one(tmp_path: Path) -> None:
     assert first.split(",")[3] == second_line.split(",")[3]
 
 
-JAR = "org/hdrhistogram/HdrHistogram/2.2.2/HdrHistogram-2.2.2.jar"
-
-
 def test_the_java_log_processor_reads_it(trial: Path) -> None:
-    jar = Path.home() / ".m2/repository" / JAR
-    java = shutil.which("java")
-    if java is None or not jar.exists():
-        pytest.skip("no Java or no HdrHistogram jar in the local Maven repository")
-    command = [java, "-cp", str(jar), "org.HdrHistogram.HistogramLogProcessor", "-i", str(trial / "end-to-end.hlog")]
+    (jar,) = (path for path in worker_class_path("null") if path.name.startswith("HdrHistogram-"))
+    java = find_java("A test", 17).executable
+    command = [java, "-cp", jar, "org.HdrHistogram.HistogramLogProcessor", "-i", str(trial / "end-to-end.hlog")]
     done = subprocess.run([*command, "-tag", "sub-1"], capture_output=True, text=True, check=True)
     assert "9.0" in done.stdout, done.stdout
     assert "Exception" not in done.stderr

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import Any
 
 from rich.console import Console
+
+from tidegauge.cli.output import give_up
 
 WIDTH_WITHOUT_TERMINAL = 100
 
@@ -24,11 +24,3 @@ def console(stream: Any) -> Console:
     """A console on a stream: as wide as its terminal, plain text, nothing coloured by itself."""
     width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
     return _Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
-
-
-def give_up(stream: Any) -> None:
-    """Let nothing that is still buffered for a closed pipe raise once more when Python ends."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)

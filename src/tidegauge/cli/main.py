@@ -381,6 +381,8 @@ def run_command(arguments: Sequence[str]) -> int:
         from tidegauge.cli.crash import crashed
 
         return _shown(crashed(error), out)
+    finally:
+        out.close()
 
 
 def _shown(error: TidegaugeError, out: Output) -> int:

@@ -65,8 +65,6 @@ class Output:
                 self.results.print(renderable, crop=False)
             sys.stdout.flush()
         except OSError:
-            from tidegauge.cli.console import give_up
-
             give_up(sys.stdout)
 
     def say(self, text: str) -> None:
@@ -85,6 +83,22 @@ class Output:
                 self.errors.print(line, markup=False, highlight=False, soft_wrap=True)
         if self.as_json and with_json:
             self.show("", error_content(error))
+
+    def close(self) -> None:
+        """Write what is buffered. On a closed terminal Python would end with a code of its own (120) instead."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                give_up(stream)
+
+
+def give_up(stream: Any) -> None:
+    """Let nothing that is still buffered for a reader who went away raise once more when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _line(console: Console, text: str) -> None:
