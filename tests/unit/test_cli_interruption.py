@@ -123,9 +123,21 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_an_error_that_nobody_can_read_keeps_its_exit_code(tmp_path: Path) -> None:
+INTERRUPTED = """
+import sys
+from tidegauge.cli import main
+
+def app(**_):
+    raise KeyboardInterrupt
+
+main.app = app
+sys.exit(main.run_command(["runs"]))
+"""
+
+
+def test_the_exit_code_is_kept_where_nobody_can_read_the_last_words() -> None:
     ours, theirs = pty.openpty()
     os.close(ours)
-    command = [sys.executable, "-m", "tidegauge.cli", "show", str(tmp_path / "nothing")]
-    assert subprocess.run(command, stdout=theirs, stderr=theirs, check=False).returncode == 2
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], stdout=theirs, stderr=theirs, check=False)
     os.close(theirs)
+    assert done.returncode == 130
