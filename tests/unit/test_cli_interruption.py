@@ -128,6 +128,9 @@ import sys
 from tidegauge.cli import main
 
 def app(**_):
+    print("begun", flush=True)
+    sys.stdin.readline()
+    sys.stdout.write("what is left in the buffer")
     raise KeyboardInterrupt
 
 main.app = app
@@ -137,7 +140,9 @@ sys.exit(main.run_command(["runs"]))
 
 def test_the_exit_code_is_kept_where_nobody_can_read_the_last_words() -> None:
     ours, theirs = pty.openpty()
-    os.close(ours)
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], stdout=theirs, stderr=theirs, check=False)
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdin=subprocess.PIPE, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    assert done.returncode == 130
+    assert os.read(ours, 100)
+    os.close(ours)
+    process.communicate(b"go on\n")
+    assert process.returncode == 130
