@@ -44,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[NOT_REACHED] = []
     # Tests start hundreds of Python processes: each of them would compile every module again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # With it nothing is ever left in a buffer when the command ends, as it is for users.
+    os.environ.pop("PYTHONUNBUFFERED", None)
     # A shell's background job ignores it, and so would every command that a test starts and interrupts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
