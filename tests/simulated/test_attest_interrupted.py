@@ -81,7 +81,7 @@ def test_it_goes_on_after_its_last_whole_cycle(stage: Stage, monkeypatch: pytest
 
 def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = interrupted(stage, monkeypatch, 4, Honest())
-    without = replace(stored.cycles[1], figures={}, unreadable=("kafka-1 ended with exit code 1.",))
+    without = replace(stored.cycles[1], figures={}, unreadable=("kafka-1 ended with exit code 1.",), served=False)
     before = replace(stored, cycles=(stored.cycles[0], without))
     cycles = outcome_of(stage.run(*CYCLES, before=before)).cycles
     assert [bool(one.figures) for one in cycles] == [True] * 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments.api import TrialResult
+from tidegauge.hosts.data_files import Copy, Message
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.store.plain import plain, typed
 from tidegauge.systems.api import Setting
@@ -234,6 +235,33 @@ def test_servers_that_never_serve_again_end_the_trial_and_are_told(stage: Stage)
     assert found[0].figures == {}
     assert "killed by signal 9" in found[0].unreadable[0]
     assert "deployment stopped" in stage.world.journal.entries
+
+
+def only_the_first_ten(_: Sequence[Path], __: int, wanted: Collection[Message]) -> Mapping[Message, tuple[Copy, ...]]:
+    """What a search of data files finds where all that came later is gone."""
+    return {one: (Copy(Path("/disk-1/journal"), 0),) for one in wanted if one[1] < 10}
+
+
+def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attest_cycle, "find_copies", only_the_first_ten)
+    (cut,) = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
+    assert not cut.served
+    assert "killed by signal 9" in cut.unreadable[0]
+    assert (cut.figures["kept"], cut.in_files) == (0, 0)
+    assert cut.figures["broken"] == cut.lost > 40
+    # Ten are in a file that nobody serves, and what was acknowledged after the cut is not judged by it.
+    assert cut.figures["unreadable"] == cut.acked - cut.lost >= 10
+    assert cut.witness is not None
+    assert cut.witness.cut == 0
+
+
+def test_nothing_is_lost_while_a_node_that_kept_its_power_may_hold_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attest_cycle, "find_copies", only_the_first_ten)
+    one = Cycle(2, Scenario.ONE, (Act(Kind.CUT, Role.NODE, 0.3, 1),))
+    (cut,) = outcome_of(stage.run(one, never_again=True)).cycles
+    assert (cut.served, cut.figures, cut.witness) == (False, {}, None)
 
 
 def test_servers_that_can_not_be_started_again_were_cut_all_the_same(

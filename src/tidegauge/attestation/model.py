@@ -78,6 +78,8 @@ class CycleOutcome:
         files: where the first of these are, in words.
         doubts: what is odd about the history itself.
         first_publish_s: from the last freeze to the first acknowledgement of a message sent after it; None without.
+        served: whether the servers served again, so that everything was read from them. If not, only what is in none of
+            their data files is called lost.
     """
 
     number: int
@@ -92,6 +94,7 @@ class CycleOutcome:
     files: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     first_publish_s: float | None = None
+    served: bool = True
 
     @property
     def lost(self) -> int:

@@ -15,12 +15,14 @@ from typing import cast
 
 import numpy as np
 
-from tidegauge.attestation.anomalies import LOST, Anomalies
+from tidegauge.attestation.anomalies import LOST, Anomalies, Fate
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
 from tidegauge.attestation.kinds import Means
+from tidegauge.attestation.messages import Found
 from tidegauge.attestation.model import CLEAN, CutTold, CycleOutcome
-from tidegauge.attestation.reads import Read, last_positions, load_read
+from tidegauge.attestation.reads import Read, last_positions, load_read, read_of
+from tidegauge.attestation.records import Longs
 from tidegauge.attestation.scenario import Act, Cycle, Kind, targets
 from tidegauge.attestation.verdict import at_stake
 from tidegauge.campaign.order import load_order
@@ -140,13 +142,38 @@ def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     watch.cuts = [_with_history(cut, history) for cut in watch.cuts]
     outcome = CycleOutcome(cycle.number, cycle.scenario, tuple(watch.cuts), int(history.acknowledged.sum()))
     if watch.unavailable:
-        return replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts)
+        outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
+        return _not_served(ground, outcome, history, order.trial_id)
     last = history.last_positions(watch.cuts[-1].frozen_mono_ns if watch.cuts else 0)
     reads, after = _read(ground, order, last, before is not None)
     reads += _read_replicas(ground, order, reads)
     pairs = [(before, after)] if before is not None and after is not None else []
     anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in watch.cuts])
     return _with_anomalies(ground, outcome, history, anomalies, order.trial_id)
+
+
+def _not_served(ground: Ground, outcome: CycleOutcome, history: History, trial_id: int) -> CycleOutcome:
+    """Servers that do not serve again can't be read, their data files can: what is in none of them is lost.
+
+    BookKeeper without syncs has been seen to refuse a whole topic for good, because the end of its journal was torn.
+    Nothing is said where a node kept its power, since that one may hold messages in memory only, or where no message
+    at all is found.
+    """
+    if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in ground.session.deployment.nodes}:
+        return outcome
+    in_files = _copies(ground, history, np.flatnonzero(history.acknowledged), trial_id)
+    sent = [history.row(int(row)) for row in np.flatnonzero(history.acknowledged)]
+    stored = [one for one in sent if (one.producer, one.sequence) in in_files]
+    if not stored:
+        return outcome
+    found = [Found(one.producer, one.sequence, one.partition, one.position) for one in stored]
+    files = replace(read_of("the servers' data files", found), began_ns=outcome.cuts[-1].frozen_mono_ns)
+    anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts])
+    # A message in a file that no server serves is neither kept nor lost.
+    counts = {**anomalies.counts, Fate.KEPT: 0}
+    counts[Fate.UNREADABLE] += anomalies.counts[Fate.KEPT]
+    figures = replace(anomalies, counts=counts, unreadable=outcome.unreadable, reordered=0).figures()
+    return replace(outcome, figures=figures, witness=anomalies.witness, in_files=0 if anomalies.lost else None)
 
 
 def _until_due(ground: Ground, act: Act, since_s: float) -> None:
@@ -311,11 +338,16 @@ def _with_anomalies(
 
 def _in_files(ground: Ground, history: History, anomalies: Anomalies, trial_id: int) -> tuple[int, tuple[str, ...]]:
     """How many of the lost messages are in the servers' data files, and where the first of them are."""
-    rows = np.flatnonzero(np.isin(anomalies.fates, LOST))
-    lost = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
     nodes = {directory: node.number for node in ground.session.deployment.nodes for directory in node.directories}
-    copies = find_copies(list(nodes), trial_id, lost)
+    copies = _copies(ground, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
     return len(copies), tuple(_copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_TOLD])
+
+
+def _copies(ground: Ground, history: History, rows: Longs, trial_id: int) -> Mapping[Message, tuple[Copy, ...]]:
+    """Where the servers' data files hold these rows of a history."""
+    directories = [directory for node in ground.session.deployment.nodes for directory in node.directories]
+    wanted = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
+    return find_copies(directories, trial_id, wanted)
 
 
 def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, int]) -> str:

@@ -149,7 +149,9 @@ class _Trial:
                 if len(outcomes) == len(self._kept):
                     raise
                 # What the cycles before found is kept; this one makes its scenario inconclusive.
-                outcomes.append(CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,)))
+                outcomes.append(
+                    CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
+                )
             self._session.store.cycles(AttestOutcome(self._digest, tuple(outcomes)))
             if _is_enough(self._plan, outcomes[-1]):
                 break
@@ -165,7 +167,7 @@ class _Trial:
             self.totals = self._session.worker.totals()
         finally:
             self._session.worker.finish(delete_topics=False)
-        if outcome.figures:
+        if outcome.served:
             worker, subject = self._session.worker, self._session.subject
             topics = list(prepared.order.topic_names)
             worker.delete_topics(subject.system.driver, self._session.deployment.connection, topics)
@@ -195,8 +197,7 @@ class _Trial:
 
 def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
     """Whether no cycle needs to follow: the servers are gone, or a positive control has lost something."""
-    gone = not outcome.figures
-    return gone or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
+    return not outcome.served or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
 
 
 def _kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome, ...]:
