@@ -21,6 +21,7 @@ SAMPLES = Path(__file__).parent / "test_systems_samples"
         ("pulsar-port-taken", "a port that it needs is taken.", "127.0.0.1:29321"),
         ("kafka-small-heap", "it ran out of memory.", "Java heap space"),
         ("pulsar-small-heap", "it ran out of memory.", "Java heap space"),
+        ("pulsar-bookie-small-direct-memory", "it ran out of memory.", "of direct memory (used"),
         ("pulsar-disk-full", "the disk is full.", "No space left on device"),
         ("pulsar-bad-value", "a setting is not valid.", "managedLedgerDefaultEnsembleSize"),
         ("pulsar-bad-bookie-value", "a setting is not valid.", '"soon"'),

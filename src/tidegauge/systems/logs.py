@@ -42,7 +42,7 @@ KNOWN = (
         "Free space, or put the data on another disk.",
     ),
     _pattern(
-        r"OutOfMemoryError|insufficient memory for the Java Runtime|Cannot allocate memory|"
+        r"OutOfMemoryError|OutOfDirectMemoryError|insufficient memory for the Java Runtime|Cannot allocate memory|"
         r"Could not reserve enough space",
         "it ran out of memory.",
         "Give it more heap or direct memory, or free memory on this machine.",
