@@ -179,8 +179,7 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     Findings that say `left_open` are undecided by what the campaign asks for, and nobody's fault.
     """
     runs = [path.parent for path in place.runs.glob("*/run.json") if path.stat().st_mtime >= done.began_s - 1]
-    places = {path.parent.name: path.parent for run in runs for path in run.glob("trials/*/result.json")}
-    trials = [json.loads((path / "result.json").read_text())["result"] for path in places.values()]
+    trials = [_result_in(path.parent) for run in runs for path in run.glob("trials/*/result.json")]
     findings = [json.loads(path.read_text())["finding"] for run in runs for path in run.glob("findings/*.json")]
     undecided = [one for one in findings if not one["decided"]]
     meant = [one for one in undecided if left_open and left_open in " ".join(one["summary"])]
@@ -200,12 +199,16 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
         return True
     assert late, f"nothing that was stored explains the exit code: {done.told}"
     for one in late:
-        trial_id = one["spec"]["trial_id"]
-        starved = _starved_while_measured(places[trial_id])
+        starved = _starved_while_measured(one["directory"])
         assert max(done.starved, starved) >= STARVED_SHARE, (
-            f"{trial_id}: the generator was late on a machine that was calm ({starved:.0%} starved): {done.told}"
+            f"{one['directory']}: the generator was late on a machine that was calm ({starved:.0%} starved): {done.told}"
         )
     return False
+
+
+def _result_in(trial: Path) -> dict[str, Any]:
+    """A trial's result, and where it is."""
+    return {**json.loads((trial / "result.json").read_text())["result"], "directory": trial}
 
 
 def _starved_while_measured(trial: Path) -> float:
