@@ -201,7 +201,7 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     for one in late:
         starved = _starved_while_measured(one["directory"])
         assert max(done.starved, starved) >= STARVED_SHARE, (
-            f"{one['directory']}: the generator was late on a machine that was calm ({starved:.0%} starved): {done.told}"
+            f"{one['directory']}: late on a machine that was calm ({starved:.0%} starved): {done.told}"
         )
     return False
 
