@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 from tidegauge.fleet import procfs
+from tidegauge.fleet.agent_rig import refusals
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.rig_api import Ability
 
 MIB = 1 << 20
 SIZE_BYTES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "fuse": 0}
@@ -34,6 +36,12 @@ for name in ("a", "b"):
     threading.Thread(target=write, args=(name,)).start()
 """
 """Two threads, each appending records to a file of its own; what is durable (or only written) is told elsewhere."""
+
+
+def refused(*abilities: Ability) -> str:
+    """Why one of these can't be had here; "" if all can."""
+    found = refusals()
+    return "; ".join(f"{ability}: {found[ability]}" for ability in abilities if ability in found)
 
 
 def writer(root: Path, place: Path, synced: bool = True, name: str = "writer", **more: object) -> ProcessSpec:

@@ -11,10 +11,12 @@ from typing import Any
 import psutil
 import pytest
 from command import PATIENCE_S, Place, valid_unless_starved, wait_for
-
-from tidegauge.fleet.agent_rig import refusals
+from rigs import refused
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+NO_NETWORK = refused("network", "partition", "packet_loss", "rate_limit")
+NO_DISK = refused("slow_disk", "hung_disk", "power_cut")
 
 CAMPAIGN = """
 name: faulted
@@ -126,7 +128,7 @@ def test_three_nodes_take_over_from_each_other(system: str, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(bool(refusals()), reason=f"can't be done here: {refusals()}")
+@pytest.mark.skipif(bool(NO_NETWORK), reason=f"can't be done here: {NO_NETWORK}")
 @pytest.mark.parametrize("system", ["kafka", "kafka@2.8.2", "pulsar", "rabbitmq"])
 def test_networks_are_parted_lossy_and_slow(system: str, tmp_path: Path) -> None:
     text = campaign(
@@ -145,7 +147,7 @@ def test_networks_are_parted_lossy_and_slow(system: str, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(refusals()), reason=f"can't be done here: {refusals()}")
+@pytest.mark.skipif(bool(NO_DISK), reason=f"can't be done here: {NO_DISK}")
 def test_disks_are_slowed_hung_and_cut_off(tmp_path: Path) -> None:
     result, _ = carried_out(
         Place(tmp_path),

@@ -11,16 +11,18 @@ from pathlib import Path
 
 import pytest
 from interruptions import interrupt
-
-from tidegauge.fleet.agent_rig import refusals
+from rigs import refused
 
 COUNT = int(os.environ.get("TIDEGAUGE_INTERRUPTIONS", "8"))
+REFUSED = refused(
+    "ext4", "xfs", "power_cut", "slow_disk", "hung_disk", "network", "packet_loss", "rate_limit", "partition"
+)
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.timeout(120 + 120 * COUNT),
-    pytest.mark.skipif(bool(refusals()), reason=f"can't be done here: {refusals()}"),
+    pytest.mark.skipif(bool(REFUSED), reason=f"can't be done here: {REFUSED}"),
 ]
 
 
