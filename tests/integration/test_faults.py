@@ -131,15 +131,18 @@ def test_three_nodes_take_over_from_each_other(system: str, tmp_path: Path) -> N
 @pytest.mark.skipif(bool(NO_NETWORK), reason=f"can't be done here: {NO_NETWORK}")
 @pytest.mark.parametrize("system", ["kafka", "kafka@2.8.2", "pulsar", "rabbitmq"])
 def test_networks_are_parted_lossy_and_slow(system: str, tmp_path: Path) -> None:
+    name, _, version = system.partition("@")
     text = campaign(
         "60s",
         "at: 3s, kind: partition, target: leader, duration: 5s",
         "at: 25s, kind: packet-loss, target: all, share: 20%, duration: 3s",
         "at: 38s, kind: rate-limit, target: leader, bandwidth: 128KiB, duration: 3s",
         nodes=3,
-        system=system.partition("@")[0],
+        system=name,
     )
-    result, _ = carried_out(Place(tmp_path), text.replace("name: kafka,", f"name: '{system}',"))
+    if version:
+        text = text.replace(f"name: {name},", f"name: {name}, version: {version},")
+    result, _ = carried_out(Place(tmp_path), text)
     parted = result["faults"][0]
     # Clients of the leader wait for its return, or for another leader.
     assert parted["p99_worst_ms"] > parted["p99_before_ms"]
@@ -159,5 +162,6 @@ def test_disks_are_slowed_hung_and_cut_off(tmp_path: Path) -> None:
         ),
     )
     assert [fault["lost"] for fault in result["faults"]] == [0, 0, 0]
-    assert result["faults"][1]["publish_gap_s"] >= 1.0
+    # Of the two seconds one lies between two looks; a look's second may be some microseconds short.
+    assert result["faults"][1]["publish_gap_s"] >= 0.9
     assert result["faults"][2]["publish_gap_s"] >= 1.0

@@ -94,6 +94,10 @@ final class Topics {
       Map<String, String> settings = new HashMap<>(spec.settings());
       settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
       int copies = spec.replicationFactor();
+      if (copies == 1) {
+        // Older brokers (2.8.2) refuse each message where their default asks for more copies.
+        settings.putIfAbsent(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
+      }
       NewTopic topic =
           spread
               .filter(layout -> layout.canHold(copies))

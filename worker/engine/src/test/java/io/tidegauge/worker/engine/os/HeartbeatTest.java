@@ -6,6 +6,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class HeartbeatTest {
+  private static final long STOP_NS_MIN = 200_000_000;
+  private static final int STOPS_MAX = 20;
+
   @Test
   void pausesCountWhereTheyOverlap() {
     PauseLog log = new PauseLog();
@@ -20,27 +23,39 @@ class HeartbeatTest {
     assertThat(log.overlapNs(0, 1_000)).isZero();
   }
 
-  /** This very process is stopped for 300 ms; whoever asks first afterwards is told. */
+  /**
+   * This very process is stopped for 300 ms; whoever asks first afterwards is told. Time that the
+   * heartbeat waits for a CPU does not count, before it stands still as well, so that on a busy
+   * machine less than the whole of a stop may be seen: then there are more of them.
+   */
   @Test
   void aStoppedProcessIsNoticed() throws Exception {
     Heartbeat heartbeat = new Heartbeat();
     heartbeat.start();
     Thread.sleep(50);
-    long pid = ProcessHandle.current().pid();
-    String script = "kill -STOP " + pid + "; sleep 0.3; kill -CONT " + pid;
-    long from = System.nanoTime();
-    Process stopper = new ProcessBuilder("sh", "-c", script).start();
-    long before = from;
-    long now = from;
-    long paused = 0;
-    // On a busy machine this thread may also wait as long for a CPU, which is no pause.
-    while (paused < 200_000_000 && now - from < 60_000_000_000L) {
-      before = now;
-      now = System.nanoTime();
-      paused = now - before < 200_000_000 ? 0 : heartbeat.pausedNs(before, now);
+    boolean seen = false;
+    for (int stop = 0; stop < STOPS_MAX && !seen; stop++) {
+      seen = stopOnce(heartbeat);
     }
     heartbeat.stop();
+    assertThat(seen).isTrue();
+  }
+
+  private static boolean stopOnce(Heartbeat heartbeat) throws Exception {
+    long pid = ProcessHandle.current().pid();
+    String script = "kill -STOP " + pid + "; sleep 0.3; kill -CONT " + pid;
+    Process stopper = new ProcessBuilder("sh", "-c", script).start();
+    long now = System.nanoTime();
+    long before = now;
+    long paused = 0;
+    // On a busy machine this thread may also wait as long for a CPU, which is no pause.
+    while (paused < STOP_NS_MIN && stopper.isAlive()) {
+      before = now;
+      now = System.nanoTime();
+      paused = now - before < STOP_NS_MIN ? 0 : heartbeat.pausedNs(before, now);
+    }
     assertThat(stopper.waitFor(60, TimeUnit.SECONDS)).isTrue();
-    assertThat(paused).isBetween(200_000_000L, now - before);
+    assertThat(paused).isBetween(0L, now - before);
+    return paused >= STOP_NS_MIN;
   }
 }
