@@ -10,7 +10,6 @@ import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.proto.*;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -42,9 +41,10 @@ class ProcessTest {
             Main.class.getName());
     builder.command().addAll(java.util.List.of(args));
     builder.redirectError(directory.resolve("stderr").toFile());
+    // From a file: a process that ends at once has closed a pipe before we have written to it.
+    Path input = Files.writeString(directory.resolve("stdin"), firstLine);
+    builder.redirectInput(input.toFile());
     process = builder.start();
-    process.getOutputStream().write(firstLine.getBytes(StandardCharsets.UTF_8));
-    process.getOutputStream().close();
   }
 
   private String stderr() throws IOException {
