@@ -13,7 +13,7 @@ from deployments import ready
 
 from tidegauge.systems.api import LevelChoice
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1000)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1300)]
 
 DRIVER = """\
 name: Kafka-one-copy
@@ -155,15 +155,18 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
 @pytest.mark.slow
 def test_rate_0_is_searched_and_only_what_was_confirmed_is_in_the_json(place: Place, driver: Path) -> None:
     workload = str(OWN / f"{SEARCH}.yaml")
-    done = place.run("omb", workload, "--driver", str(driver), "--time-scale", "0.15", "--json", timeout_s=900)
-    valid_unless_starved(done, place)
+    done = place.run("omb", workload, "--driver", str(driver), "--time-scale", "0.15", "--json", timeout_s=1200)
+    assert done.returncode in (0, 3), done.told
     (run,) = json.loads(done.stdout)["runs"]
     (finding,) = run["report"]["findings"]
     (goal,) = finding["details"]["goals"]
     assert finding["experiment"] == "max-throughput"
     assert any("producerRate: 0 becomes `max-throughput`" in note for note in run["report"]["run"]["notes"])
-    if not goal["decided"]:
-        assert goal["problem"]
+    # At full speed on a busy machine a search may rightly stay open: then it says why, and exits with 3.
+    assert goal["decided"] == (done.returncode == 0) == (not goal["problem"]), done.told
+    if goal["confirmation_trial_id"] is None:
+        assert not goal["decided"]
+        assert run["omb_results"] == []
         return
     written = json.loads(Path(run["omb_results"][0]).read_text())
     rate = goal["sustainable_msgs_per_s"]
