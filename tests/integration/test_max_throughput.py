@@ -7,7 +7,7 @@ import shutil
 from typing import Any
 
 import pytest
-from command import NEVER_BROKEN, Place, valid_unless_starved
+from command import NEVER_BROKEN, STARVED_SHARE, Place, valid_unless_starved
 from throttled_disk import can_throttle, throttled_disk
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
@@ -138,9 +138,13 @@ def test_a_disk_of_known_speed_gives_the_rate_that_it_takes(tmp_path: Any) -> No
     place = Place(tmp_path)
     with throttled_disk(tmp_path, 3 << 30, DISK_BYTES_PER_S) as disk:
         done = place.run("run", str(place.write(THROTTLED.format(disk=disk))), "--json", timeout_s=800)
-    assert done.returncode == 0, done.stdout + done.stderr
+    if not valid_unless_starved(done, place):
+        pytest.skip(f"this machine was too busy ({done.starved:.0%} starved) to find a rate")
     (goal,) = json.loads(done.stdout)["findings"][0]["details"]["goals"]
     expected = DISK_BYTES_PER_S / (1024 + KAFKA_RECORD_BYTES)
-    assert abs(goal["sustainable_msgs_per_s"] / expected - 1) <= 0.07, goal
+    assert goal["sustainable_msgs_per_s"] <= 1.07 * expected, goal
     assert goal["lower_msgs_per_s"] <= expected * 1.02
     assert goal["above"]["kind"] == "rate"
+    if done.starved < STARVED_SHARE:
+        # On a machine without CPU for the server less than the disk takes is sustained, and rightly found.
+        assert goal["sustainable_msgs_per_s"] >= 0.93 * expected, goal
