@@ -124,8 +124,8 @@ def _groups(rows: list[tuple[Sequence[TrialResult], Reduce]], block: Block) -> t
             "end-to-end, ms", tuple(column(h, ms, _end_to_end(p)) for h, p in (percentiles[0], percentiles[2]))
         ),
         ColumnGroup(
-            "backlog, msgs",
-            (column("window end", count, window_end_backlog), column("drained", count, _largest_backlog)),
+            "backlog",
+            (column("end", count, window_end_backlog), column("left", count, _largest_backlog)),
             begins_table=True,
         ),
         ColumnGroup("messages", (*lost, failed)),
