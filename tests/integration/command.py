@@ -24,6 +24,7 @@ STARVED_SHARE = 0.25
 NEVER_BROKEN = "nothing was broken up to"
 """Why a search that nothing fails at leaves its question open."""
 _LATE = "the load generator itself was late, not the system"
+_SLOW = "the load generator's own consumers were too slow"
 
 NULL_CAMPAIGN = """
 name: tiny
@@ -174,8 +175,9 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     """Whether the run came to valid trials and decided findings; False where the generator provably lacked CPU.
 
     That is: the exit code is 3, each INVALID trial has a lag of the generator's own that makes up half of its response,
-    each undecided finding rests on such a trial, and somebody lacked a CPU in the run or in what that trial measured:
-    one of a second can be starved in a run that is not. All else fails.
+    or consumers of the generator without time left that make up half of the end-to-end time, each undecided finding
+    rests on such a trial, and somebody lacked a CPU in the run or in what that trial measured: one of a second can be
+    starved in a run that is not. All else fails.
     Findings that say `left_open` are undecided by what the campaign asks for, and nobody's fault.
     """
     runs = [path.parent for path in place.runs.glob("*/run.json") if path.stat().st_mtime >= done.began_s - 1]
@@ -188,7 +190,7 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
         assert trials and not invalid, done.told
         return True
     assert done.returncode == 3, done.told
-    late = [one for one in trials if _is_late(one)]
+    late = [one for one in trials if _is_late(one) or is_slow(one)]
     unexplained = [one["reasons"] for one in invalid if one not in late]
     spoilt = {(one["spec"]["experiment"], one["spec"]["system"]) for one in late}
     unexplained += [
@@ -232,3 +234,11 @@ def _is_late(result: dict[str, Any]) -> bool:
     figures = [(lag[name], response[name]) for name in ("p50_ms", "p95_ms", "p99_ms") if lag[name] and response[name]]
     bears_out = any(own_ms >= 1.0 and own_ms >= 0.5 * all_ms for own_ms, all_ms in figures)
     return bool(result["reasons"] and result["reasons"][0].startswith(_LATE) and bears_out)
+
+
+def is_slow(result: dict[str, Any]) -> bool:
+    """Whether a trial is INVALID by consumers of its generator without time left, which its figures must bear out."""
+    found = result["busy_consumer"]
+    if found is None or not any(reason.startswith(_SLOW) for reason in result["reasons"]):
+        return False
+    return bool(5 * found["busy_seconds"] >= found["seconds"] > 0 and found["waiting_ms"] >= 1.0)

@@ -113,6 +113,29 @@ def test_a_client_thread_that_waits_for_the_system_is_not_the_limit() -> None:
     assert found(load(blocked_share=0.1), spins).words == "thread load-0 of worker ran 99% of the time"
 
 
+def test_other_threads_of_a_client_are_looked_at_while_the_system_holds_it_back() -> None:
+    spins, sends = ThreadShare("tg-load-0", 0.99, 0.0), ThreadShare("kafka-producer-", 0.95, 0.0)
+    both = process("worker", busiest=spins, threads=(spins, sends))
+    assert found(load(), both).words == "thread kafka-producer- of worker ran 95% of the time"
+    compiles = process("worker", busiest=spins, threads=(spins, ThreadShare("C2 CompilerThre", 0.95, 0.0)))
+    assert found(load(), compiles).resource is Resource.WINDOW
+
+
+def test_a_consumer_that_messages_waited_for() -> None:
+    behind = load(consumer="sub-0 consumer 0", consumer_busy_share=0.5, consumer_behind=True)
+    answer = found(behind)
+    assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "worker")
+    assert answer.words == "sub-0 consumer 0 had no time left in 50% of the seconds"
+
+
+def test_a_busy_consumer_that_keeps_up_is_told_beside() -> None:
+    full = load(consumer="sub-0 consumer 0", consumer_busy_share=0.95)
+    answer = found(full)
+    assert answer.resource is Resource.WINDOW
+    assert answer.others == ("client CPU worker (95 %): sub-0 consumer 0 had no time left in 95% of the seconds",)
+    assert found(load(consumer="sub-0 consumer 0", consumer_busy_share=0.5)).others == ()
+
+
 def test_a_disk_at_the_rate_it_is_limited_to() -> None:
     answer = found(load(), device=device(written_bytes_per_s=9.7 * MB, write_bytes_per_s_max=10 * MB))
     assert (answer.resource, answer.subject, answer.share) == (Resource.DISK, "vda", pytest.approx(0.97))

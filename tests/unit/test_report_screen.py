@@ -155,6 +155,14 @@ def test_lost_messages_stand_in_the_sentence_and_in_the_table(tmp_path: Path) ->
     assert "Exit code 1: In 1 of 2 trials (latency: Kafka) acknowledged messages were lost" in " ".join(text.split())
 
 
+def test_a_backlog_at_the_windows_end_stands_in_the_table(tmp_path: Path) -> None:
+    fast, slow = pair()
+    for backlog, told in ((int(0.2 * slow.msgs_per_s), False), (round(3 * slow.msgs_per_s), True)):
+        late = replace(slow, subscriptions=(replace(slow.subscriptions[0], window_end_backlog=backlog),))
+        text = screen(stored(tmp_path / str(told), fast, late))
+        assert (f"{backlog:,} behind" in text) == told
+
+
 def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
     fast, slow = pair()

@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
-from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, Verdict, classify
+from tidegauge.experiments.api import BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.statistics.classify import (
+    BUSY_CONSUMER,
+    BUSY_CONSUMER_REMEDY,
+    FAILED_CHECK,
+    OK,
+    Evidence,
+    Verdict,
+    classify,
+)
 from tidegauge.statistics.rounding import short
 from tidegauge.statistics.steady import too_short_to_judge
 
@@ -89,6 +97,86 @@ def test_a_system_that_is_behind_for_longer_than_the_window_is_slow_and_not_unme
         assert verdict.reasons[0] == "no message of the measured window was acknowledged"
     else:
         assert "100000 never had an outcome" in verdict.reasons[0]
+
+
+def busy(seconds: int = 10, of: int = 10, waiting_ms: float = 50.0) -> BusyConsumer:
+    return BusyConsumer("sub-0 consumer 1", "sub-0", of, seconds, waiting_ms)
+
+
+def slow(end_to_end: Latency) -> dict[str, Any]:
+    return {"subscriptions": (subscription(end_to_end=end_to_end),)}
+
+
+@pytest.mark.parametrize(
+    ("one", "end_to_end", "validity"),
+    [
+        (busy(), latency(4.0, 20.0), Validity.VALID),  # it keeps up
+        (busy(), latency(7.0, 39.0), Validity.VALID),  # 43 % of p50, 49 % of p99
+        (busy(), latency(8.5, 39.0), Validity.INVALID),  # 53 % of p50
+        (busy(), latency(4.1, 41.0), Validity.INVALID),  # 51 % of p99
+        (busy(2), latency(4.1, 41.0), Validity.INVALID),
+        (busy(1), latency(4.1, 41.0), Validity.VALID),  # one second
+        (busy(5, 30), latency(4.1, 41.0), Validity.VALID),  # 17 % of the seconds
+        (busy(6, 30), latency(4.1, 41.0), Validity.INVALID),
+        (busy(1, 1), latency(4.1, 41.0), Validity.INVALID),  # all that was measured
+        (busy(waiting_ms=0.9), latency(8.5, 41.0), Validity.VALID),  # nothing waited for it
+    ],
+)
+def test_a_busy_consumer_spoils_what_is_beyond_the_response(
+    one: BusyConsumer, end_to_end: Latency, validity: Validity
+) -> None:
+    # Sent long before it was received, so that this rule alone decides.
+    end_to_end = replace(end_to_end, mean_ms=1000.0)
+    assert judged(**slow(end_to_end)).validity is Validity.VALID
+    assert judged(busy_consumers=(one,), **slow(end_to_end)).validity is validity
+
+
+@pytest.mark.parametrize(
+    ("waiting_ms", "delay_mean_ms", "validity"),
+    [
+        (60.0, 900.0, Validity.INVALID),  # 60 of 100 ms
+        (40.0, 900.0, Validity.VALID),
+        (60.0, 800.0, Validity.VALID),  # 60 of 200 ms: the system took the rest
+    ],
+)
+def test_slow_consumers_of_a_bounded_queue_are_known_by_littles_law(
+    waiting_ms: float, delay_mean_ms: float, validity: Validity
+) -> None:
+    response, end_to_end = latency(950.0, 1900.0), replace(latency(1000.0, 1999.0), mean_ms=1000.0)
+    delay = replace(latency(900.0, 1800.0), mean_ms=delay_mean_ms)
+    verdict = judged(response=response, delay=delay, busy_consumers=(busy(waiting_ms=waiting_ms),), **slow(end_to_end))
+    assert verdict.validity is validity
+    if validity is Validity.INVALID:
+        assert "messages waited 60 ms for it, of 100 ms from sending to receipt" in verdict.reasons[0]
+
+
+def test_the_reason_names_the_consumer_and_what_to_do() -> None:
+    (reason,) = judged(busy_consumers=(busy(8),), **slow(latency(9.0, 41.0))).reasons
+    assert reason.startswith(f"{BUSY_CONSUMER}: sub-0 consumer 1 had no time left in 8 of 10 s, and ")
+    assert "end-to-end p50 is 9 ms where the response is 4 ms" in reason
+    assert reason.endswith(BUSY_CONSUMER_REMEDY)
+
+
+def test_a_busy_consumer_of_another_subscription_is_not_blamed() -> None:
+    other = replace(busy(), subscription="sub-1", name="sub-1 consumer 0")
+    assert judged(busy_consumers=(other,), **slow(latency(9.0, 41.0))).validity is Validity.VALID
+
+
+def test_a_few_busy_seconds_and_those_after_a_fault_are_told() -> None:
+    few = judged(busy_consumers=(busy(1),), **slow(latency(4.1, 41.0)))
+    assert few.validity is Validity.VALID
+    assert few.warnings[0].startswith("sub-0 consumer 1 of the load generator had no time left in 1 of 10 s")
+    after = judged(busy_consumers=(busy(),), faults=1, **slow(latency(4.1, 41.0)))
+    assert after.validity is Validity.VALID
+    assert any("had no time left in 10 of 10 s" in warning for warning in after.warnings)
+
+
+def test_own_lag_and_busy_consumers_are_both_told() -> None:
+    verdict = judged(own_lag=latency(0.005, 12.0), busy_consumers=(busy(),), **slow(latency(9.0, 41.0)))
+    assert [reason.split(",")[0].split(":")[0] for reason in verdict.reasons] == [
+        "the load generator itself was late",
+        "the load generator's own consumers were too slow",
+    ]
 
 
 def test_own_lag_counts_at_p95_too() -> None:

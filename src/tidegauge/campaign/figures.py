@@ -10,12 +10,13 @@ from collections.abc import Callable
 from tidegauge.campaign.disruptions import LoadSeconds
 from tidegauge.campaign.events import Observer, SecondSeen, UseNow
 from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
-from tidegauge.campaign.timeline import WARM_UP, Timeline
+from tidegauge.campaign.timeline import MEASURE, WARM_UP, Timeline
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.late_readers import late_names
+from tidegauge.experiments.late_readers import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.histograms import merge
+from tidegauge.statistics.receiving import ReceivingTally
 from tidegauge.statistics.steady import SecondPoint
 from tidegauge.statistics.summary import live_p99_ms
 from tidegauge.store.api import TrialStore
@@ -29,8 +30,8 @@ class Follower:
     """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
 
     `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
-    `load` what faults do. Late readers' backlogs are no part of `points`: that they grow is wanted, and says nothing of
-    the system.
+    `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
+    they grow is wanted, and says nothing of the system.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Follower:
         late = frozenset(late_names(spec.workload.subscriptions, spec.late))
         self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
         self.load = LoadSeconds()
+        self.receiving = ReceivingTally()
         self._spec = spec
         self._store = store
         self._observer = observer
@@ -131,6 +133,8 @@ class Follower:
     def _keep(self, figures: SecondFigures) -> None:
         phase = self.timeline.phase_of(figures)
         self._store.second(figures, phase)
+        if phase == MEASURE or phase in PHASES:
+            self.receiving.take(figures, judged=phase in (MEASURE, BEFORE))
         if self._spec.late is not None:
             self.tally.take(phase, figures)
         if self._spec.faults:

@@ -12,6 +12,7 @@ from tidegauge.experiments.api import TrialResult
 from tidegauge.limiting.api import Limiting
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
+from tidegauge.statistics.classify import BUSY_CONSUMER
 from tidegauge.usage.seen import Seen
 from tidegauge.worker.api import TotalFigures
 from tidegauge.workload.model import Arrival
@@ -60,6 +61,7 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
     level = next((one for one in LEVELS if one.number == result.level.level), None)
     reads = spec.reads_only or result.catch_up is not None
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    busy = result.busy_consumer
     load = Load(
         msgs_per_s=result.msgs_per_s,
         offered_msgs_per_s=None if closed_loop or reads else result.offered_msgs_per_s,
@@ -71,6 +73,9 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
         servers=session.deployment.processes,
         data_devices=tuple(sorted(sources_of(session).devices)),
         sync_ms=_sync_ms(session, use),
+        consumer=busy.name if busy else "",
+        consumer_busy_share=busy.busy_share if busy else 0.0,
+        consumer_behind=any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons),
         reads=reads,
     )
     known = session.bench.ceilings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from tidegauge.experiments.api import CatchUp, RecordResult, SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.experiments.api import BusyConsumer, CatchUp, RecordResult, SubscriptionResult, TrialResult, TrialSpec
 from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.faults import FaultResult
 from tidegauge.hosts.fsync import Calm
@@ -26,6 +27,8 @@ class Observed:
         unsteady: "" or why the warm-up ended without being steady.
         drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
         seconds: those of the measured window; with late readers, of the phase *before*.
+        busy_consumers: of the same seconds, the busiest first.
+        window_end_backlogs: by subscription.
     """
 
     started_at: str
@@ -39,6 +42,8 @@ class Observed:
     disk: Calm | None = None
     catch_up: CatchUp | None = None
     faults: tuple[FaultResult, ...] = ()
+    busy_consumers: tuple[BusyConsumer, ...] = ()
+    window_end_backlogs: Mapping[str, int] = field(default_factory=dict)
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -61,7 +66,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         unresolved=totals.unresolved,
         response=evidence.response,
         service=summarise(window.service),
-        delay=summarise(window.delay),
+        delay=evidence.delay,
         own_lag=evidence.own_lag,
         subscriptions=subscriptions,
         validity=verdict.validity,
@@ -80,6 +85,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         catch_up=observed.catch_up,
         records=_records(spec, totals, measured_s),
         faults=observed.faults,
+        busy_consumer=next(iter(observed.busy_consumers), None),
     )
 
 
@@ -130,6 +136,7 @@ def _evidence(
         failed=window.failed,
         unresolved=max(totals.unresolved, window.intended - window.acked - window.failed),
         own_lag=summarise(window.own_lag),
+        delay=summarise(window.delay),
         response=summarise(window.response),
         subscriptions=subscriptions,
         unsteady=observed.unsteady,
@@ -141,6 +148,7 @@ def _evidence(
         drift=drifts(seconds),
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
+        busy_consumers=observed.busy_consumers,
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
     )
 
@@ -170,6 +178,7 @@ def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionRe
         negative_latency=sub.negative_latency,
         lost_examples=sub.lost_examples if loss_is_known else (),
         backlog_growth=growth([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
+        window_end_backlog=observed.window_end_backlogs.get(sub.name),
     )
 
 

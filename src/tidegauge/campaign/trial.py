@@ -226,6 +226,8 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         control_cpu_s=control_after_s - control_before_s,
         disk=session.disk,
         catch_up=chased.found if chased else None,
+        busy_consumers=follower.receiving.busy_consumers(),
+        window_end_backlogs=follower.receiving.window_end,
         faults=fault_results(
             session.faults.injected if session.faults else (), follower.load.seconds, (from_ns, until_ns), totals
         ),

@@ -120,8 +120,10 @@ class Slope:
 class SubscriptionResult:
     """One subscription of a trial: whole-trial counts; end-to-end and the backlog's growth over the measured window.
 
-    `backlog_growth` is None where the window was too short to tell. `verified`: where nothing was sent, the messages
-    that an earlier trial of Tidegauge had made, whose checksums were checked; `foreign` are all others.
+    `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
+    where that was not seen. `backlog_growth` is None where the window was too short to tell. `verified`: where nothing
+    was sent, the messages that an earlier trial of Tidegauge had made, whose checksums were checked; `foreign` are all
+    others.
     """
 
     name: str
@@ -137,6 +139,30 @@ class SubscriptionResult:
     lost_examples: tuple[str, ...] = ()
     backlog_growth: Slope | None = None
     verified: int = 0
+    window_end_backlog: int | None = None
+
+
+@dataclass(frozen=True)
+class BusyConsumer:
+    """A subscription's consumer in the load generator that had no time left in some seconds of the measured window.
+
+    Attributes:
+        name: "sub-0 consumer 1"; of several the one that was the busiest most often.
+        seconds: of the window, as far as they were seen.
+        busy_seconds: those in which a consumer of the subscription ran, or waited for a CPU, nearly all the time.
+        waiting_ms: for which messages waited for it in those on average, by Little's law: backlog over rate of receipt.
+    """
+
+    name: str
+    subscription: str
+    seconds: int
+    busy_seconds: int
+    waiting_ms: float
+
+    @property
+    def busy_share(self) -> float:
+        """Share of the window's seconds in which it had no time left."""
+        return self.busy_seconds / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
@@ -281,6 +307,8 @@ class TrialResult:
     """What limited the rate (of late readers: the reading); None if what was used was not recorded."""
     telemetry_cpus: float | None = None
     """CPUs that recording it took on average."""
+    busy_consumer: BusyConsumer | None = None
+    """The load generator's consumer that had no time left most often; None if each always had some."""
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

@@ -32,6 +32,10 @@ RETRANSMITS_MIN = 1000
 """Fewer are a busy host's late acknowledgements."""
 HELD_BACK = 0.30
 """Share of the window for which the system held producers back. Below it, a closed loop met the generator's limit."""
+NOT_OF_CLIENTS = ("tg-load", "tg-con", "C1 Compiler", "C2 Compiler")
+"""In names of the load generator's threads, which no client limits while the system holds producers back: load threads
+may spin while they wait for an acknowledgement or an instant, consumers are judged by how far behind they are, and the
+JVM's compilers work beside."""
 MET = 0.98
 SYNCS_OF_SERVICE = 0.40
 """Share of an acknowledgement's time that a sync must take before syncs are named."""
@@ -64,6 +68,12 @@ class Load:
     data_devices: tuple[str, ...] = ()
     sync_ms: float | None = None
     """Mean of a sync as servers told of themselves; None if they don't."""
+    consumer: str = ""
+    """The load generator's consumer that had no time left most often; "" if each always had some."""
+    consumer_busy_share: float = 0.0
+    """Share of the window's seconds in which it had none."""
+    consumer_behind: bool = False
+    """Whether messages waited for it, so that end-to-end times were its own (`statistics.classify`)."""
     reads: bool = False
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
 
@@ -107,9 +117,10 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     # A rate that was met was limited by nobody but who asked for it.
     if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
         words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
-        found = [one for rule in _RESOURCES for one in rule(case)]
+        found = [one for rule in (*_RESOURCES, _consumers_busy) for one in rule(case)]
         return Limiting(Resource.OFFERED, "", None, words, tuple(f"{one.told}: {one.words}" for one in found))
-    found = [one for rule in (*_RESOURCES, *(() if load.reads else _LATENCIES)) for one in rule(case)]
+    rules = (*_RESOURCES, *(() if load.reads else _LATENCIES), _consumers_busy)
+    found = [one for rule in rules for one in rule(case)]
     if not found:
         return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
     first, *rest = found
@@ -167,15 +178,31 @@ def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
         )
 
 
+def _consumers_behind(case: Case) -> Iterator[Limiting]:
+    """A consumer of the load generator that messages waited for."""
+    if case.load.consumer_behind:
+        yield _consumer(case.load)
+
+
+def _consumers_busy(case: Case) -> Iterator[Limiting]:
+    """One without time left that kept up all the same: near its limit, though it is no limit yet."""
+    if not case.load.consumer_behind and case.load.consumer_busy_share >= FULL_THREAD:
+        yield _consumer(case.load)
+
+
+def _consumer(load: Load) -> Limiting:
+    words = f"{load.consumer} had no time left in {load.consumer_busy_share:.0%} of the seconds"
+    return Limiting(Resource.CLIENT_CPU, load.worker, load.consumer_busy_share, words)
+
+
 def _threads(case: Case) -> Iterator[Limiting]:
     """A thread that ran all the time: more CPUs would not help it."""
     for one in filter(None, (*case.servers, case.worker)):
+        client = one.name == case.load.worker
         thread = one.busiest
+        if client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind):
+            thread = next((own for own in one.threads if not any(part in own.name for part in NOT_OF_CLIENTS)), None)
         if thread is not None and thread.cpu_share >= FULL_THREAD:
-            client = one.name == case.load.worker
-            # A load thread may spin while it waits for an acknowledgement or an instant: then the system limits it.
-            if client and case.load.blocked_share >= HELD_BACK:
-                continue
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
             words = f"thread {thread.name} of {one.name} ran {thread.cpu_share:.0%} of the time"
             yield Limiting(resource, one.name, min(1.0, thread.cpu_share), words)
@@ -276,5 +303,5 @@ def _mb(number: float, per: str = "/s") -> str:
 
 
 Rule = Callable[[Case], Iterator[Limiting]]
-_RESOURCES: tuple[Rule, ...] = (_allowances, _disks, _threads, _memory, _network, _host_cpu)
+_RESOURCES: tuple[Rule, ...] = (_allowances, _disks, _consumers_behind, _threads, _memory, _network, _host_cpu)
 _LATENCIES: tuple[Rule, ...] = (_generator, _round_trips)

@@ -10,6 +10,8 @@ from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample
 THREADS_MAX = 64
 """Threads of a process that are followed over the window; beyond it, those that used least are forgotten."""
 
+THREADS_TOLD = 8
+
 
 @dataclass(frozen=True)
 class ThreadShare:
@@ -30,6 +32,7 @@ class ProcessShare:
         cpu_wait: threads ready to run without a CPU, on average.
         throttled_share: seconds a second that a quota held it back, summed over CPUs; None without a quota.
         busiest: the thread that used most CPU; None if threads were not seen.
+        threads: the few that used most, the busiest first.
         memory_left_bytes_min: below the limit `memory_limit_bytes`; None without one.
         gc_share: of the time in pauses of its collector; None where nobody tells.
     """
@@ -48,6 +51,7 @@ class ProcessShare:
     memory_left_bytes_min: int | None
     gc_share: float | None
     gc_pause_max_s: float | None
+    threads: tuple[ThreadShare, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -224,13 +228,14 @@ class _Process:
 
     def share(self) -> ProcessShare:
         sums, seconds = self._sums, self._seconds
+        threads = self._busiest()
         return ProcessShare(
             name=self._last.name,
             cpus=sums.per_s("cpu_s", seconds),
             cpus_allowed=self._last.cpus_allowed,
             cpu_wait=sums.per_s("cpu_wait_s", seconds),
             throttled_share=sums.rate("cpu_throttled_s", seconds),
-            busiest=self._busiest(),
+            busiest=next(iter(threads), None),
             resident_bytes_max=self._resident_bytes_max,
             read_bytes_per_s=sums.rate("read_bytes", seconds),
             written_bytes_per_s=sums.rate("written_bytes", seconds),
@@ -239,14 +244,15 @@ class _Process:
             memory_left_bytes_min=self._left_bytes_min,
             gc_share=sums.rate("gc_pause_s", seconds),
             gc_pause_max_s=self._gc_pause_max_s,
+            threads=threads,
         )
 
-    def _busiest(self) -> ThreadShare | None:
-        """In a second in which it was not among the busiest it counts as idle: a share is never too large."""
-        if not self._threads:
-            return None
-        (_, name), (cpu_s, wait_s) = max(self._threads.items(), key=lambda one: one[1][0])
-        return ThreadShare(name, cpu_s / self._seconds, wait_s / self._seconds)
+    def _busiest(self) -> tuple[ThreadShare, ...]:
+        """In a second in which one was not among the busiest it counts as idle: a share is never too large."""
+        found = sorted(self._threads.items(), key=lambda one: -one[1][0])[:THREADS_TOLD]
+        return tuple(
+            ThreadShare(name, cpu_s / self._seconds, wait_s / self._seconds) for (_, name), (cpu_s, wait_s) in found
+        )
 
 
 def _least(one: int | None, other: int | None) -> int | None:

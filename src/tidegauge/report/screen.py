@@ -29,7 +29,7 @@ from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, path_line
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
 from tidegauge.report.worth import Advice, worth_acting_on
-from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun
 from tidegauge.workload.model import Workload
@@ -40,6 +40,8 @@ EXPERIMENTS_MAX = 3
 SYSTEMS_MAX = 6
 """Rows of a table."""
 ADVICE_MAX = 2
+BEHIND_S = 0.25
+"""A backlog of so many seconds is worth a word; less is what readers that keep up owe too."""
 
 Figure = Callable[[TrialResult], float | None]
 
@@ -186,8 +188,15 @@ def _messages(results: Sequence[TrialResult]) -> str:
         ("twice", sum(sub.duplicated for sub in subs)),
         ("disordered", sum(sub.reordered for sub in subs)),
         ("failed", sum(one.failed + one.unresolved for one in results)),
+        ("behind", max(map(_behind, results), default=0)),
     )
     return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or "intact"
+
+
+def _behind(result: TrialResult) -> int:
+    """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual."""
+    waited = window_end_backlog(result) or 0.0
+    return int(waited) if waited > BEHIND_S * result.msgs_per_s else 0
 
 
 def _limit(found: Limiting | None) -> str:

@@ -9,7 +9,7 @@ from statistics import median
 from tidegauge.experiments.api import Latency, TrialResult, Validity, point_words
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.numbers import MISSING, count, ms, short
-from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
 from tidegauge.workload.model import Arrival, SubscriptionType
 
 Figure = Callable[[TrialResult], float | None]
@@ -123,7 +123,11 @@ def _groups(rows: list[tuple[Sequence[TrialResult], Reduce]], block: Block) -> t
         ColumnGroup(
             "end-to-end, ms", tuple(column(h, ms, _end_to_end(p)) for h, p in (percentiles[0], percentiles[2]))
         ),
-        ColumnGroup("backlog", (column("msgs", count, _largest_backlog),), begins_table=True),
+        ColumnGroup(
+            "backlog",
+            (column("end", count, window_end_backlog), column("left", count, _largest_backlog)),
+            begins_table=True,
+        ),
         ColumnGroup("messages", (*lost, failed)),
         ColumnGroup(
             "CPU, cores",

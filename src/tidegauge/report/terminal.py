@@ -32,7 +32,8 @@ CHANGES_MAX = 8
 WORDS = (
     "Response time: from the intended send to the acknowledgement. Service: from the actual send to the "
     "acknowledgement. End-to-end: from the intended send to the receipt. Backlog: acknowledged messages not received "
-    "when the trial ended. MB/s: 10^6 bytes of message values a second."
+    "when the measured window ended (end), and those left after the drain (left). MB/s: 10^6 bytes of message "
+    "values a second."
 )
 """What the heads of the tables mean, for a reader who meets them for the first time."""
 

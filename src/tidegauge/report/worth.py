@@ -11,6 +11,7 @@ from tidegauge.limiting.api import Resource
 from tidegauge.report.levels import Standing, standing
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.statistics.classify import (
+    BUSY_CONSUMER_REMEDY,
     CPU_WAIT,
     DISK_BUSY,
     GENERATOR_FIRST,
@@ -97,7 +98,12 @@ def busy_words(results: Sequence[TrialResult]) -> str:
 
 def reason_words(result: TrialResult) -> str:
     """The first reason why a trial is not VALID, without what to do about it."""
-    return result.reasons[0].removesuffix(OWN_LAG_REMEDY) if result.reasons else "no reason is recorded"
+    return result.reasons[0].removesuffix(_remedy(result.reasons[0])) if result.reasons else "no reason is recorded"
+
+
+def _remedy(reason: str) -> str:
+    """What a reason ends with, where it says what to do about it; "" where it doesn't."""
+    return next((one for one in (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY) if reason.endswith(one)), "")
 
 
 def _durability(run: StoredRun) -> list[Advice]:
@@ -123,6 +129,6 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
         own = [one for one in results if one.validity is validity]
         if own:
             words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {reason_words(own[0])}"
-            remedy = OWN_LAG_REMEDY.strip(" ()") if any(one.endswith(OWN_LAG_REMEDY) for one in own[0].reasons) else ""
+            remedy = next(filter(None, map(_remedy, own[0].reasons)), "").strip(" ()")
             found.append(Advice(words, remedy, bad=validity is Validity.INVALID))
     return found

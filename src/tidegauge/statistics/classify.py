@@ -13,8 +13,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import Latency, SubscriptionResult, Validity
+from tidegauge.experiments.api import BusyConsumer, Latency, SubscriptionResult, Validity
 from tidegauge.statistics.rounding import short
+from tidegauge.statistics.summary import NO_LATENCY
 
 OK = "ok"
 FAILED_CHECK = "failed check"
@@ -24,6 +25,13 @@ OWN_LAG_DOUBTFUL_SHARE = 0.2
 OWN_LAG_FLOOR_MS = 1.0
 OWN_LAG_SMALL_MS = 0.2
 """Below the floor nothing is INVALID, but a lag above this that makes up half of the response is a doubt."""
+BUSY_SECONDS_SHARE = 0.20
+BUSY_SECONDS_MIN = 2
+"""In fewer seconds a consumer without time left is a burst, or what follows a pause, and never makes a trial INVALID.
+
+A fifth is four times what lies beyond p95: end-to-end p95 and p99 are decided in those seconds, wherever they are."""
+WAITING_SHARE = 0.5
+WAITING_FLOOR_MS = 1.0
 RATE_SHORTFALL = 0.02
 NO_OUTCOME_SHARE = 0.001
 CPU_WAIT_SHARE = 0.20
@@ -34,6 +42,10 @@ FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 
 OWN_LAG = "the load generator itself was late, not the system"
 OWN_LAG_REMEDY = " (give it more CPU, or offer a lower rate)"
+BUSY_CONSUMER = "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's"
+BUSY_CONSUMER_REMEDY = (
+    " (give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate)"
+)
 NOT_KEPT_UP = "the system did not keep up"
 UNSTEADY_WARMUP = "the warm-up never became steady"
 UNSTEADY = "not steady while measured"
@@ -42,7 +54,8 @@ CPU_WAIT = "load threads waited for a CPU"
 DISK_BUSY = "the disk was busy when the trial began"
 """What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
 
-`OWN_LAG` begins a reason or a warning, and `OWN_LAG_REMEDY` ends it, where a short report says itself what to do.
+`OWN_LAG` and `BUSY_CONSUMER` begin a reason or a warning, and their remedies end it, where a short report says itself
+what to do.
 """
 
 
@@ -70,6 +83,7 @@ class Evidence:
         faults: how many were made on purpose while it was measured. What they did to rate and latency is no doubt about
             the figures but what was asked for, and is told fault by fault; loss and damage are told in any case.
         level_unknown: "" or what of the settings that decide the durability level could not be read.
+        busy_consumers: of the load generator, that had no time left in some seconds.
     """
 
     closed_loop: bool
@@ -91,6 +105,8 @@ class Evidence:
     too_short: str = ""
     level_unknown: str = ""
     faults: int = 0
+    delay: Latency = NO_LATENCY
+    busy_consumers: Sequence[BusyConsumer] = ()
 
 
 @dataclass(frozen=True)
@@ -116,10 +132,62 @@ def classify(evidence: Evidence) -> Verdict:
 def _invalid(evidence: Evidence) -> list[str]:
     if evidence.response.count == 0 and not _far_behind(evidence):
         return ["no message of the measured window was acknowledged"]
+    found = []
     lag = _own_lag(evidence)
     if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
-        return [_own_lag_text(evidence, lag[0])]
-    return []
+        found.append(_own_lag_text(evidence, lag[0]))
+    # After a fault consumers work off what waited: that they are busy then says nothing of the rest.
+    if not evidence.faults:
+        found += [_busy_text(one, words) for one, words in _waited_for(evidence) if _often(one)][:1]
+    return found
+
+
+def _often(one: BusyConsumer) -> bool:
+    """Whether it had no time left for long enough to decide the window's end-to-end times."""
+    return one.busy_seconds >= min(BUSY_SECONDS_MIN, one.seconds) and one.busy_share >= BUSY_SECONDS_SHARE
+
+
+def _waited_for(evidence: Evidence) -> list[tuple[BusyConsumer, str]]:
+    """Consumers without time left that messages waited for, for half of the end-to-end time or more; how, in words."""
+    by_name = {sub.name: sub for sub in evidence.subscriptions}
+    found = []
+    for one in evidence.busy_consumers:
+        if one.subscription in by_name and one.waiting_ms >= WAITING_FLOOR_MS:
+            end_to_end = by_name[one.subscription].end_to_end
+            words = _beyond_response(evidence, end_to_end) or _beyond_sending(evidence, end_to_end, one)
+            found += [(one, words)] if words else []
+    return found
+
+
+def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
+    """Where a percentile of end-to-end is twice the response's or more: the system had the message long before."""
+    for name in ("p50", "p95", "p99"):
+        all_ms, response_ms = _at(end_to_end, name), _at(evidence.response, name)
+        if all_ms is None or response_ms is None:
+            continue
+        beyond_ms = all_ms - response_ms
+        if beyond_ms >= WAITING_FLOOR_MS and beyond_ms >= WAITING_SHARE * all_ms:
+            return f"end-to-end {name} is {short(all_ms)} ms where the response is {short(response_ms)} ms"
+    return ""
+
+
+def _beyond_sending(evidence: Evidence, end_to_end: Latency, one: BusyConsumer) -> str:
+    """Where a system with a bounded queue holds producers back, slow consumers show in the response, as delay.
+
+    So what messages waited for the consumer, by Little's law, is held against the time from their sending to their
+    receipt. Means may be subtracted, percentiles may not.
+    """
+    sent_ms = end_to_end.mean_ms - evidence.delay.mean_ms
+    if not end_to_end.count or one.waiting_ms < WAITING_SHARE * sent_ms:
+        return ""
+    return f"messages waited {short(one.waiting_ms)} ms for it, of {short(sent_ms)} ms from sending to receipt"
+
+
+def _busy_text(one: BusyConsumer, words: str) -> str:
+    return (
+        f"{BUSY_CONSUMER}: {one.name} had no time left in {one.busy_seconds} of {one.seconds} s, and {words}"
+        f"{BUSY_CONSUMER_REMEDY}"
+    )
 
 
 def _far_behind(evidence: Evidence) -> bool:
@@ -270,6 +338,12 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     tail = None if evidence.closed_loop else _own_lag_share(evidence, "p99.9")
     if tail is not None and tail >= OWN_LAG_INVALID_SHARE and (lag is None or lag[1] < OWN_LAG_DOUBTFUL_SHARE):
         found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(evidence, 'p99.9')}")
+    if evidence.faults or not any(_often(one) for one, _ in _waited_for(evidence)):
+        found += [
+            f"{one.name} of the load generator had no time left in {one.busy_seconds} of {one.seconds} s, and {words}: "
+            "the longest end-to-end times may be its own"
+            for one, words in _waited_for(evidence)
+        ]
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
         found.append(
             f"{GENERATOR_FIRST} {evidence.blocked_share:.0%} of the time only: this rate is what the "

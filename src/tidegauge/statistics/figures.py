@@ -129,6 +129,13 @@ def _lost(result: TrialResult) -> float | None:
     return None if behind and not lost else float(lost)
 
 
+def window_end_backlog(result: TrialResult) -> float | None:
+    """Of the slowest subscription; None where it was not seen. Late readers beside others don't count."""
+    late = late_names(len(result.subscriptions), result.spec.late)
+    found = [one.window_end_backlog for one in result.subscriptions if one.name not in late]
+    return max((float(one) for one in found if one is not None), default=None)
+
+
 def _counted(name: str, title: str, of: Callable[[TrialResult], float | None]) -> Figure:
     return Figure(name, title, "", False, Kind.COUNTED, of)
 
@@ -150,9 +157,10 @@ _ALL = (
     _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
     _counted(
         "backlog",
-        "backlog at the end",
+        "backlog after the drain",
         lambda result: float(max((one.backlog for one in result.subscriptions), default=0)),
     ),
+    _counted("window_end_backlog", "backlog when the measured window ended", window_end_backlog),
     _measured("server_cpu_s", "CPU time of the servers", "s", False, lambda result: result.server_cpu_s),
     _measured("worker_cpu_s", "CPU time of the clients", "s", False, lambda result: result.worker_cpu_s),
 )

@@ -48,7 +48,10 @@ class SubscriptionSecond:
 
 @dataclass(frozen=True)
 class SecondFigures:
-    """What happened in one second of a trial, by the time it happened. Histograms encoded as above."""
+    """What happened in one second of a trial, by the time it happened. Histograms encoded as above.
+
+    `busiest_consumer`: "sub-0 consumer 1", whose receiving thread ran or waited for a CPU for longest; "" if none ran.
+    """
 
     second: int
     from_mono_ns: int
@@ -68,6 +71,8 @@ class SecondFigures:
     worker_cpu_ns: int
     gc_pause_ns: int
     heap_used_bytes: int
+    busiest_consumer: str = ""
+    busiest_consumer_busy_ns: int = 0
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,8 @@ def second_of(message: pb.SecondFigures) -> SecondFigures:
         worker_cpu_ns=message.worker_cpu_ns,
         gc_pause_ns=message.gc_pause_ns,
         heap_used_bytes=message.heap_used_bytes,
+        busiest_consumer=message.busiest_consumer,
+        busiest_consumer_busy_ns=message.busiest_consumer_busy_ns,
     )
 
 

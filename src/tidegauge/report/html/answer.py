@@ -15,7 +15,7 @@ from tidegauge.report.names import names_of
 from tidegauge.report.numbers import count, duration, plural
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
-from tidegauge.statistics.classify import GENERATOR_FIRST, OWN_LAG
+from tidegauge.statistics.classify import BUSY_CONSUMER, GENERATOR_FIRST, OWN_LAG
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds.model import Outcome
 
@@ -199,6 +199,13 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
         told = f"In {plural(len(late), 'trial')} of {len(results)} the load generator itself was late, not the system."
         state = BAD if any(one.validity is Validity.INVALID for one in late) else DOUBT
         return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", told)
+    slow = [one for one in results if any(reason.startswith(BUSY_CONSUMER) for reason in one.reasons)]
+    if slow:
+        told = (
+            f"In {plural(len(slow), 'trial')} of {len(results)} the load generator's own consumers were too slow: "
+            "end-to-end times and backlog are not the system's."
+        )
+        return Badge(BAD, f"Generator's consumers slow in {len(slow)} of {plural(len(results), 'trial')}", told)
     own = [
         one
         for one in results

@@ -52,7 +52,9 @@ final class ToProto {
             .setDelay(bytes(s.delay()))
             .setWorkerCpuNs(s.workerCpuNs())
             .setGcPauseNs(s.gcPauseNs())
-            .setHeapUsedBytes(s.heapUsedBytes());
+            .setHeapUsedBytes(s.heapUsedBytes())
+            .setBusiestConsumer(s.busiestConsumer())
+            .setBusiestConsumerBusyNs(s.busiestConsumerBusyNs());
     for (var sub : s.subscriptions()) {
       b.addSubscriptions(
           SubscriptionSecond.newBuilder()

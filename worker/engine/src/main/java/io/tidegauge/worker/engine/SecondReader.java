@@ -28,8 +28,13 @@ final class SecondReader {
   private final Map<String, Long> past = new HashMap<>();
   private final Map<String, HistogramEncoder.PastCounts> pastCounts = new HashMap<>();
 
+  private final BusiestConsumer busiestConsumer;
+
   SecondReader(Setup setup, LoadThreads threads) {
     this.setup = setup;
+    this.busiestConsumer =
+        new BusiestConsumer(
+            setup.subscriptions, setup.plan.topics().size(), setup.plan.consumersPerSubscription());
     this.threads = threads;
     sinceLast("cpu", ProcessUse.cpuNs());
     sinceLast("gc", ProcessUse.gcPauseNs());
@@ -37,6 +42,9 @@ final class SecondReader {
 
   SecondFigures read(long second, long fromNs, long untilNs) {
     List<SubscriptionSecond> subscriptions = subscriptions();
+    BusiestConsumer.Found busiest =
+        busiestConsumer.busiest(
+            untilNs - fromNs, subscriptions.stream().map(SubscriptionSecond::backlog).toList());
     long failed = setup.acks.sum(AckRecorder.FAILED);
     long acked = setup.acks.sum(AckRecorder.ACKED);
     long sent = threads.sum(LoadRecorder.SENT);
@@ -70,7 +78,9 @@ final class SecondReader {
         subscriptions,
         sinceLast("cpu", ProcessUse.cpuNs()),
         sinceLast("gc", ProcessUse.gcPauseNs()),
-        ProcessUse.heapUsedBytes());
+        ProcessUse.heapUsedBytes(),
+        busiest.consumer(),
+        busiest.busyNs());
   }
 
   private double scheduledMsgsPerS(long fromNs, long untilNs) {

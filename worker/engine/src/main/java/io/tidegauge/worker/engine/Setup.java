@@ -16,6 +16,7 @@ import io.tidegauge.worker.engine.check.CheckContext;
 import io.tidegauge.worker.engine.check.ConsumerChecker;
 import io.tidegauge.worker.engine.check.ForeignChecker;
 import io.tidegauge.worker.engine.check.Order;
+import io.tidegauge.worker.engine.check.ReceivingThreads;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.HistoryFile;
@@ -53,6 +54,7 @@ final class Setup implements AutoCloseable {
   final List<List<MessageConsumer>> consumers = new ArrayList<>();
   final List<MessageProducer> clients = new ArrayList<>();
   final List<Producer> producers = new ArrayList<>();
+  private final ReceivingThreads receivingThreads = new ReceivingThreads();
   private final List<HistoryFile> histories = new ArrayList<>();
   final int slotsPerProducer;
   private final ClientOptions options;
@@ -159,7 +161,8 @@ final class Setup implements AutoCloseable {
   }
 
   private void createConsumers() throws DriverException {
-    CheckContext context = new CheckContext(plan.trialId(), pool, live::window, errors);
+    CheckContext context =
+        new CheckContext(plan.trialId(), pool, live::window, errors, receivingThreads);
     long total =
         (long) topics.size() * plan.subscriptionsPerTopic() * plan.consumersPerSubscription();
     long made = 0;
@@ -277,6 +280,7 @@ final class Setup implements AutoCloseable {
     // Closing a client tells the outcome of what it still had in flight.
     clients.forEach(this::closeQuietly);
     histories.forEach(this::closeQuietly);
+    closeQuietly(receivingThreads);
   }
 
   private void closeQuietly(AutoCloseable closeable) {

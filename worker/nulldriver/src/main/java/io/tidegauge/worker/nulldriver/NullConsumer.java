@@ -19,6 +19,7 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
 
   private final MessageSink sink;
   private final int topic;
+  private final long consumeNs;
   private final List<ChunkQueue> queues = new CopyOnWriteArrayList<>();
   private final Thread thread;
   private volatile boolean paused;
@@ -26,9 +27,13 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
   private volatile boolean sleeping;
   private long nowNs;
 
-  NullConsumer(String name, int topic, MessageSink sink, boolean paused) {
+  /**
+   * @param consumeNs what each message costs
+   */
+  NullConsumer(String name, int topic, MessageSink sink, boolean paused, long consumeNs) {
     this.sink = sink;
     this.topic = topic;
+    this.consumeNs = consumeNs;
     this.paused = paused;
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
@@ -112,7 +117,19 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
 
   @Override
   public void take(int partition, byte[] array, int offset, int length) {
+    if (consumeNs > 0) {
+      work();
+    }
     sink.received(topic, partition, array, offset, length, nowNs);
+  }
+
+  /** What follows in the batch is received only after it. */
+  private void work() {
+    long until = System.nanoTime() + consumeNs;
+    do {
+      Thread.onSpinWait();
+      nowNs = System.nanoTime();
+    } while (nowNs < until && !closed);
   }
 
   @Override

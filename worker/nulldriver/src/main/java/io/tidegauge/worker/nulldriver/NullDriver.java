@@ -73,7 +73,8 @@ final class NullDriver implements Driver {
       throws DriverException {
     NullTopic topic = topic(spec.topic());
     NullConsumer consumer =
-        new NullConsumer(spec.clientId(), spec.topicIndex(), sink, spec.startPaused());
+        new NullConsumer(
+            spec.clientId(), spec.topicIndex(), sink, spec.startPaused(), settings.consumeNs());
     topic.add(spec.subscription(), consumer);
     return consumer;
   }

@@ -21,6 +21,7 @@ import java.util.TreeMap;
  *   <li>{@code swap}: delivered after the next message of the same producer to the same partition
  *   <li>{@code flip_body}, {@code flip_header}: delivered with one bit wrong
  *   <li>{@code fail_stored}, {@code fail_lost}: reported as failed, and delivered or not
+ *   <li>{@code consume_us}: CPU time that each message costs its consumer's thread
  *   <li>{@code backlog_bytes_max}: what a consumer may owe to one producer before sending blocks
  * </ul>
  *
@@ -38,6 +39,7 @@ record NullSettings(
     Positions flipHeader,
     Positions failStored,
     Positions failLost,
+    long consumeNs,
     long backlogBytesMax,
     Map<String, String> given) {
 
@@ -53,6 +55,7 @@ record NullSettings(
           Map.entry("flip_header", ""),
           Map.entry("fail_stored", ""),
           Map.entry("fail_lost", ""),
+          Map.entry("consume_us", "0"),
           Map.entry("backlog_bytes_max", String.valueOf(64L << 20)));
 
   static NullSettings parse(Map<String, String> given) throws DriverException {
@@ -78,6 +81,7 @@ record NullSettings(
         positions(given, "flip_header"),
         positions(given, "fail_stored"),
         positions(given, "fail_lost"),
+        number(given, "consume_us") * 1000,
         number(given, "backlog_bytes_max"),
         Map.copyOf(given));
   }

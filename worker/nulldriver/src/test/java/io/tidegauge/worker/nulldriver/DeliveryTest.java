@@ -21,7 +21,7 @@ class DeliveryTest {
   }
 
   private NullConsumer consumer() {
-    consumers.add(new NullConsumer("paused", 0, new Nowhere(), /* paused= */ true));
+    consumers.add(new NullConsumer("paused", 0, new Nowhere(), /* paused= */ true, 0));
     return consumers.get(consumers.size() - 1);
   }
 

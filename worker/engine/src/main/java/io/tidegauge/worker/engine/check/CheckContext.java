@@ -7,4 +7,14 @@ import java.util.function.Supplier;
 
 /** What all consumers of a trial know. */
 public record CheckContext(
-    long trialId, PayloadPool pool, Supplier<Window> window, ErrorLog errors) {}
+    long trialId,
+    PayloadPool pool,
+    Supplier<Window> window,
+    ErrorLog errors,
+    ReceivingThreads threads) {
+
+  /** With threads of its own. */
+  public CheckContext(long trialId, PayloadPool pool, Supplier<Window> window, ErrorLog errors) {
+    this(trialId, pool, window, errors, new ReceivingThreads());
+  }
+}

@@ -20,7 +20,7 @@ public final class ConsumerChecker implements MessageSink {
   private static final long SEQUENCE_MAX = 1L << 46;
 
   private final Subscription subscription;
-  private final ReceiveRecorder recorder = new ReceiveRecorder();
+  private final ReceiveRecorder recorder;
   private final Supplier<Window> window;
   private final ErrorLog errors;
   private final PayloadPool pool;
@@ -49,6 +49,7 @@ public final class ConsumerChecker implements MessageSink {
     this.producersFrom = producersFrom;
     this.cursors = new SequenceSet.Cursor[producers];
     this.order = order;
+    this.recorder = new ReceiveRecorder(context.threads());
     subscription.add(recorder);
   }
 

@@ -13,7 +13,7 @@ import java.util.zip.CRC32C;
  * checksums, which are verified. One thread at a time.
  */
 public final class ForeignChecker implements MessageSink {
-  private final ReceiveRecorder recorder = new ReceiveRecorder();
+  private final ReceiveRecorder recorder;
   private final Supplier<Window> window;
   private final ErrorLog errors;
   private final CRC32C crc = new CRC32C();
@@ -21,6 +21,7 @@ public final class ForeignChecker implements MessageSink {
   public ForeignChecker(Subscription subscription, CheckContext context) {
     this.window = context.window();
     this.errors = context.errors();
+    this.recorder = new ReceiveRecorder(context.threads());
     subscription.add(recorder);
   }
 

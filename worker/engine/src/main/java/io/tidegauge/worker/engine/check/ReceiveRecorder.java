@@ -28,13 +28,19 @@ public final class ReceiveRecorder extends Recorder {
 
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram endToEnd = new WindowedHistogram();
+  private final Handovers handovers;
   private volatile Records records = Records.of(Window.NONE, 0, 0);
+
+  ReceiveRecorder(ReceivingThreads threads) {
+    handovers = new Handovers(threads);
+  }
 
   void count(int counter) {
     counters.add(counter, 1);
   }
 
   void arrived(int bytes) {
+    handovers.arrived(counters.own(RECEIVED));
     counters.add(RECEIVED, 1);
     counters.add(RECEIVED_BYTES, bytes);
   }
@@ -81,6 +87,11 @@ public final class ReceiveRecorder extends Recorder {
   /** End to end of the window's schedule. */
   public Records records() {
     return records;
+  }
+
+  /** Which threads handed the messages over. */
+  public Handovers handovers() {
+    return handovers;
   }
 
   public long get(int counter) {

@@ -2,7 +2,10 @@ package io.tidegauge.worker.engine.figures;
 
 import java.util.List;
 
-/** What happened in one second of a trial, by the time it happened. Histograms are encoded. */
+/**
+ * What happened in one second of a trial, by the time it happened. Histograms are encoded. {@code
+ * busiestConsumer} is "" if none ran.
+ */
 public record SecondFigures(
     long second,
     long fromMonoNs,
@@ -21,7 +24,9 @@ public record SecondFigures(
     List<SubscriptionSecond> subscriptions,
     long workerCpuNs,
     long gcPauseNs,
-    long heapUsedBytes) {
+    long heapUsedBytes,
+    String busiestConsumer,
+    long busiestConsumerBusyNs) {
 
   /** About how much memory it takes. */
   public long bytes() {

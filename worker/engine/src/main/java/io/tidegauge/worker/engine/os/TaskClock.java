@@ -10,14 +10,15 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Linux's own account of one thread: how long it was runnable without a CPU (the second number of
- * {@code /proc/self/task/TID/schedstat}, which includes throttling by a CPU quota). Reads 0 where
- * the kernel does not tell.
+ * Linux's own account of one thread: how long it ran and how long it was runnable without a CPU
+ * (the first two numbers of {@code /proc/self/task/TID/schedstat}; the second includes throttling
+ * by a CPU quota). Reads 0 where the kernel does not tell.
  */
 public final class TaskClock {
   private final FileChannel schedstat;
   private final ByteBuffer buffer = ByteBuffer.allocate(96);
-  private long lastNs;
+  private long ranNs;
+  private long waitedNs;
 
   private TaskClock(FileChannel schedstat) {
     this.schedstat = schedstat;
@@ -57,40 +58,53 @@ public final class TaskClock {
    * ended.
    */
   public synchronized long cpuWaitNs() {
+    look();
+    return waitedNs;
+  }
+
+  /** Time that the thread has run or waited for a CPU so far; likewise. */
+  public synchronized long busyNs() {
+    look();
+    return ranNs + waitedNs;
+  }
+
+  private void look() {
     if (schedstat == null) {
-      return 0;
+      return;
     }
     try {
       buffer.clear();
       if (schedstat.read(buffer, 0) > 0) {
-        lastNs = secondNumber();
+        buffer.flip();
+        ranNs = nextNumber();
+        waitedNs = nextNumber();
       }
     } catch (IOException e) {
-      return lastNs;
+      // The thread or its account is gone: what was known last stays.
+      return;
     }
-    return lastNs;
   }
 
-  private long secondNumber() {
-    buffer.flip();
-    int i = 0;
-    while (i < buffer.limit() && buffer.get(i) != ' ') {
-      i++;
-    }
+  private long nextNumber() {
     long n = 0;
-    for (i++; i < buffer.limit() && buffer.get(i) >= '0' && buffer.get(i) <= '9'; i++) {
-      n = n * 10 + (buffer.get(i) - '0');
+    while (buffer.hasRemaining()) {
+      byte b = buffer.get();
+      if (b < '0' || b > '9') {
+        break;
+      }
+      n = n * 10 + (b - '0');
     }
     return n;
   }
 
   public synchronized void close() {
     if (schedstat != null) {
-      cpuWaitNs();
+      look();
       try {
         schedstat.close();
       } catch (IOException e) {
-        lastNs = Math.max(lastNs, 0);
+        // Nothing is left to be read, and what was known stays.
+        return;
       }
     }
   }

@@ -42,7 +42,7 @@ class ReceiptTest {
 
   @Test
   void aNegativeLatencyIsCountedAndKept() throws Exception {
-    ReceiveRecorder recorder = new ReceiveRecorder();
+    ReceiveRecorder recorder = new ReceiveRecorder(new ReceivingThreads());
     recorder.unique(window, 2_000, 1_900);
     recorder.unique(window, 2_000, 2_500);
     assertThat(recorder.get(ReceiveRecorder.NEGATIVE_LATENCY)).isEqualTo(1);

@@ -25,6 +25,8 @@ class FiguresTest {
         List.of(),
         0,
         0,
+        0,
+        "",
         0);
   }
 

@@ -1,0 +1,50 @@
+package io.tidegauge.worker.engine.check;
+
+import io.tidegauge.worker.engine.os.TaskClock;
+import java.util.function.LongSupplier;
+
+/**
+ * A thread that hands messages to consumers: how much of each second it ran or waited for a CPU.
+ * Read by one thread.
+ */
+public final class ReceivingThread {
+  private final LongSupplier busyNs;
+  private final Runnable close;
+  private long pastNs;
+  private long owedNs;
+
+  private ReceivingThread(TaskClock clock) {
+    this(clock::busyNs, clock::close);
+  }
+
+  /**
+   * @param busyNs time that it ran or waited so far
+   */
+  ReceivingThread(LongSupplier busyNs, Runnable close) {
+    this.busyNs = busyNs;
+    this.close = close;
+    this.pastNs = busyNs.getAsLong();
+  }
+
+  static ReceivingThread ofCurrentThread() {
+    return new ReceivingThread(TaskClock.ofCurrentThread());
+  }
+
+  /**
+   * Time that it ran or waited since the last call, at most {@code lengthNs}. The kernel counts a
+   * wait once it is over: what is more than fits into this second belonged to those before, and is
+   * told with the next, so that none is lost.
+   */
+  public long busyNs(long lengthNs) {
+    long now = busyNs.getAsLong();
+    owedNs += Math.max(0, now - pastNs);
+    pastNs = now;
+    long told = Math.min(owedNs, lengthNs);
+    owedNs -= told;
+    return told;
+  }
+
+  void close() {
+    close.run();
+  }
+}
