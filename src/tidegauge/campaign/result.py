@@ -24,6 +24,8 @@ class Observed:
 
     Attributes:
         unsteady: "" or why the warm-up ended without being steady.
+        cold: "" or why it ended with a load generator that was not warm itself.
+        jit_cpus: CPUs that the load generator's JIT compiler took in the window; None if no second of it was seen.
         drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
         seconds: those of the measured window; with late readers, of the phase *before*.
     """
@@ -39,6 +41,8 @@ class Observed:
     disk: Calm | None = None
     catch_up: CatchUp | None = None
     faults: tuple[FaultResult, ...] = ()
+    cold: str = ""
+    jit_cpus: float | None = None
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -80,6 +84,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         catch_up=observed.catch_up,
         records=_records(spec, totals, measured_s),
         faults=observed.faults,
+        jit_cpus=observed.jit_cpus,
     )
 
 
@@ -133,6 +138,8 @@ def _evidence(
         response=summarise(window.response),
         subscriptions=subscriptions,
         unsteady=observed.unsteady,
+        cold=observed.cold,
+        jit_cpus=observed.jit_cpus or 0.0,
         drain_end=observed.drain_end,
         cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
         blocked_share=window.blocked_ns / 1e9 / measured_s / (spec.workload.topics * spec.workload.producers),

@@ -281,6 +281,8 @@ class TrialResult:
     """What limited the rate (of late readers: the reading); None if what was used was not recorded."""
     telemetry_cpus: float | None = None
     """CPUs that recording it took on average."""
+    jit_cpus: float | None = None
+    """CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked."""
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

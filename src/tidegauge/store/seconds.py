@@ -64,6 +64,7 @@ def columns() -> pa.Schema:
             pa.field("worker_cpu_s", pa.float64()),
             pa.field("gc_pause_s", pa.float64()),
             pa.field("heap_used_bytes", pa.int64()),
+            pa.field("jit_s", pa.float64()),
             pa.field("subscriptions", pa.list_(subscription)),
             pa.field("phase", pa.string()),
         ],
@@ -137,6 +138,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         "worker_cpu_s": figures.worker_cpu_ns / 1e9,
         "gc_pause_s": figures.gc_pause_ns / 1e9,
         "heap_used_bytes": figures.heap_used_bytes,
+        "jit_s": figures.jit_ns / 1e9,
         "subscriptions": subscriptions,
         "phase": phase,
     }

@@ -10,6 +10,9 @@ from tidegauge.systems.api import Setting
 from tidegauge.workload.model import Workload
 from tidegauge.workload.schedule import RateSchedule
 
+HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST = 256, 128
+"""Of a worker: enough for a few clients at a low rate. `campaign.worker_memory` says what a load needs beyond it."""
+
 
 @dataclass(frozen=True)
 class WorkerFacts:
@@ -48,7 +51,10 @@ class SubscriptionSecond:
 
 @dataclass(frozen=True)
 class SecondFigures:
-    """What happened in one second of a trial, by the time it happened. Histograms encoded as above."""
+    """What happened in one second of a trial, by the time it happened. Histograms encoded as above.
+
+    `jit_ns`: that the worker's JIT compiled, over all of its threads.
+    """
 
     second: int
     from_mono_ns: int
@@ -68,6 +74,7 @@ class SecondFigures:
     worker_cpu_ns: int
     gc_pause_ns: int
     heap_used_bytes: int
+    jit_ns: int = 0
 
 
 @dataclass(frozen=True)

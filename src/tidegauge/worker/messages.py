@@ -170,6 +170,7 @@ def second_of(message: pb.SecondFigures) -> SecondFigures:
         worker_cpu_ns=message.worker_cpu_ns,
         gc_pause_ns=message.gc_pause_ns,
         heap_used_bytes=message.heap_used_bytes,
+        jit_ns=message.jit_ns,
     )
 
 

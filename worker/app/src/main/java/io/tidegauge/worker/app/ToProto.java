@@ -52,7 +52,8 @@ final class ToProto {
             .setDelay(bytes(s.delay()))
             .setWorkerCpuNs(s.workerCpuNs())
             .setGcPauseNs(s.gcPauseNs())
-            .setHeapUsedBytes(s.heapUsedBytes());
+            .setHeapUsedBytes(s.heapUsedBytes())
+            .setJitNs(s.jitNs());
     for (var sub : s.subscriptions()) {
       b.addSubscriptions(
           SubscriptionSecond.newBuilder()

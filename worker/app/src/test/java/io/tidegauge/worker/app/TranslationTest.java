@@ -64,7 +64,8 @@ class TranslationTest {
                 List.of(sub),
                 15,
                 16,
-                17));
+                17,
+                18));
     assertThat(
             List.of(
                 second.getSecond(),
@@ -83,9 +84,10 @@ class TranslationTest {
                 (long) second.getDelay().byteAt(0),
                 second.getWorkerCpuNs(),
                 second.getGcPauseNs(),
-                second.getHeapUsedBytes()))
+                second.getHeapUsedBytes(),
+                second.getJitNs()))
         .containsExactly(
-            1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L, 14L, 15L, 16L, 17L);
+            1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L, 14L, 15L, 16L, 17L, 18L);
     var received = second.getSubscriptions(0);
     assertThat(
             List.of(

@@ -33,6 +33,7 @@ final class SecondReader {
     this.threads = threads;
     sinceLast("cpu", ProcessUse.cpuNs());
     sinceLast("gc", ProcessUse.gcPauseNs());
+    sinceLast("jit", ProcessUse.jitNs());
   }
 
   SecondFigures read(long second, long fromNs, long untilNs) {
@@ -70,7 +71,8 @@ final class SecondReader {
         subscriptions,
         sinceLast("cpu", ProcessUse.cpuNs()),
         sinceLast("gc", ProcessUse.gcPauseNs()),
-        ProcessUse.heapUsedBytes());
+        ProcessUse.heapUsedBytes(),
+        sinceLast("jit", ProcessUse.jitNs()));
   }
 
   private double scheduledMsgsPerS(long fromNs, long untilNs) {

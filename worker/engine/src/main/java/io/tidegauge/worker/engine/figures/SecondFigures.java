@@ -21,7 +21,8 @@ public record SecondFigures(
     List<SubscriptionSecond> subscriptions,
     long workerCpuNs,
     long gcPauseNs,
-    long heapUsedBytes) {
+    long heapUsedBytes,
+    long jitNs) {
 
   /** About how much memory it takes. */
   public long bytes() {

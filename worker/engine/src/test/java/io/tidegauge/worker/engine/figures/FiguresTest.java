@@ -25,6 +25,7 @@ class FiguresTest {
         List.of(),
         0,
         0,
+        0,
         0);
   }
 
