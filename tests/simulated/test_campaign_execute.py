@@ -64,7 +64,7 @@ class Scene:
             source_path=Path("campaign.yaml"),
         )
 
-    def start_worker(self, host: Any, driver: str, log_directory: Path) -> Any:
+    def start_worker(self, host: Any, driver: str, log_directory: Path, *_: Any) -> Any:
         self.workers += 1
         return FakeWorker(self.journal)
 

@@ -12,7 +12,9 @@ from tidegauge.statistics.steady import (
     SECONDS_MIN,
     SecondPoint,
     backlog_grows,
+    cold_because,
     drifts,
+    jit_cpus,
     trend,
     unsteady_because,
 )
@@ -195,3 +197,66 @@ def test_the_end_of_a_stall_is_waited_for() -> None:
     stalled = points(60, rate=lambda s: 0.0 if 5 <= s < 8 else 1600.0 if 8 <= s < 13 else 1000.0)
     ended = next(n for n in range(7, 61) if not unsteady_because(stalled[:n], 1000.0))
     assert ended >= 13
+
+
+def warmed(
+    seconds: int, jit: Callable[[int], float], delay: Callable[[int], float | None] = lambda _s: None
+) -> list[SecondPoint]:
+    return [SecondPoint(1000.0, 5.0, 10, {}, jit(second), delay(second)) for second in range(seconds)]
+
+
+def warm_after(all_points: list[SecondPoint]) -> int | None:
+    """The first second at which the load generator is found warm, once there are enough for the rest of the rule."""
+    return next((n for n in range(SECONDS_MIN + 1, len(all_points) + 1) if not cold_because(all_points[:n])), None)
+
+
+@pytest.mark.parametrize("busy_s", [0, 3, 8, 20])
+def test_the_compiler_is_waited_for(busy_s: int) -> None:
+    busy = warmed(LIMIT, lambda s: 0.4 if s < busy_s else 0.01)
+    # Two quiet seconds of three make a quiet median.
+    assert warm_after(busy) == max(SECONDS_MIN + 1, busy_s + 2)
+    if busy_s:
+        assert cold_because(busy[:busy_s]) == "its JIT compiler took 0.4 of a CPU in its last 3 s"
+
+
+def test_one_late_compilation_does_not_decide() -> None:
+    assert cold_because(warmed(20, lambda s: 0.9 if s == 18 else 0.0)) == ""
+
+
+def test_a_compiler_that_is_never_quiet_is_never_warm() -> None:
+    assert warm_after(warmed(LIMIT, lambda _s: 0.11)) is None
+    assert warm_after(warmed(LIMIT, lambda _s: 0.09)) == SECONDS_MIN + 1
+
+
+def test_a_delay_that_falls_is_waited_for_until_it_is_flat() -> None:
+    falling = warmed(LIMIT, lambda _s: 0.0, lambda s: max(0.2, 3.0 - 0.2 * s))
+    assert cold_because(falling[:12]) == "the p99 of its own delay is falling over the last 6 s"
+    ended = warm_after(falling)
+    assert ended is not None
+    assert 14 <= ended <= 30
+
+
+@pytest.mark.parametrize(
+    "delay",
+    [
+        pytest.param(lambda s: 0.1 + 0.1 * s, id="rising: what the system does to it"),
+        pytest.param(lambda s: 0.04 / (1 + s), id="falling by microseconds"),
+        pytest.param(lambda s: 1.0 - 0.005 * s, id="falling by little of it"),
+        pytest.param(lambda _s: None, id="no schedule"),
+    ],
+)
+def test_other_delays_are_not_waited_for(delay: Callable[[int], float | None]) -> None:
+    assert warm_after(warmed(40, lambda _s: 0.0, delay)) == SECONDS_MIN + 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_noisy_delay_is_warm_soon(seed: int) -> None:
+    draw = random.Random(seed)
+    ended = warm_after(warmed(LIMIT, lambda _s: abs(draw.gauss(0, 0.03)), lambda _s: draw.lognormvariate(0, 1)))
+    assert ended is not None
+    assert ended <= 20
+
+
+def test_compiling_over_a_window_is_its_mean() -> None:
+    assert jit_cpus(warmed(10, lambda s: 0.4 if s < 5 else 0.0)) == pytest.approx(0.2)
+    assert jit_cpus([]) is None

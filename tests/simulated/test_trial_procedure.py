@@ -70,7 +70,7 @@ class Scene:
     def calm_disk(self, directory: Path) -> Calm | None:
         return None
 
-    def start_worker(self, host: Any, driver: str, log_directory: Path) -> FakeWorker:
+    def start_worker(self, host: Any, driver: str, log_directory: Path, *_: Any) -> FakeWorker:
         self.journal.note("worker started")
         return self.worker
 
@@ -337,8 +337,9 @@ def test_what_trickles_in_does_not_put_off_the_end_of_the_drain(scene: Scene) ->
 class Reader:
     """A follower whose seconds' figures arrive 0.1 s after their end, on a clock of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiles_s: int = 0) -> None:
         self.points = SeenSeconds()
+        self._compiles_s = compiles_s
 
     def until(self, mono_ns: int) -> None:
         while self.until_next_second(mono_ns):
@@ -348,7 +349,8 @@ class Reader:
         ends_ns = (len(self.points) + 1) * 1_000_000_000
         if ends_ns + 100_000_000 > deadline_mono_ns:
             return False
-        self.points.append(TimedPoint(ends_ns, SecondPoint(1000.0, 4.0, 0)))
+        jit_cpus = 0.3 if len(self.points) < self._compiles_s else 0.0
+        self.points.append(TimedPoint(ends_ns, SecondPoint(1000.0, 4.0, 0, jit_cpus=jit_cpus)))
         return True
 
 
@@ -356,15 +358,34 @@ class Reader:
 def test_seven_seconds_of_warm_up_are_enough_to_judge_it(warmup_s_max: float, steady: bool) -> None:
     reader = Reader()
     session: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=1.0, warmup_s_max=warmup_s_max))
-    unsteady = trial._warm_up(session, reader, 0)  # type: ignore[arg-type]
+    unsteady, _ = trial._warm_up(session, reader, 0)  # type: ignore[arg-type]
     assert (unsteady == "") == steady
     assert len(reader.points) == warmup_s_max, "not a second more than allowed"
     assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is told is the one that is used"
 
 
+@pytest.mark.parametrize(
+    ("compiles_s", "warmup_s", "lasts_s", "cold"),
+    [
+        (0, (1.0, 30.0), 7, ""),
+        (12, (1.0, 30.0), 14, ""),
+        (100, (1.0, 30.0), 30, "its JIT compiler took 0.3 of a CPU in its last 3 s"),
+        (100, (9.0, 9.0), 8, ""),
+    ],
+    ids=["never compiled", "quiet after 12 s", "never quiet", "of fixed length"],
+)
+def test_a_warm_up_also_waits_for_the_compiler(
+    compiles_s: int, warmup_s: tuple[float, float], lasts_s: int, cold: str
+) -> None:
+    reader = Reader(compiles_s)
+    session: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=warmup_s[0], warmup_s_max=warmup_s[1]))
+    assert trial._warm_up(session, reader, 0) == ("", cold)  # type: ignore[arg-type]
+    assert len(reader.points) == lasts_s
+
+
 def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
     session: Any = SimpleNamespace(spec=replace(SPEC, msgs_per_s=2000.0, warmup_s_min=1.0, warmup_s_max=9.0))
-    unsteady = trial._warm_up(session, Reader(), 0)  # type: ignore[arg-type]
+    unsteady, _ = trial._warm_up(session, Reader(), 0)  # type: ignore[arg-type]
     assert unsteady.startswith("the system is behind the schedule: 1,000 instead of 2,000 msg/s")
 
 

@@ -344,9 +344,9 @@ def test_the_keys_can_be_listed() -> None:
 
 
 def test_the_workers_memory_can_be_chosen(tmp_path: Path) -> None:
-    assert parse(tmp_path, GOOD).worker == WorkerChoice(256, 128)
-    assert parse(tmp_path, GOOD + "worker: {heap: 1GiB}\n").worker == WorkerChoice(1024, 128)
-    assert parse(tmp_path, GOOD + "worker: {direct-memory: 64MiB}\n").worker == WorkerChoice(256, 64)
+    assert parse(tmp_path, GOOD).worker == WorkerChoice(0, 0)
+    assert parse(tmp_path, GOOD + "worker: {heap: 1GiB}\n").worker == WorkerChoice(1024, 0)
+    assert parse(tmp_path, GOOD + "worker: {direct-memory: 64MiB}\n").worker == WorkerChoice(0, 64)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from test_hosts_facts import V2, plant
 
 from tidegauge.campaign.memory import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryPlan, fitting, memory_needs
 from tidegauge.campaign.model import SystemChoice, WorkerChoice
+from tidegauge.campaign.plan import plan_campaign
+from tidegauge.campaign.worker_memory import Workers
 from tidegauge.errors import UserError
-from tidegauge.hosts.memory import MemoryAvailable, memory_available
+from tidegauge.hosts.memory import Machine, MemoryAvailable, memory_available
 from tidegauge.systems import registry
 from tidegauge.systems.kafka import zookeeper
 
@@ -24,7 +26,8 @@ THREE = replace(
     nodes=3,
     worker=WorkerChoice(300, 100),
 )
-NEEDS = memory_needs(THREE, registry.get)
+WORKERS = Workers(plan_campaign(THREE).trials, THREE.worker, Machine(2, 9000))
+NEEDS = memory_needs(THREE, registry.get, WORKERS)
 KAFKA_MB, RABBITMQ_MB = (need.total_mb for need in NEEDS)
 
 
@@ -43,17 +46,17 @@ def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
         more_mb = kafka.memory_mb("2.8.2", nodes, 500, 0, {}) - kafka.memory_mb("3.9.2", nodes, 500, 0, {})
         assert more_mb == zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB
     old = replace(THREE, systems=(SystemChoice("kafka", version="2.8.2", heap_mb=1000),))
-    assert memory_needs(old, registry.get)[0].servers_mb > NEEDS[0].servers_mb
+    assert memory_needs(old, registry.get, WORKERS)[0].servers_mb > NEEDS[0].servers_mb
 
 
 def test_what_fits_is_kept_as_it_is() -> None:
-    assert fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB")) == (THREE, {})
-    assert fitting(THREE, registry.get, None) == (THREE, {}), "a machine that doesn't tell is not refused"
+    assert fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB"), WORKERS) == (THREE, {})
+    assert fitting(THREE, registry.get, None, WORKERS) == (THREE, {}), "a machine that doesn't tell is not refused"
 
 
 def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     with pytest.raises(UserError) as caught:
-        fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"))
+        fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"), WORKERS)
     assert f"kafka@4.3.1 needs {KAFKA_MB:,} MiB" in caught.value.message
     assert "for 3 nodes" in caught.value.message
     assert f"{KAFKA_MB - 1:,} MiB are available of the machine's 4,000 MiB" in caught.value.message
@@ -63,19 +66,21 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
 
 def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
     optional = replace(THREE, systems=(replace(THREE.systems[0], optional=True), THREE.systems[1]))
-    kept, reasons = fitting(optional, registry.get, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"))
+    kept, reasons = fitting(optional, registry.get, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"), WORKERS)
     assert [choice.name for choice in kept.systems] == ["rabbitmq"]
     assert list(reasons) == ["kafka@4.3.1"]
     only = replace(optional, systems=optional.systems[:1])
     with pytest.raises(UserError, match="too little memory"):
-        fitting(only, registry.get, MemoryAvailable(1, "of the machine's 4,000 MiB"))
+        fitting(only, registry.get, MemoryAvailable(1, "of the machine's 4,000 MiB"), WORKERS)
 
 
 def test_the_plan_says_what_is_needed_and_what_there_is() -> None:
     told = MemoryPlan(NEEDS, MemoryAvailable(5000, "of the machine's 9,000 MiB")).sentences()
-    assert len(told) == 3
+    assert len(told) == 4
     assert told[-1] == "5,000 MiB are available of the machine's 9,000 MiB"
-    assert len(MemoryPlan(NEEDS, None).sentences()) == 2
+    assert MemoryPlan(NEEDS, None).sentences()[2:] == [
+        "The load generator gets at most: heap 300 MiB, direct memory 100 MiB"
+    ]
 
 
 def test_without_limits_the_kernel_decides(tmp_path: Path) -> None:

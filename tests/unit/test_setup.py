@@ -22,10 +22,12 @@ import pytest
 
 from tidegauge.campaign.memory import memory_needs
 from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.plan import plan_campaign
+from tidegauge.campaign.worker_memory import Workers
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.maven import unpack
 from tidegauge.errors import UserError
-from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.hosts.memory import MemoryAvailable, machine
 from tidegauge.systems import registry
 from tidegauge.worker import launch
 
@@ -123,7 +125,8 @@ class TestPreflight:
 
     def test_memory_for_one_system(self) -> None:
         campaign = parse_campaign(ROOT / "campaigns/quick.yaml", {}, sorted(registry.all_systems()))
-        needed_mb = min(need.total_mb for need in memory_needs(campaign, registry.get))
+        workers = Workers(plan_campaign(campaign).trials, campaign.worker, machine())
+        needed_mb = min(need.total_mb for need in memory_needs(campaign, registry.get, workers))
         assert preflight.memory_obstacles(MemoryAvailable(needed_mb, "of it")) == []
         assert "End other programs" in preflight.memory_obstacles(MemoryAvailable(needed_mb - 1, "of it"))[0]
 

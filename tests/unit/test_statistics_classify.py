@@ -293,6 +293,8 @@ def test_invalid_and_doubtful_reasons_are_all_kept() -> None:
         ({"drift": "the p99 was rising, by 40%"}, "not steady while measured: the p99 was rising"),
         ({"cpu_wait_share": 0.5}, "waited for a CPU"),
         ({"gc_share": 0.08}, "8% of the window in garbage collection"),
+        ({"jit_cpus": 0.34}, "still being compiled while measured: its JIT compiler took 0.34 of a CPU"),
+        ({"jit_cpus": 0.05, "cold": "its delay falls"}, "the load generator never became warm: its delay falls"),
         ({"subscriptions": (subscription(duplicated=3),)}, "3 messages arrived more than once (sub-0)"),
         ({"subscriptions": (subscription(reordered=3),)}, "3 messages arrived out of order (sub-0)"),
         ({"subscriptions": (subscription(foreign=3),)}, "3 messages were not of this trial (sub-0)"),

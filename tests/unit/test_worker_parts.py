@@ -137,7 +137,22 @@ def test_flags_by_java_version_and_own_flags_win() -> None:
     new = jvm_flags(JavaRuntime(Path("/j"), "25", 25), options, Path("/tmp/s"))
     assert "-Xmx64m" in old
     assert old[-1] == "-XX:+UseZGC"
-    assert set(new) - set(old) == {"--sun-misc-unsafe-memory-access=allow"}
+    bounded = "-Djdk.nio.maxCachedBufferSize=262144"
+    assert set(new) - set(old) == {"--sun-misc-unsafe-memory-access=allow", bounded}
+
+
+def test_native_copies_of_reads_are_bounded_only_where_that_costs_nothing() -> None:
+    def bounded(major: int) -> bool:
+        flags = jvm_flags(JavaRuntime(Path("/j"), f"{major}.0.1", major), WorkerOptions(), Path("/tmp/s"))
+        return any("maxCachedBufferSize" in flag for flag in flags)
+
+    assert {major: bounded(major) for major in (17, 21, 24, 25, 26)} == {
+        17: False,
+        21: False,
+        24: False,
+        25: True,
+        26: True,
+    }
 
 
 def order() -> LoadOrder:

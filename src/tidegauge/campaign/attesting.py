@@ -109,7 +109,7 @@ def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cl
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     deployment = start_servers(spec, subject, bench.host, store)
     cleanup.callback(deployment.stop)
-    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
     session = Session(spec, bench, store, subject, deployment, worker, OwnTopics(), None)
     session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)

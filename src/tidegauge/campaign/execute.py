@@ -24,6 +24,7 @@ from tidegauge.campaign.stand import Stand
 from tidegauge.campaign.step import StepLab
 from tidegauge.campaign.topics import attach
 from tidegauge.campaign.trial import failure_text, run_trial
+from tidegauge.campaign.worker_memory import Workers
 from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
@@ -33,12 +34,14 @@ from tidegauge.fleet.api import Host
 from tidegauge.hosts import loop_disk, memory_limit
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
+from tidegauge.hosts.memory import machine
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.store import known_attestations
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
+from tidegauge.worker.api import LoadWorker
 from tidegauge.worker.launch import WorkerOptions, start_worker
 
 _FAILURES_IN_A_ROW_MAX = 2
@@ -152,10 +155,9 @@ def execute(
     ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
     """Run a campaign as planned with the real systems, worker and host (see `carry_out`)."""
-    options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
     bench = Bench(
         host,
-        partial(start_worker, options=options),
+        partial(_start_worker, Workers(plan.trials, campaign.worker, machine())),
         _dropper(observer),
         observer,
         partial(_control_cpu_s, host),
@@ -167,6 +169,12 @@ def execute(
         attestations=known_attestations,
     )
     return carry_out(campaign, plan, store, bench, registry.get, recorded=recorded)
+
+
+def _start_worker(workers: Workers, host: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
+    memory = workers.of(spec)
+    options = WorkerOptions(heap_mb=memory.heap_mb, direct_memory_mb=memory.direct_memory_mb)
+    return start_worker(host, driver, logs, options)
 
 
 def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:

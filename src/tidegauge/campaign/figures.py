@@ -153,7 +153,10 @@ class Follower:
             moved = sum(sub.received for sub in figures.subscriptions)
             moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
         rate = moved / length_s
-        self.points.append(TimedPoint(figures.until_mono_ns, SecondPoint(rate, p99_ms, backlog, backlogs)))
+        # What a closed loop sends is due when it is sent.
+        delay_ms = live_p99_ms(figures.delay) if self._spec.msgs_per_s else None
+        point = SecondPoint(rate, p99_ms, backlog, backlogs, figures.jit_ns / 1e9 / length_s, delay_ms)
+        self.points.append(TimedPoint(figures.until_mono_ns, point))
         self._observer(
             SecondSeen(
                 trial_id=self._spec.trial_id,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.campaign.contenders import label
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
+from tidegauge.campaign.worker_memory import WorkerMemory, Workers
 from tidegauge.errors import UserError
 from tidegauge.experiments.api import point_words
 from tidegauge.hosts.memory import MemoryAvailable
@@ -28,8 +29,13 @@ class MemoryNeed:
     system: str
     nodes: int
     servers_mb: int
-    worker_mb: int
+    worker: WorkerMemory
     reserve_mb: int = RESERVE_MB
+
+    @property
+    def worker_mb(self) -> int:
+        """All of the load generator."""
+        return self.worker.heap_mb + self.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
 
     @property
     def total_mb(self) -> int:
@@ -45,22 +51,23 @@ class MemoryNeed:
         )
 
 
-def memory_needs(campaign: Campaign, find_system: Callable[[str], System]) -> tuple[MemoryNeed, ...]:
+def memory_needs(campaign: Campaign, find_system: Callable[[str], System], workers: Workers) -> tuple[MemoryNeed, ...]:
     """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
     largest: dict[str, MemoryNeed] = {}
     for point in campaign.each:
         for choice in point.campaign.systems:
-            need = _need(point.campaign, choice, find_system(choice.name))
+            need = _need(point, choice, find_system(choice.name), workers)
             known = largest.get(need.system)
             if known is None or need.total_mb > known.total_mb:
                 largest[need.system] = need
     return tuple(largest.values())
 
 
-def _need(campaign: Campaign, choice: SystemChoice, system: System) -> MemoryNeed:
-    worker_mb = campaign.worker.heap_mb + campaign.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
+def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) -> MemoryNeed:
+    campaign, name = point.campaign, label(choice, system)
+    worker = workers.most(name, point.values)
     if choice.attach is not None:
-        return MemoryNeed(label(choice, system), 0, 0, worker_mb)
+        return MemoryNeed(name, 0, 0, worker)
     servers_mb = system.memory_mb(
         choice.version or system.default_version,
         campaign.nodes,
@@ -68,7 +75,7 @@ def _need(campaign: Campaign, choice: SystemChoice, system: System) -> MemoryNee
         choice.direct_memory_mb,
         choice.shape,
     )
-    return MemoryNeed(label(choice, system), campaign.nodes, servers_mb, worker_mb)
+    return MemoryNeed(name, campaign.nodes, servers_mb, worker)
 
 
 def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
@@ -79,7 +86,10 @@ def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
 
 
 def fitting(
-    campaign: Campaign, find_system: Callable[[str], System], available: MemoryAvailable | None
+    campaign: Campaign,
+    find_system: Callable[[str], System],
+    available: MemoryAvailable | None,
+    workers: Workers,
 ) -> tuple[Campaign, dict[str, str]]:
     """The campaign without what would make this machine swap and may be left out, and why each was.
 
@@ -93,7 +103,7 @@ def fitting(
     for point in campaign.each:
         kept = []
         for choice in point.campaign.systems:
-            need = _need(point.campaign, choice, find_system(choice.name))
+            need = _need(point, choice, find_system(choice.name), workers)
             reason = too_large(need, available)
             needs += [need] if reason else []
             if not reason:
@@ -141,4 +151,6 @@ class MemoryPlan:
     def sentences(self) -> list[str]:
         """For a reader of the plan."""
         there = f"{self.available.available_mb:,} MiB are available {self.available.bound}" if self.available else ""
-        return [*(str(need) for need in self.needs), *([there] if there else [])]
+        told = dict.fromkeys(need.worker for need in self.needs)
+        workers = [f"The load generator gets at most: {worker}" for worker in told]
+        return [*(str(need) for need in self.needs), *workers, *([there] if there else [])]

@@ -61,10 +61,10 @@ WORKER_HEAP = ("32MiB", "1024GiB")
 
 @dataclass(frozen=True)
 class WorkerChoice:
-    """Memory of the load generator's JVM, MiB; the same for every trial of a campaign."""
+    """Memory of the load generator's JVM, MiB, as the user wants it; 0 = what the load needs (`worker_memory`)."""
 
-    heap_mb: int = 256
-    direct_memory_mb: int = 128
+    heap_mb: int = 0
+    direct_memory_mb: int = 0
 
 
 @dataclass(frozen=True)

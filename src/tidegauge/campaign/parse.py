@@ -83,10 +83,8 @@ class _CampaignFields(Fields):
 
 
 class _WorkerFields(Fields):
-    heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = WorkerChoice.heap_mb * _MIB
-    direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = (
-        WorkerChoice.direct_memory_mb * _MIB
-    )
+    heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = 0
+    direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = 0
 
 
 class _SystemFields(Fields):

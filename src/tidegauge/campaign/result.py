@@ -25,6 +25,8 @@ class Observed:
 
     Attributes:
         unsteady: "" or why the warm-up ended without being steady.
+        cold: "" or why it ended with a load generator that was not warm itself.
+        jit_cpus: CPUs that the load generator's JIT compiler took in the window; None if no second of it was seen.
         drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
         seconds: those of the measured window; with late readers, of the phase *before*.
         busy_consumers: of the same seconds, the busiest first.
@@ -44,6 +46,8 @@ class Observed:
     faults: tuple[FaultResult, ...] = ()
     busy_consumers: tuple[BusyConsumer, ...] = ()
     window_end_backlogs: Mapping[str, int] = field(default_factory=dict)
+    cold: str = ""
+    jit_cpus: float | None = None
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -86,6 +90,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
         records=_records(spec, totals, measured_s),
         faults=observed.faults,
         busy_consumer=next(iter(observed.busy_consumers), None),
+        jit_cpus=observed.jit_cpus,
     )
 
 
@@ -140,6 +145,8 @@ def _evidence(
         response=summarise(window.response),
         subscriptions=subscriptions,
         unsteady=observed.unsteady,
+        cold=observed.cold,
+        jit_cpus=observed.jit_cpus or 0.0,
         drain_end=observed.drain_end,
         cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
         blocked_share=window.blocked_ns / 1e9 / measured_s / (spec.workload.topics * spec.workload.producers),

@@ -71,11 +71,15 @@ class SeenSeconds:
 
 
 def _merged(timed: list[TimedPoint]) -> TimedPoint:
-    """Neighbours as one: mean rate, the larger p99 (none is hidden), the later backlog."""
+    """Neighbours as one: mean rate and JIT, the larger p99 and delay (none is hidden), the later backlog."""
     if len(timed) == 1:
         return timed[0]
     points = [one.point for one in timed]
     rate = sum(point.msgs_per_s for point in points) / len(points)
     p99_ms = max((point.p99_ms for point in points if point.p99_ms is not None), default=None)
+    delay_ms = max((point.delay_p99_ms for point in points if point.delay_p99_ms is not None), default=None)
+    jit_cpus = sum(point.jit_cpus for point in points) / len(points)
     last = points[-1]
-    return TimedPoint(timed[-1].until_mono_ns, SecondPoint(rate, p99_ms, last.backlog, last.backlogs))
+    return TimedPoint(
+        timed[-1].until_mono_ns, SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms)
+    )

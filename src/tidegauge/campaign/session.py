@@ -49,7 +49,7 @@ _NOT_CREATED = "could not create"
 
 @dataclass(frozen=True)
 class Bench:
-    """What every trial of a run is made with. `start_worker` takes host, driver and log directory.
+    """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
     `drop_page_cache` takes directories whose file systems are written back before.
 
     `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
@@ -61,7 +61,7 @@ class Bench:
     """
 
     host: Host
-    start_worker: Callable[[Host, str, Path], LoadWorker]
+    start_worker: Callable[[Host, str, Path, TrialSpec], LoadWorker]
     drop_page_cache: Callable[[Sequence[Path]], CacheDrop]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
@@ -177,7 +177,7 @@ def open_session(
     rigged = rig_nodes(spec, machines, bench.host, store, cleanup)
     deployment = start_servers(spec, subject, limited.host, store, rigged)
     cleanup.callback(deployment.stop)
-    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
     session = Session(spec, bench, store, subject, deployment, worker, topics, disk, limits=limited.problems)
     session = replace(session, rigged=rigged)

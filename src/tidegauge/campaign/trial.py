@@ -42,7 +42,7 @@ from tidegauge.campaign.stand import Running, Stand
 from tidegauge.campaign.timeline import DRAIN, MEASURE
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
-from tidegauge.statistics.steady import too_short_to_judge, unsteady_because
+from tidegauge.statistics.steady import cold_because, jit_cpus, too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import LevelFinding, Setting, by_turns
 from tidegauge.worker.api import LoadOrder, TotalFigures
@@ -185,7 +185,7 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     session.phase("warm-up", _offer(spec), spec.warmup_s_max)
     begin_ns = worker.start()
     follower = Follower(spec, worker, session.store, session.bench.observer, session.check, use=session.use_now)
-    unsteady = _warm_up(session, follower, begin_ns)
+    unsteady, cold = _warm_up(session, follower, begin_ns)
     from_ns, until_ns = _window(follower, spec.measure_s)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
@@ -195,6 +195,7 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     chased: Chased | None = None
     if spec.late is None:
         doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
+        doubt = doubt or (cold and f"the load generator is not warm: {cold}")
         session.phase("measure", doubt, spec.measure_s)
         follower.timeline.begin(MEASURE, from_ns)
         if session.faults is not None:
@@ -217,6 +218,8 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         started_at=started_at,
         warmup_s=(from_ns - begin_ns) / 1e9,
         unsteady=unsteady,
+        cold=cold,
+        jit_cpus=jit_cpus(follower.between(from_ns, until_ns)),
         # What late readers do to the others is told by phases: whether figures are steady is asked before them. Under
         # a schedule rates and latencies change as they were meant to: no drift of the system's.
         seconds=() if spec.schedule else tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
@@ -261,18 +264,23 @@ def _offer(spec: TrialSpec) -> str:
     return "as fast as it goes" if closed_loop else f"at {spec.msgs_per_s:,.0f} msg/s"
 
 
-def _warm_up(session: Session, follower: Follower, begin_ns: int) -> str:
-    """Until figures are steady, within the bounds. "" or why they were not."""
+def _warm_up(session: Session, follower: Follower, begin_ns: int) -> tuple[str, str]:
+    """Until figures are steady and the load generator is warm, within the bounds.
+
+    For each "" or why it was not. A warm-up of fixed length waits for neither: then what matters is what of the
+    compiling was left for the window.
+    """
     spec = session.spec
     earliest_ns = begin_ns + round(spec.warmup_s_min * _SECOND_NS)
     latest_ns = begin_ns + round(spec.warmup_s_max * _SECOND_NS)
     follower.until(earliest_ns)
     while True:
         unsteady = unsteady_because(follower.points.recent, spec.msgs_per_s)
+        cold = cold_because(follower.points.recent) if spec.warmup_s_min < spec.warmup_s_max else ""
         whole = bool(follower.points) and follower.points.last.until_mono_ns >= latest_ns
         # The figures of the last second come a little after its end, and they count.
-        if not unsteady or whole or not follower.until_next_second(latest_ns + _LATE_NS):
-            return unsteady
+        if not (unsteady or cold) or whole or not follower.until_next_second(latest_ns + _LATE_NS):
+            return unsteady, cold
 
 
 def _window(follower: Follower, measure_s: float) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan, left_out_note, plan_campaign, plan_warnings
 from tidegauge.campaign.rigging import check_faults
 from tidegauge.campaign.secrets import read_secrets
+from tidegauge.campaign.worker_memory import Workers
 from tidegauge.cli.attesting import check_means
 from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.files import NO_FILES, WantedFiles
@@ -27,7 +28,7 @@ from tidegauge.experiments.api import TrialSpec
 from tidegauge.fairness.tilt import Terms
 from tidegauge.fleet.agent_rig import refusals
 from tidegauge.hosts.handles import handles_available
-from tidegauge.hosts.memory import memory_available
+from tidegauge.hosts.memory import machine, memory_available
 from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary
@@ -98,8 +99,9 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     check_handles(campaign, registry.get, handles_available())
     if not dry_run:
         check_means(campaign)
-    memory = MemoryPlan(memory_needs(campaign, registry.get), memory_available())
-    fitted, too_large = fitting(campaign, registry.get, memory.available)
+    workers = Workers(plan.trials, campaign.worker, machine())
+    memory = MemoryPlan(memory_needs(campaign, registry.get, workers), memory_available())
+    fitted, too_large = fitting(campaign, registry.get, memory.available, workers)
     if too_large:
         plan = plan_campaign(fitted)
     for system in (system for point in fitted.each for system in point.campaign.systems):

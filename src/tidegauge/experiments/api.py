@@ -309,6 +309,8 @@ class TrialResult:
     """CPUs that recording it took on average."""
     busy_consumer: BusyConsumer | None = None
     """The load generator's consumer that had no time left most often; None if each always had some."""
+    jit_cpus: float | None = None
+    """CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked."""
 
     @property
     def end_to_end_p99_ms(self) -> float | None:

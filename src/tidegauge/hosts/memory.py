@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts.cgroups import memory_left
+from tidegauge.hosts.cgroups import cgroup_limits, memory_left
 
 _MIB = 1 << 20
 
@@ -17,6 +18,33 @@ class MemoryAvailable:
 
     available_mb: int
     bound: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a process may use here: CPUs, and memory in all (MiB; 0 = not told)."""
+
+    cpus: int
+    memory_mb: int
+
+
+def machine(root: Path = Path("/")) -> Machine:
+    """This one, within the limits of its cgroups. Unlike what is available, it is the same from run to run."""
+    try:
+        total = re.search(r"^MemTotal:\s+(\d+) kB", (root / "proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        total = None
+    try:
+        limits = cgroup_limits(root)
+    except (OSError, ValueError):
+        limits = {}
+    cpus = float(len(os.sched_getaffinity(0)))
+    memory_mb = int(total[1]) // 1024 if total else 0
+    limit_mb = int(limits.get("memory_bytes") or 0) // _MIB
+    return Machine(
+        max(1, round(min(cpus, float(limits.get("cpus") or cpus)))),
+        min(memory_mb or limit_mb, limit_mb or memory_mb),
+    )
 
 
 def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
+from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability.levels import level_named
 from tidegauge.experiments.registry import experiments
 from tidegauge.omb.driver import ReadDriver, read_driver
-from tidegauge.omb.memory import worker_for
 from tidegauge.omb.workload import UNREACHABLE_MSGS_PER_S, ReadWorkload, notes, read_workload, translate
 from tidegauge.systems.omb import DriverTerms
 from tidegauge.workload.model import ClientSettings, Keys, SubscriptionType, Workload
@@ -146,7 +145,7 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=worker_for(workload, manner.worker_heap_mb),
+        worker=WorkerChoice(manner.worker_heap_mb),
     )
     every = [
         *told,

@@ -145,7 +145,7 @@ def plan_summary(
         "memory": memory
         and {
             "available": plain(memory.available),
-            "needs": [{**plain(need), "total_mb": need.total_mb} for need in memory.needs],
+            "needs": [{**plain(need), "worker_mb": need.worker_mb, "total_mb": need.total_mb} for need in memory.needs],
         },
         "points": [
             {

@@ -36,6 +36,7 @@ RATE_SHORTFALL = 0.02
 NO_OUTCOME_SHARE = 0.001
 CPU_WAIT_SHARE = 0.20
 GC_SHARE = 0.05
+JIT_CPUS = 0.10
 BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
@@ -51,6 +52,8 @@ UNSTEADY_WARMUP = "the warm-up never became steady"
 UNSTEADY = "not steady while measured"
 GENERATOR_FIRST = "producers waited for the system"
 CPU_WAIT = "load threads waited for a CPU"
+COLD = "the load generator never became warm"
+COMPILING = "the load generator was still being compiled"
 DISK_BUSY = "the disk was busy when the trial began"
 """What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
 
@@ -79,6 +82,8 @@ class Evidence:
         blocked_share: share of the window for which a producer was held back by the system, on average over producers.
             A closed loop that is never held back has found the generator's limit.
         gc_share: share of the window in garbage-collection pauses of the worker.
+        cold: "" or why the load generator itself was not warm when the warm-up ended.
+        jit_cpus: CPUs that its JIT compiler took in the window.
         backlog_grew, drift: what the measured window itself showed.
         faults: how many were made on purpose while it was measured. What they did to rate and latency is no doubt about
             the figures but what was asked for, and is told fault by fault; loss and damage are told in any case.
@@ -107,6 +112,8 @@ class Evidence:
     faults: int = 0
     delay: Latency = NO_LATENCY
     busy_consumers: Sequence[BusyConsumer] = ()
+    cold: str = ""
+    jit_cpus: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -353,4 +360,11 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
         found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second: this host is short of CPU")
     if evidence.gc_share > GC_SHARE:
         found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
+    if evidence.jit_cpus > JIT_CPUS:
+        found.append(
+            f"{COMPILING} while measured: its JIT compiler took {short(evidence.jit_cpus, 2)} of a CPU, lengthening "
+            "its own delays; a longer warm-up leaves less of it"
+        )
+    elif evidence.cold:
+        found.append(f"{COLD}: {evidence.cold}")
     return found

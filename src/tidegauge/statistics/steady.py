@@ -11,6 +11,8 @@ it is measured.
 A figure also moves when it jumped within the horizon (see `changes`), by more than the tolerance: half of such a
 horizon holds another state, even where the jump back makes the slope vanish.
 
+The load generator has to be warm, too (`cold_because`): its JIT compiler quiet, its own delay not falling any more.
+
 The test is a rule for starting to measure, not a proof: a noisy steady figure looks like a trend by chance about one
 time in seven, which costs one more second of warm-up; a drift slower than the tolerance per horizon passes, and the
 drift over the measured window is tested again and reported (see `classify`).
@@ -40,6 +42,11 @@ RATE_TOLERANCE = 0.10
 P99_TOLERANCE = 0.30
 BACKLOG_TOLERANCE = 0.02
 SCHEDULE_TOLERANCE = 0.05
+JIT_SECONDS = 3
+JIT_CPUS_QUIET = 0.1
+"""The JIT compiler is quiet when the median of its last seconds is below this share of a CPU."""
+DELAY_FLOOR_MS = 0.05
+"""A schedule delay that falls by less matters to no response time."""
 POINTS_MAX = 600
 """Every pair of points is looked at, so a window of hours is thinned to medians of equal stretches first."""
 
@@ -49,13 +56,16 @@ class SecondPoint:
     """One second of a trial as the test sees it.
 
     `p99_ms` is None when nothing was acknowledged; `backlog` is the largest of the subscriptions; `backlogs` that
-    of each by its name.
+    of each by its name. Of the load generator itself: `jit_cpus` its JIT compiler took, and `delay_p99_ms` behind its
+    schedule (None without one, or when nothing was sent).
     """
 
     msgs_per_s: float
     p99_ms: float | None
     backlog: int
     backlogs: Mapping[str, int] = field(default_factory=dict)
+    jit_cpus: float = 0.0
+    delay_p99_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,12 +112,42 @@ def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | 
     known = points[1:]
     if len(known) < SECONDS_MIN:
         return f"fewer than {SECONDS_MIN} whole seconds seen"
-    horizon = known[-min(SECONDS_MAX, max(SECONDS_MIN, len(known) // 2)) :]
+    horizon = _horizon(known)
     rates = [point.msgs_per_s for point in horizon]
     rate = median(rates)
     if rate <= 0:
         return "nothing was acknowledged"
     return _off_schedule(rates, offered_msgs_per_s) or _first_moving(horizon, rate)
+
+
+def cold_because(points: Sequence[SecondPoint]) -> str:
+    """ "" when the load generator itself is warm, else what of it is not, in words.
+
+    Code that is still being compiled is slow, and its compiler takes the CPU of the threads that send: both are in the
+    figures and neither is the system's. Apart from `unsteady_because`, since a system can be steady all the same.
+
+    Args:
+        points: as there.
+    """
+    compiling = median([point.jit_cpus for point in points[-JIT_SECONDS:]]) if points else 0.0
+    if compiling >= JIT_CPUS_QUIET:
+        return f"its JIT compiler took {short(compiling, 2)} of a CPU in its last {min(len(points), JIT_SECONDS)} s"
+    horizon = _horizon(points[1:])
+    delays = [point.delay_p99_ms for point in horizon if point.delay_p99_ms is not None]
+    if len(delays) < SECONDS_MIN:
+        return ""
+    if _moves(delays, max(DELAY_FLOOR_MS, P99_TOLERANCE * median(delays))) == "falling":
+        return f"the p99 of its own delay is falling over the last {len(horizon)} s"
+    return ""
+
+
+def jit_cpus(points: Sequence[SecondPoint]) -> float | None:
+    """CPUs that the load generator's JIT compiler took on average; None without a second."""
+    return sum(point.jit_cpus for point in points) / len(points) if points else None
+
+
+def _horizon(known: Sequence[SecondPoint]) -> Sequence[SecondPoint]:
+    return known[-min(SECONDS_MAX, max(SECONDS_MIN, len(known) // 2)) :]
 
 
 def too_short_to_judge(warmup_s_max: float) -> str:

@@ -66,6 +66,7 @@ def columns() -> pa.Schema:
             pa.field("heap_used_bytes", pa.int64()),
             pa.field("busiest_consumer", pa.string()),
             pa.field("busiest_consumer_busy_s", pa.float64()),
+            pa.field("jit_s", pa.float64()),
             pa.field("subscriptions", pa.list_(subscription)),
             pa.field("phase", pa.string()),
         ],
@@ -141,6 +142,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         "heap_used_bytes": figures.heap_used_bytes,
         "busiest_consumer": figures.busiest_consumer,
         "busiest_consumer_busy_s": figures.busiest_consumer_busy_ns / 1e9,
+        "jit_s": figures.jit_ns / 1e9,
         "subscriptions": subscriptions,
         "phase": phase,
     }

@@ -10,6 +10,9 @@ from tidegauge.systems.api import Setting
 from tidegauge.workload.model import Workload
 from tidegauge.workload.schedule import RateSchedule
 
+HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST = 256, 128
+"""Of a worker: enough for a few clients at a low rate. `campaign.worker_memory` says what a load needs beyond it."""
+
 
 @dataclass(frozen=True)
 class WorkerFacts:
@@ -51,6 +54,7 @@ class SecondFigures:
     """What happened in one second of a trial, by the time it happened. Histograms encoded as above.
 
     `busiest_consumer`: "sub-0 consumer 1", whose receiving thread ran or waited for a CPU for longest; "" if none ran.
+    `jit_ns`: that the worker's JIT compiled, over all of its threads.
     """
 
     second: int
@@ -73,6 +77,7 @@ class SecondFigures:
     heap_used_bytes: int
     busiest_consumer: str = ""
     busiest_consumer_busy_ns: int = 0
+    jit_ns: int = 0
 
 
 @dataclass(frozen=True)

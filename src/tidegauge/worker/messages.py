@@ -172,6 +172,7 @@ def second_of(message: pb.SecondFigures) -> SecondFigures:
         heap_used_bytes=message.heap_used_bytes,
         busiest_consumer=message.busiest_consumer,
         busiest_consumer_busy_ns=message.busiest_consumer_busy_ns,
+        jit_ns=message.jit_ns,
     )
 
 

@@ -75,11 +75,17 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
         count(result.msgs_per_s),
         ms(result.response.p99_ms),
         ms(end_to_end.p99_ms if end_to_end else None),
-        f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}",
+        f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}{_compiling(result)}",
         cores,
         result.validity.value if result.validity.value == "valid" else result.validity.value.upper(),
         _why(result),
     )
+
+
+def _compiling(result: TrialResult) -> str:
+    """What was left of it for the window, where that can be read in two digits."""
+    left = result.jit_cpus or 0.0
+    return f", then {left:.2f} CPUs compiling" if left >= 0.005 else ""
 
 
 def _why(result: TrialResult) -> str:

@@ -54,7 +54,8 @@ final class ToProto {
             .setGcPauseNs(s.gcPauseNs())
             .setHeapUsedBytes(s.heapUsedBytes())
             .setBusiestConsumer(s.busiestConsumer())
-            .setBusiestConsumerBusyNs(s.busiestConsumerBusyNs());
+            .setBusiestConsumerBusyNs(s.busiestConsumerBusyNs())
+            .setJitNs(s.jitNs());
     for (var sub : s.subscriptions()) {
       b.addSubscriptions(
           SubscriptionSecond.newBuilder()

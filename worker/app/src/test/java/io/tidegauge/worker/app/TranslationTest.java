@@ -66,7 +66,8 @@ class TranslationTest {
                 16,
                 17,
                 "sub-0 consumer 0",
-                18));
+                18,
+                19));
     assertThat(
             List.of(
                 second.getSecond(),
@@ -86,9 +87,10 @@ class TranslationTest {
                 second.getWorkerCpuNs(),
                 second.getGcPauseNs(),
                 second.getHeapUsedBytes(),
-                second.getBusiestConsumerBusyNs()))
+                second.getBusiestConsumerBusyNs(),
+                second.getJitNs()))
         .containsExactly(
-            1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L, 14L, 15L, 16L, 17L, 18L);
+            1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L, 14L, 15L, 16L, 17L, 18L, 19L);
     assertThat(second.getBusiestConsumer()).isEqualTo("sub-0 consumer 0");
     var received = second.getSubscriptions(0);
     assertThat(

@@ -38,6 +38,7 @@ final class SecondReader {
     this.threads = threads;
     sinceLast("cpu", ProcessUse.cpuNs());
     sinceLast("gc", ProcessUse.gcPauseNs());
+    sinceLast("jit", ProcessUse.jitNs());
   }
 
   SecondFigures read(long second, long fromNs, long untilNs) {
@@ -80,7 +81,8 @@ final class SecondReader {
         sinceLast("gc", ProcessUse.gcPauseNs()),
         ProcessUse.heapUsedBytes(),
         busiest.consumer(),
-        busiest.busyNs());
+        busiest.busyNs(),
+        sinceLast("jit", ProcessUse.jitNs()));
   }
 
   private double scheduledMsgsPerS(long fromNs, long untilNs) {

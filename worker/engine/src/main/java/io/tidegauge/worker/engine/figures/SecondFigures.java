@@ -26,7 +26,8 @@ public record SecondFigures(
     long gcPauseNs,
     long heapUsedBytes,
     String busiestConsumer,
-    long busiestConsumerBusyNs) {
+    long busiestConsumerBusyNs,
+    long jitNs) {
 
   /** About how much memory it takes. */
   public long bytes() {

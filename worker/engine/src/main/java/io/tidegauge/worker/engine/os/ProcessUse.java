@@ -1,6 +1,7 @@
 package io.tidegauge.worker.engine.os;
 
 import java.io.IOException;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -17,6 +18,9 @@ public final class ProcessUse {
           .filter(bean -> !bean.getName().contains("Concurrent"))
           .toList();
 
+  /** Null in a JVM that only interprets. */
+  private static final CompilationMXBean JIT = ManagementFactory.getCompilationMXBean();
+
   private ProcessUse() {}
 
   /** User and system time of the whole process. */
@@ -31,6 +35,16 @@ public final class ProcessUse {
       ms += Math.max(0, bean.getCollectionTime());
     }
     return ms * 1_000_000;
+  }
+
+  /**
+   * Time that the JIT has compiled, over all of its threads; the JVM counts whole milliseconds, and
+   * a compilation once it is done. 0 if the JVM does not tell.
+   */
+  public static long jitNs() {
+    return JIT == null || !JIT.isCompilationTimeMonitoringSupported()
+        ? 0
+        : Math.max(0, JIT.getTotalCompilationTime()) * 1_000_000;
   }
 
   public static long heapUsedBytes() {

@@ -27,6 +27,7 @@ class FiguresTest {
         0,
         0,
         "",
+        0,
         0);
   }
 
