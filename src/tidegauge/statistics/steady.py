@@ -11,6 +11,9 @@ it is measured.
 A figure also moves when it jumped within the horizon (see `changes`), by more than the tolerance: half of such a
 horizon holds another state, even where the jump back makes the slope vanish.
 
+What was scheduled or queued at the start must be worked off, too (see `_start_debt`): those tolerances are shares of
+all that is sent, and a queue of a third of a second, worked off slowly, is small beside it and yet all of the latency.
+
 The test is a rule for starting to measure, not a proof: a noisy steady figure looks like a trend by chance about one
 time in seven, which costs one more second of warm-up; a drift slower than the tolerance per horizon passes, and the
 drift over the measured window is tested again and reported (see `classify`).
@@ -40,6 +43,10 @@ RATE_TOLERANCE = 0.10
 P99_TOLERANCE = 0.30
 BACKLOG_TOLERANCE = 0.02
 SCHEDULE_TOLERANCE = 0.05
+DEBT_S_MIN = 0.02
+"""Being this far behind, in seconds of load, is not looked into: a queue that servers and clients have anyway."""
+DEBT_TOLERANCE = 0.02
+"""Of what is left of a debt. It is worked off as slowly as there is capacity to spare, so little change matters."""
 POINTS_MAX = 600
 """Every pair of points is looked at, so a window of hours is thinned to medians of equal stretches first."""
 
@@ -49,13 +56,14 @@ class SecondPoint:
     """One second of a trial as the test sees it.
 
     `p99_ms` is None when nothing was acknowledged; `backlog` is the largest of the subscriptions; `backlogs` that
-    of each by its name.
+    of each by its name. `p50_ms` is of the same messages as `p99_ms`; None where it is not known.
     """
 
     msgs_per_s: float
     p99_ms: float | None
     backlog: int
     backlogs: Mapping[str, int] = field(default_factory=dict)
+    p50_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,11 @@ def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | 
     rate = median(rates)
     if rate <= 0:
         return "nothing was acknowledged"
-    return _off_schedule(rates, offered_msgs_per_s) or _first_moving(horizon, rate)
+    return (
+        _off_schedule(rates, offered_msgs_per_s)
+        or _first_moving(horizon, rate)
+        or _start_debt(horizon, rate, bool(offered_msgs_per_s))
+    )
 
 
 def too_short_to_judge(warmup_s_max: float) -> str:
@@ -135,6 +147,22 @@ def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
         if jump:
             ago = len(values) - jump.at
             return f"the {name} jumped from about {short(jump.before, 2)} to {short(jump.after, 2)} {ago} s ago"
+    return ""
+
+
+def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) -> str:
+    """Whether the load is still further behind than it will be, and catches up, in words; "" if it doesn't.
+
+    How far behind: by the waiting messages of the slowest subscription, and in an open loop by the time from intended
+    to acknowledged, which holds all that waits to be sent. A level that stays is the system's own, however high.
+    """
+    behind = {"consumers are": [point.backlog / rate for point in horizon]}
+    if open_loop:
+        behind["sending is"] = [point.p50_ms / 1e3 for point in horizon if point.p50_ms is not None]
+    for who, values in behind.items():
+        left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
+        if left_s > DEBT_S_MIN and _moves(values, DEBT_TOLERANCE * left_s) == "falling":
+            return f"{who} still catching up with what was queued at the start: about {short(left_s, 2)} s behind"
     return ""
 
 
