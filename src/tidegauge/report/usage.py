@@ -100,13 +100,15 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
     """Heading, table and what it means; nothing where neither ceilings nor a price are known."""
     found = rows(run)
     table = usage_table(found[:ROWS_MAX])
-    if table is None:
+    told = notes(run, found)
+    if table is None and not told:
         return
     yield Text(title(found), style="bold")
-    yield table
+    if table is not None:
+        yield table
     if len(found) > ROWS_MAX:
         yield Text(f"... and {len(found) - ROWS_MAX} rows more; --json has every trial.")
-    for note in notes(run, found):
+    for note in told:
         yield Paragraph(note, "dim")
 
 
@@ -162,8 +164,9 @@ def _money(amount: float | None) -> str:
 
 
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
-    """What the shares are of and how sure they are; what the cost is made of."""
-    told = [words for one in found[:ROWS_MAX] if (words := limiting.sentence(one.result))]
+    """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
+    shown = [one.result for one in found[:ROWS_MAX]]
+    told = [*filter(None, map(limiting.sentence, shown)), *limiting.further(run.results, shown)]
     if run.ceilings is not None and any(one.shares for one in found):
         told.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):
