@@ -41,3 +41,19 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
         return machine
     bound = f"of the {left.limit_bytes // _MIB:,} MiB that the cgroup {left.directory} allows"
     return MemoryAvailable(left.left_bytes // _MIB, bound)
+
+
+def dirty_limit_bytes(root: Path = Path("/")) -> int:
+    """How much of what is written may wait in memory before writers must wait for the disk (vm.dirty_*); 0 unknown.
+
+    The ratio is of memory that is free or in the page cache, of which MemAvailable is the best figure there is.
+    """
+    try:
+        dirty_bytes = int((root / "proc/sys/vm/dirty_bytes").read_text())
+        if dirty_bytes:
+            return dirty_bytes
+        ratio = int((root / "proc/sys/vm/dirty_ratio").read_text())
+    except (OSError, ValueError):
+        return 0
+    available = memory_available(root)
+    return (available.available_mb * _MIB) * ratio // 100 if available else 0
