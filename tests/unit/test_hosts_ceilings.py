@@ -15,8 +15,8 @@ import pytest
 from report_samples import ceilings
 
 from tidegauge.errors import UserError
-from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_measure
-from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings
+from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_loopback, ceilings_measure
+from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings, LoopbackCeiling
 from tidegauge.hosts.ceilings_disk import DiskMeasure, Stream, doubts_of, fades
 from tidegauge.hosts.ceilings_loopback import measure_loopback
 from tidegauge.hosts.ceilings_measure import BRIEF, PREFIX, THOROUGH, THOROUGH_S_MAX, Effort, measure, place_for
@@ -129,9 +129,35 @@ class TestMeasuring:
             place_for(Path("/proc"))
 
     def test_loopback_and_memory(self) -> None:
-        found = measure_loopback(0.2)
+        found = measure_loopback(0.2, many=3)
         assert found.bytes_per_s > 1e6 and found.round_trip_p50_us > 0
+        assert found.many == 3 and found.many_bytes_per_s is not None and found.many_bytes_per_s > 1e6
+        assert measure_loopback(0.1, many=1).many_bytes_per_s is None
         assert measure_memory(0.05).copy_bytes_per_s > 1e7
+
+
+class TestLoopback:
+    ONE = LoopbackCeiling(3e9, 20.0, None)
+    MANY = replace(ONE, many=8, many_bytes_per_s=8e9)
+
+    def test_the_ceiling_is_that_of_as_many_connections(self) -> None:
+        assert [self.MANY.of(count) for count in (0, 1, 2, 3, 100)] == [3e9, 3e9, 6e9, 8e9, 8e9]
+        assert [self.ONE.of(count) for count in (1, 100)] == [3e9, 3e9], "several were not measured"
+
+    def test_several_that_carried_less_than_one_are_no_lower_ceiling(self) -> None:
+        slower = replace(self.ONE, many=8, many_bytes_per_s=2e9)
+        assert slower.of(8) == slower.most_bytes_per_s == 3e9
+
+    def test_cpus_for_two_at_once_are_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[int] = []
+        monkeypatch.setattr(
+            ceilings_loopback, "_bandwidth", lambda _s, connections: float(asked.append(connections) or connections)
+        )
+        monkeypatch.setattr(ceilings_loopback, "_round_trips", lambda _s: [1.0])
+        for cpus in (2, 16, 128):
+            monkeypatch.setattr(os, "sched_getaffinity", lambda _, cpus=cpus: set(range(cpus)))
+            measure_loopback(0.1)
+        assert asked == [1, 1, 8, 1, 16]
 
 
 class TestEffort:

@@ -171,6 +171,19 @@ def test_loopback_at_its_ceiling() -> None:
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "lo")
 
 
+def test_loopback_is_held_against_as_many_connections_as_are_used() -> None:
+    one = disk_ceiling(1000.0 * MB)
+    assert one.loopback is not None
+    many = replace(one, loopback=replace(one.loopback, many=8, many_bytes_per_s=10_000.0 * MB))
+    below, above = host(loopback_bytes_per_s=3900.0 * MB), host(loopback_bytes_per_s=9800.0 * MB)
+    assert found(load(connections=8), host=below, ceilings=many).resource is not Resource.NETWORK
+    answer = found(load(connections=8), host=above, ceilings=many)
+    assert answer.resource is Resource.NETWORK
+    assert answer.words.endswith("of 10,000.0 MB/s that 8 connections can carry")
+    answer = found(load(connections=1), host=below, ceilings=many)
+    assert answer.words.endswith("of 4,000.0 MB/s that one connection can carry")
+
+
 def test_ceilings_measured_on_a_busy_machine_name_nothing() -> None:
     measured = disk_ceiling(100.0 * MB)
     busy = {"device": device(written_bytes_per_s=97.0 * MB), "host": host(loopback_bytes_per_s=3900.0 * MB)}

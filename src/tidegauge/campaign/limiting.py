@@ -13,6 +13,7 @@ from tidegauge.limiting.api import Limiting
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.usage.seen import Seen
+from tidegauge.usage.shares import connections_of
 from tidegauge.worker.api import TotalFigures
 from tidegauge.workload.model import Arrival
 
@@ -72,6 +73,7 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
         data_devices=tuple(sorted(sources_of(session).devices)),
         sync_ms=_sync_ms(session, use),
         reads=reads,
+        connections=connections_of(spec),
     )
     known = session.bench.ceilings
     return limiting_resource(load, use, known.ceilings if known else None)

@@ -91,7 +91,7 @@ def full_speed(ceilings: Ceilings | None, devices: Sequence[str]) -> FullSpeed:
         return ASSUMED
     loopback = ceilings.loopback
     total = sum(rate for rate in rates if rate is not None)
-    return FullSpeed(total, dirty_limit_bytes(), loopback.bytes_per_s if loopback else None)
+    return FullSpeed(total, dirty_limit_bytes(), loopback.most_bytes_per_s if loopback else None)
 
 
 def full_speed_known(places: Iterable[Path]) -> FullSpeed:

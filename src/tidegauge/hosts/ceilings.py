@@ -81,12 +81,28 @@ class DiskCeiling:
 class LoopbackCeiling:
     """TCP over the loopback interface between two threads.
 
-    `bytes_per_s`: one direction, one connection. Round trips: one byte there and back.
+    Attributes:
+        bytes_per_s: one direction, one connection.
+        round_trip_p50_us, round_trip_p99_us: one byte there and back.
+        many_bytes_per_s: `many` connections at the same time; None where the machine has CPUs for one only.
     """
 
     bytes_per_s: float
     round_trip_p50_us: float
     round_trip_p99_us: float | None
+    many: int = 1
+    many_bytes_per_s: float | None = None
+
+    def of(self, connections: int) -> float:
+        """Bytes a second of so many: of several as much more as was seen, of few no more than each could carry."""
+        if connections <= 1 or self.many_bytes_per_s is None:
+            return self.bytes_per_s
+        return max(self.bytes_per_s, min(connections * self.bytes_per_s, self.many_bytes_per_s))
+
+    @property
+    def most_bytes_per_s(self) -> float:
+        """The most by any number of connections that was tried."""
+        return max(self.bytes_per_s, self.many_bytes_per_s or 0.0)
 
 
 @dataclass(frozen=True)

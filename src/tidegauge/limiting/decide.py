@@ -66,6 +66,8 @@ class Load:
     """Mean of a sync as servers told of themselves; None if they don't."""
     reads: bool = False
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
+    connections: int = 1
+    """That carry messages: what is sent over several at the same time is held against the ceiling of several."""
 
 
 @dataclass(frozen=True)
@@ -201,11 +203,11 @@ def _network(case: Case) -> Iterator[Limiting]:
     """Loopback at its measured ceiling, or a network that loses what is sent."""
     host = case.use.host
     loopback = case.ceilings.loopback if case.ceilings else None
-    if loopback is not None and host.loopback_bytes_per_s >= OF_CEILING * loopback.bytes_per_s:
-        share = host.loopback_bytes_per_s / loopback.bytes_per_s
-        words = (
-            f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(loopback.bytes_per_s)} measured on one connection"
-        )
+    ceiling = loopback.of(case.load.connections) if loopback is not None else 0.0
+    if ceiling and host.loopback_bytes_per_s >= OF_CEILING * ceiling:
+        share = host.loopback_bytes_per_s / ceiling
+        used = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
+        words = f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(ceiling)} that {used} can carry"
         yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
     many = host.tcp_retransmits >= RETRANSMITS_MIN
     if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:

@@ -73,9 +73,10 @@ def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
         yield from (bullet(f"DOUBTFUL: {doubt}.", "yellow") for doubt in disk.doubts)
     if ceilings.loopback is not None:
         loop = ceilings.loopback
+        many = f", {_rate(loop.many_bytes_per_s)} in {loop.many}" if loop.many_bytes_per_s is not None else ""
         tail = f", p99 {short(loop.round_trip_p99_us)} us" if loop.round_trip_p99_us is not None else ""
         yield Paragraph(
-            f"Loopback: {_rate(loop.bytes_per_s)} in one connection; a byte there and back takes "
+            f"Loopback: {_rate(loop.bytes_per_s)} in one connection{many}; a byte there and back takes "
             f"{short(loop.round_trip_p50_us)} us (median){tail}.",
             first="  ",
             rest="    ",

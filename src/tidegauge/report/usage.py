@@ -191,7 +191,9 @@ def ceiling_words(known: RunCeilings) -> str:
     ceilings = known.ceilings
     told = [_disk_words(disk) for disk in ceilings.disks]
     if ceilings.loopback is not None:
-        told.append(f"loopback {_rate(ceilings.loopback.bytes_per_s)}")
+        loopback = ceilings.loopback
+        many = f", in {loopback.many} {_rate(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
+        told.append(f"loopback {_rate(loopback.bytes_per_s)} in one connection{many}")
     age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
     when = f"measured {age}"
     return f"Ceilings, {when}: {'; '.join(told)}."
