@@ -166,6 +166,44 @@ def test_a_memory_limit_that_tasks_wait_for() -> None:
     assert found(load(), full).resource is Resource.WINDOW
 
 
+def bursts(busy_s: float, written: float = 560.0 * MB) -> DeviceShare:
+    return device(busy_share=0.6, busy_s=busy_s, written_bytes_per_s=written)
+
+
+def test_a_disk_that_was_busy_again_and_again_is_named() -> None:
+    """Half of its ceiling on average, which it did not sustain."""
+    answer = found(load(), device=bursts(4.7), ceilings=disk_ceiling(1200.0 * MB))
+    assert (answer.resource, answer.subject) == (Resource.DISK, "vda")
+    assert answer.words == "busy 5 of 10 s (560.0 MB/s written on average), and tasks waited for I/O 10% of the time"
+    assert answer.share == pytest.approx(0.47)
+    assert any(other.startswith("in-flight window") for other in answer.others)
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "stall"), [(2.9, 0.3), (4.7, 0.04)], ids=["for a short time", "while nobody waited for it"]
+)
+def test_bursts_that_do_not_count(busy_s: float, stall: float) -> None:
+    answer = found(load(), device=bursts(busy_s), host=host(io_stall_share=stall))
+    assert answer.resource is Resource.WINDOW
+    assert not answer.others
+
+
+def test_bursts_are_told_beside_what_limits_more() -> None:
+    generator = found(load(blocked_share=0.1), device=bursts(4.7))
+    assert generator.resource is Resource.CLIENT_CPU
+    assert any("busy 5 of 10 s" in other for other in generator.others)
+    offered = found(load(offered_msgs_per_s=50_000.0), device=bursts(4.7))
+    assert offered.resource is Resource.OFFERED
+    assert any("busy 5 of 10 s" in other for other in offered.others)
+    assert found(load(reads=True), device=bursts(4.7)).resource is Resource.DISK
+
+
+def test_a_disk_at_its_ceiling_is_told_once() -> None:
+    answer = found(load(), device=bursts(9.0, written=1100.0 * MB), ceilings=disk_ceiling(1200.0 * MB))
+    assert "it can take" in answer.words
+    assert not any("busy" in other for other in answer.others)
+
+
 def test_loopback_at_its_ceiling() -> None:
     answer = found(load(), host=host(loopback_bytes_per_s=3900.0 * MB), ceilings=disk_ceiling(1000.0 * MB))
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "lo")

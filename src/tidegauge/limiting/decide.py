@@ -26,6 +26,10 @@ THROTTLED = 0.15
 """Seconds a second that a quota held a process back."""
 STALL = 0.20
 """Share of the time in which somebody waited for the resource, without which a busy one is not named."""
+BUSY_FOR = 0.30
+"""Share of the window for which a device was busy all the time, by turns with pauses, until it is named."""
+STALL_BUSY = 0.05
+"""The same as `STALL` for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
 MEMORY_LEFT_SHARE = 0.05
 RETRANSMITTED = 0.01
 RETRANSMITS_MIN = 1000
@@ -109,9 +113,11 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     # A rate that was met was limited by nobody but who asked for it.
     if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
         words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
-        found = [one for rule in _RESOURCES for one in rule(case)]
+        found = [one for rule in (*_RESOURCES, _busy_disks) for one in rule(case)]
         return Limiting(Resource.OFFERED, "", None, words, tuple(f"{one.told}: {one.words}" for one in found))
-    found = [one for rule in (*_RESOURCES, *(() if load.reads else _LATENCIES)) for one in rule(case)]
+    # Bursts of write-back beside a generator that is hardly held back are not what limited it.
+    rules = (_busy_disks,) if load.reads else (_generator, _busy_disks, _round_trips)
+    found = [one for rule in (*_RESOURCES, *rules) for one in rule(case)]
     if not found:
         return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
     first, *rest = found
@@ -167,6 +173,18 @@ def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
         yield Limiting(
             Resource.DISK, one.name, one.busy_share, f"busy {one.busy_share:.0%} of the time ({written}){waited}"
         )
+
+
+def _busy_disks(case: Case) -> Iterator[Limiting]:
+    """A device that was at its end again and again, as with write-back of what memory had taken, and not on average."""
+    stall = case.use.host.io_stall_share
+    for one in case.devices:
+        share = one.busy_s / case.use.seconds
+        if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, one)):
+            continue
+        waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
+        words = f"busy {one.busy_s:.0f} of {case.use.seconds:.0f} s ({_mb(one.written_bytes_per_s)} written on average)"
+        yield Limiting(Resource.DISK, one.name, min(1.0, share), f"{words}{waited}")
 
 
 def _threads(case: Case) -> Iterator[Limiting]:
@@ -279,4 +297,3 @@ def _mb(number: float, per: str = "/s") -> str:
 
 Rule = Callable[[Case], Iterator[Limiting]]
 _RESOURCES: tuple[Rule, ...] = (_allowances, _disks, _threads, _memory, _network, _host_cpu)
-_LATENCIES: tuple[Rule, ...] = (_generator, _round_trips)
