@@ -133,7 +133,7 @@ def test_the_plan_says_what_full_speed_may_write() -> None:
 
 
 def test_a_plan_takes_what_was_measured_shortly_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(space, "dirty_limit_bytes", lambda: 0)
     assert full_speed_known([tmp_path]) is ASSUMED
     measured = known(3e8, 1e9)

@@ -19,9 +19,19 @@ from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_loopback, cei
 from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings, LoopbackCeiling
 from tidegauge.hosts.ceilings_disk import DiskMeasure, Stream, doubts_of, fades
 from tidegauge.hosts.ceilings_loopback import measure_loopback
-from tidegauge.hosts.ceilings_measure import BRIEF, PREFIX, THOROUGH, THOROUGH_S_MAX, Effort, measure, place_for
+from tidegauge.hosts.ceilings_measure import (
+    BRIEF,
+    PREFIX,
+    THOROUGH,
+    THOROUGH_S_MAX,
+    Effort,
+    measure,
+    place_for,
+    sustained_refusal,
+)
 from tidegauge.hosts.ceilings_memory import measure_memory
 from tidegauge.hosts.clock import clock_quality
+from tidegauge.hosts.memory import waiting_bytes
 
 SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
 
@@ -136,6 +146,72 @@ class TestMeasuring:
         assert measure_memory(0.05).copy_bytes_per_s > 1e7
 
 
+class TestSustained:
+    def test_what_waits_in_memory_has_not_reached_the_disk(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Known answer: memory takes 64 MiB before the measured time and nearly all of 8 MiB in it; 1 MiB goes on."""
+        monkeypatch.setattr(ceilings_disk, "DEPTH", 1)
+        looks: list[int] = []
+
+        def waiting() -> int:
+            looks.append(sum(path.stat().st_size for path in tmp_path.glob("append-*")))
+            return looks[-1] - (1 << 20) * len(looks)
+
+        found = DiskMeasure(tmp_path).sustain(16 << 20, 10.0, 0.05, waiting)
+        assert looks[0] >= 16 << 20, "memory is filled first"
+        assert looks[1] > looks[0]
+        assert 0 < found <= (1 << 20) / 0.05
+        assert left_in(tmp_path) == []
+
+    def test_memory_that_takes_everything_leaves_nothing_for_the_disk(self, tmp_path: Path) -> None:
+        def waiting() -> int:
+            return sum(path.stat().st_size for path in tmp_path.glob("append-*"))
+
+        assert DiskMeasure(tmp_path).sustain(0, 0.0, 0.05, waiting) == 0.0
+
+    @pytest.mark.parametrize(
+        ("direct", "name", "wanted", "free", "why"),
+        [
+            (True, "ext4 on vda", 40, 60, ""),
+            (True, "ext4 on vda", 50, 60, "it would write about 53.7 GB, and 64.4 GB are free"),
+            (True, "ext4 on vda", 130, 1000, "it would take about 139.6 GB of writing"),
+            (False, "zfs on a", 1, 60, "what is written there may never leave memory"),
+            (True, "tmpfs", 1, 60, "what is written there may never leave memory"),
+        ],
+    )
+    def test_it_is_refused_where_it_would_harm(self, direct: bool, name: str, wanted: int, free: int, why: str) -> None:
+        assert sustained_refusal(direct, name, wanted << 30, free << 30) == why
+
+    def test_it_is_measured_where_it_is_wanted_and_said_how_much_it_writes(
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda: 8 << 20)
+        told: list[str] = []
+        wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
+        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda what, _: told.append(what), loopback=False).disks
+        assert disk.knows_sustained
+        assert any("sustained" in what for what in told)
+        if disk.direct:
+            assert disk.sustained_write_bytes_per_s is not None
+            assert any(what.endswith(" GB") for what in told)
+        assert left_in(tmp_path) == []
+        (brief,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
+        assert not brief.knows_sustained
+
+    def test_windows_as_long_are_held_against_it(self) -> None:
+        (disk,) = ceilings().ceilings.disks
+        known = replace(disk, write_bytes_per_s=1e9, sustained_write_bytes_per_s=4e8)
+        assert [known.writes_per_s_of(seconds) for seconds in (15, 20, 600)] == [1e9, 4e8, 4e8]
+        assert replace(disk, write_bytes_per_s=1e9).writes_per_s_of(600) == 1e9
+
+    def test_what_waits_is_read_from_the_kernel(self, tmp_path: Path) -> None:
+        assert waiting_bytes(tmp_path) == 0
+        (tmp_path / "proc").mkdir()
+        (tmp_path / "proc/meminfo").write_text("Dirty:   100 kB\nWriteback:   20 kB\nWritebackTmp:  7 kB\n")
+        assert waiting_bytes(tmp_path) == 120 * 1024
+
+
 class TestLoopback:
     ONE = LoopbackCeiling(3e9, 20.0, None)
     MANY = replace(ONE, many=8, many_bytes_per_s=8e9)
@@ -163,10 +239,12 @@ class TestLoopback:
 class TestEffort:
     def test_many_disks_share_the_time(self) -> None:
         assert THOROUGH.within(THOROUGH_S_MAX, 1) == THOROUGH
-        assert THOROUGH.within(THOROUGH_S_MAX, 6).seconds(6) == pytest.approx(THOROUGH_S_MAX)
+        sustained_s = 6 * (THOROUGH.sustain_s + THOROUGH.fill_s)
+        assert THOROUGH.within(THOROUGH_S_MAX, 6).seconds(6) == pytest.approx(THOROUGH_S_MAX + sustained_s)
 
     def test_before_a_run_it_is_short(self) -> None:
         assert BRIEF.seconds(1) < 6
+        assert BRIEF.sustain_s == 0
 
 
 class TestDoubts:

@@ -204,6 +204,17 @@ def test_a_disk_at_its_ceiling_is_told_once() -> None:
     assert not any("busy" in other for other in answer.others)
 
 
+def test_a_window_that_is_long_enough_is_held_against_what_is_sustained() -> None:
+    once = disk_ceiling(1200.0 * MB)
+    known = replace(once, disks=(replace(once.disks[0], sustained_write_bytes_per_s=600.0 * MB),))
+    busy = {"processes": (process("kafka-1"), process("worker")), "devices": (device(written_bytes_per_s=560.0 * MB),)}
+    short, long = (WindowUse(seconds, host(), **busy) for seconds in (15.0, 20.0))
+    assert limiting_resource(load(), short, known).resource is Resource.WINDOW
+    answer = limiting_resource(load(), long, known)
+    assert answer.resource is Resource.DISK
+    assert answer.words == "560.0 MB/s written of 600.0 MB/s it can take"
+
+
 def test_loopback_at_its_ceiling() -> None:
     answer = found(load(), host=host(loopback_bytes_per_s=3900.0 * MB), ceilings=disk_ceiling(1000.0 * MB))
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "lo")

@@ -66,6 +66,14 @@ class TestShares:
         known = ceilings(journal_devices=("254:0",))
         assert by_kind(shares(moved(50.0), known))[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.2)
 
+    def test_writes_of_a_long_window_are_held_against_what_is_sustained(self) -> None:
+        known = ceilings()
+        disk = replace(known.ceilings.disks[0], sustained_write_bytes_per_s=250e6)
+        known = replace(known, ceilings=replace(known.ceilings, disks=(disk,)))
+        for seconds, ceiling in ((19.0, 500e6), (20.0, 250e6)):
+            trial = replace(moved(50.0), measured_s=seconds)
+            assert by_kind(shares(trial, known))[Ceiling.WRITES, "ext4 on vda"].ceiling == ceiling
+
     def test_loopback_is_held_against_as_many_connections_as_the_load_has(self) -> None:
         trial, known = moved(50.0), ceilings()
         assert known.ceilings.loopback is not None

@@ -190,7 +190,9 @@ def carry_out(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
-                    known = run_ceilings(campaign, data, run.journal_disks, host, observer)
+                    known = run_ceilings(
+                        campaign, data, run.journal_disks, host, observer, seconds_planned=ready.plan.seconds_expected
+                    )
                     if known is not None:
                         run.ceilings(known)
                     for note in _room_notes(ready, known, [*data, *run.journal_disks]):

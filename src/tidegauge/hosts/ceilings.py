@@ -12,6 +12,8 @@ SYNC_SMALL_BYTES = 4096
 """One message or a few: what a system that syncs each of them appends before it does."""
 SYNC_BATCH_BYTES = 128 * 1024
 """A batch of a producer, as the workloads of this project use them."""
+SUSTAINED_S = 20.0
+"""How long writing goes on beyond what memory takes, and so from which length on a window is held against it."""
 LOAD_AVERAGE_MAX = 0.5
 """Above it other work took so much that ceilings measured then are doubtful."""
 
@@ -53,6 +55,8 @@ class DiskCeiling:
             could not be measured.
         syncs: of each call, size and number of files that was tried.
         doubts: what makes these figures doubtful, one sentence each.
+        sustained_write_bytes_per_s: through the page cache, for `SUSTAINED_S` after it had taken all that the kernel
+            lets wait; None: not measured, with `sustained_problem` saying why if that was wanted.
     """
 
     path: str
@@ -65,6 +69,19 @@ class DiskCeiling:
     depth: int
     syncs: tuple[SyncCeiling, ...] = ()
     doubts: tuple[str, ...] = ()
+    sustained_write_bytes_per_s: float | None = None
+    sustained_problem: str = ""
+
+    def writes_per_s_of(self, seconds: float) -> float | None:
+        """Bytes a second that can be written for so long: the sustained ceiling for windows as long, where known."""
+        if seconds >= SUSTAINED_S and self.sustained_write_bytes_per_s is not None:
+            return self.sustained_write_bytes_per_s
+        return self.write_bytes_per_s
+
+    @property
+    def knows_sustained(self) -> bool:
+        """Whether it was tried."""
+        return self.sustained_write_bytes_per_s is not None or bool(self.sustained_problem)
 
     @property
     def syncs_per_s(self) -> float | None:

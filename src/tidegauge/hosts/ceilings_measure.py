@@ -13,6 +13,7 @@ from pathlib import Path
 from tidegauge.errors import UserError
 from tidegauge.fleet import procfs
 from tidegauge.hosts.ceilings import (
+    SUSTAINED_S,
     SYNC_BATCH_BYTES,
     SYNC_SMALL_BYTES,
     Ceilings,
@@ -22,6 +23,7 @@ from tidegauge.hosts.ceilings import (
 from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, device_number, doubts_of
 from tidegauge.hosts.ceilings_loopback import measure_loopback
 from tidegauge.hosts.ceilings_memory import measure_memory
+from tidegauge.hosts.memory import dirty_limit_bytes, waiting_bytes
 from tidegauge.hosts.storage import disk_facts
 
 PREFIX = ".tidegauge-doctor-"
@@ -37,6 +39,7 @@ class Effort:
         sync_s: for each call and size in one file.
         files_s: for syncs in `FILES_AT_ONCE` files at the same time.
         calls: of the syncs that are tried one by one.
+        sustain_s, fill_s: for sustained writes, and at most for filling what memory takes before.
     """
 
     write_s: float
@@ -46,18 +49,22 @@ class Effort:
     loopback_s: float
     memory_s: float
     calls: tuple[str, ...] = ("fdatasync", "fsync")
+    sustain_s: float = 0.0
+    fill_s: float = 15.0
 
     def disk_s(self) -> float:
-        """For one disk."""
+        """For one disk, without the sustained writes."""
         return self.write_s + self.read_s + 2 * len(self.calls) * self.sync_s + self.files_s
 
     def seconds(self, disks: int) -> float:
         """For everything, with so many disks."""
-        return disks * self.disk_s() + self.loopback_s + self.memory_s
+        sustained_s = self.sustain_s + self.fill_s if self.sustain_s else 0.0
+        return disks * (self.disk_s() + sustained_s) + self.loopback_s + self.memory_s
 
     def within(self, seconds_max: float, disks: int) -> Effort:
         """The same, each disk for a shorter time if all of them would take longer than this."""
         shared_s = self.loopback_s + self.memory_s
+        # Sustained writes keep their time: shorter ones would not be what they are called.
         factor = min(1.0, (seconds_max - shared_s) / (max(1, disks) * self.disk_s()))
         return replace(
             self,
@@ -68,11 +75,15 @@ class Effort:
         )
 
 
-THOROUGH = Effort(write_s=5.0, read_s=4.0, sync_s=2.0, files_s=2.0, loopback_s=3.0, memory_s=2.0)
+THOROUGH = Effort(write_s=5.0, read_s=4.0, sync_s=2.0, files_s=2.0, loopback_s=3.0, memory_s=2.0, sustain_s=SUSTAINED_S)
 """What `doctor` does, as far as `THOROUGH_S_MAX` allows."""
 THOROUGH_S_MAX = 45.0
+"""Without sustained writes."""
 BRIEF = Effort(write_s=1.2, read_s=0.8, sync_s=0.5, files_s=0.8, loopback_s=1.0, memory_s=0.0, calls=("fdatasync",))
 """What a run does that finds nothing fresh: short, since whoever waits wants the run."""
+SUSTAINED_BYTES_MAX = 128 << 30
+_FREE_AFTER = 0.2
+"""Share of the free room that sustained writes must leave."""
 
 Tell = Callable[[str, float], None]
 """Told what begins now, and how long all that is left will take, s."""
@@ -161,6 +172,7 @@ def _disk(
         if measure.direct:
             read = measure.read(step(f"{name}: sequential reads", effort.read_s))
         syncs = _syncs(measure, name, effort, step)
+        sustained, problem = _sustained(measure, name, written, effort, step)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return DiskCeiling(
@@ -174,7 +186,47 @@ def _disk(
         depth=DEPTH,
         syncs=syncs,
         doubts=doubts_of(measure.direct, written, read),
+        sustained_write_bytes_per_s=sustained,
+        sustained_problem=problem,
     )
+
+
+def _sustained(
+    measure: DiskMeasure, name: str, written: Stream, effort: Effort, step: Callable[[str, float], float]
+) -> tuple[float | None, str]:
+    """Bytes a second and "", or None and why not; that it was not wanted needs no reason. Raises `OSError`."""
+    if not effort.sustain_s:
+        return None, ""
+    dirty_bytes = dirty_limit_bytes()
+    wanted_bytes = sustained_bytes(dirty_bytes, written.bytes_per_s, effort)
+    problem = sustained_refusal(
+        measure.direct, name, wanted_bytes, shutil.disk_usage(measure.sequential_file.parent).free
+    )
+    what = f"{name}: not measured sustained" if problem else f"{name}: sustained writes, about {_gb(wanted_bytes)}"
+    step(what, effort.sustain_s + effort.fill_s)
+    if problem:
+        return None, problem
+    return measure.sustain(dirty_bytes, effort.fill_s, effort.sustain_s, waiting_bytes), ""
+
+
+def sustained_bytes(dirty_bytes: int, write_bytes_per_s: float, effort: Effort) -> int:
+    """What sustained writes write about: what waits in memory, and what the disk takes from the first to the last."""
+    return dirty_bytes + int(write_bytes_per_s * (effort.sustain_s + effort.fill_s))
+
+
+def sustained_refusal(direct: bool, name: str, wanted_bytes: int, free_bytes: int) -> str:
+    """Why a disk is not written to for so long; "" if it is. Pure."""
+    if not direct or name.partition(" on ")[0] in ("tmpfs", "ramfs"):
+        return "what is written there may never leave memory"
+    if wanted_bytes > SUSTAINED_BYTES_MAX:
+        return f"it would take about {_gb(wanted_bytes)} of writing"
+    if wanted_bytes > (1 - _FREE_AFTER) * free_bytes:
+        return f"it would write about {_gb(wanted_bytes)}, and {_gb(free_bytes)} are free"
+    return ""
+
+
+def _gb(size_bytes: float) -> str:
+    return f"{size_bytes / 1e9:,.1f} GB"
 
 
 def _syncs(

@@ -43,6 +43,15 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
     return MemoryAvailable(left.left_bytes // _MIB, bound)
 
 
+def waiting_bytes(root: Path = Path("/")) -> int:
+    """How much of what was written waits in memory, or is on its way to a disk; 0 unknown."""
+    try:
+        meminfo = (root / "proc/meminfo").read_text()
+    except OSError:
+        return 0
+    return sum(int(found) * 1024 for found in re.findall(r"^(?:Dirty|Writeback):\s+(\d+) kB", meminfo, re.MULTILINE))
+
+
 def dirty_limit_bytes(root: Path = Path("/")) -> int:
     """How much of what is written may wait in memory before writers must wait for the disk (vm.dirty_*); 0 unknown.
 

@@ -156,9 +156,10 @@ def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
     if one.writes_per_s_max:
         share = one.writes_per_s / one.writes_per_s_max
         rates.append((share, f"{one.writes_per_s:,.0f} writes/s of the {one.writes_per_s_max:,} it may take"))
-    if ceiling is not None and ceiling.write_bytes_per_s:
-        share = one.written_bytes_per_s / ceiling.write_bytes_per_s
-        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(ceiling.write_bytes_per_s)} it can take"))
+    can_take = ceiling.writes_per_s_of(case.use.seconds) if ceiling is not None else None
+    if can_take:
+        share = one.written_bytes_per_s / can_take
+        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(can_take)} it can take"))
     if ceiling is not None and ceiling.read_bytes_per_s:
         share = one.read_bytes_per_s / ceiling.read_bytes_per_s
         rates.append((share, f"{_mb(one.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))

@@ -200,7 +200,8 @@ def ceiling_words(known: RunCeilings) -> str:
 
 
 def _disk_words(disk: DiskCeiling) -> str:
-    parts = [f"writes {_rate(disk.write_bytes_per_s)}", f"reads {_rate(disk.read_bytes_per_s)}"]
+    sustained = f" ({_rate(disk.sustained_write_bytes_per_s)} sustained)" if disk.sustained_write_bytes_per_s else ""
+    parts = [f"writes {_rate(disk.write_bytes_per_s)}{sustained}", f"reads {_rate(disk.read_bytes_per_s)}"]
     if disk.syncs_per_s is not None:
         single = disk.sync("fdatasync", SYNC_SMALL_BYTES)
         time = f" (one alone takes {ms(single.p50_ms)} ms)" if single else ""

@@ -65,8 +65,9 @@ def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
     # Flushes that were seen are the least number of syncs: several syncs may share one.
     least = _least_written(result, known)
     for disk in known.ceilings.disks:
+        writes = disk.writes_per_s_of(result.measured_s)
         found += [
-            _share(Ceiling.WRITES, disk.name, disk.write_bytes_per_s, *_used(seen.written_bytes_per_s, disk, least)),
+            _share(Ceiling.WRITES, disk.name, writes, *_used(seen.written_bytes_per_s, disk, least)),
             _share(Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used(seen.read_bytes_per_s, disk, {})),
             _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, seen.flushes_per_s.get(disk.device), Basis.COMPUTED),
         ]
