@@ -9,12 +9,16 @@ import pickle
 import random
 import re
 import resource
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint, _merged
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
 from tidegauge.store.files import LineFile
@@ -90,6 +94,24 @@ def figures(second: int, encoded: bytes) -> SecondFigures:
         gc_pause_ns=0,
         heap_used_bytes=100 << 20,
     )
+
+
+def test_the_steady_test_is_told_what_was_acknowledged_and_how_late() -> None:
+    histogram = HdrHistogram(1, 2**42, 3)
+    for value in range(1_000_000, 101_000_000, 1_000_000):
+        histogram.record_value(value)
+    one = figures(0, base64.b64decode(histogram.encode()))
+    worker: Any = SimpleNamespace(watch=lambda: iter([one]))
+    spec: Any = SimpleNamespace(
+        workload=SimpleNamespace(subscriptions=1), late=None, faults=(), reads_only=False, trial_id="001-x"
+    )
+    store: Any = SimpleNamespace(second=lambda *_: None)
+    follower = Follower(spec, worker, store, lambda _event: None, lambda: None)
+    assert follower.until_next_second(time.monotonic_ns() + 60 * SECOND_NS)
+    seen = follower.points.last.point
+    assert (seen.msgs_per_s, seen.backlog) == (50_000.0, 12)
+    assert seen.p50_ms == pytest.approx(50, rel=0.02)
+    assert seen.p99_ms == pytest.approx(99, rel=0.02)
 
 
 def test_hours_of_rows_become_parquet_one_at_a_time(tmp_path: Path) -> None:

@@ -260,3 +260,73 @@ def test_a_noisy_delay_is_warm_soon(seed: int) -> None:
 def test_compiling_over_a_window_is_its_mean() -> None:
     assert jit_cpus(warmed(10, lambda s: 0.4 if s < 5 else 0.0)) == pytest.approx(0.2)
     assert jit_cpus([]) is None
+
+
+def served(
+    seconds: int, capacity: Callable[[int], float], *, rate: float = 1000.0, natural_ms: float = 3.0
+) -> tuple[list[SecondPoint], list[float]]:
+    """A server that serves `rate` a second in the order of arrival, and how many seconds behind it was, by second."""
+    made, behind_s, debt = [], [], 0.0
+    for second in range(seconds):
+        done = min(capacity(second), rate + debt)
+        before, debt = debt, max(0.0, debt + rate - done)
+        behind_s.append(debt / rate)
+        p50_ms = natural_ms + 1e3 * (before + debt) / 2 / rate
+        made.append(SecondPoint(done, 2 * p50_ms, 5, p50_ms=p50_ms))
+    return made, behind_s
+
+
+def ended_at(seen: list[SecondPoint], offered: float | None) -> int | None:
+    return next((n for n in range(1, len(seen) + 1) if not unsteady_because(seen[:n], offered)), None)
+
+
+@pytest.mark.parametrize(("start_s", "spare"), [(0.3, 0.01), (0.6, 0.01), (0.6, 0.02), (0.9, 0.03)])
+def test_what_was_scheduled_while_it_started_is_worked_off_first(start_s: float, spare: float) -> None:
+    """A start that takes so long, then little capacity to spare: known answer, the second in which nothing is owed."""
+    seen, behind_s = served(LIMIT, lambda s: 1000.0 * (1 - start_s) if s == 0 else 1000.0 * (1 + spare))
+    free = next(n for n, owed_s in enumerate(behind_s, 1) if owed_s < 0.02)
+    assert free > 8
+    ended = ended_at(seen, 1000.0)
+    assert ended is not None
+    assert free - 1 <= ended <= 1.6 * free
+    without = [SecondPoint(one.msgs_per_s, one.p99_ms, one.backlog) for one in seen]
+    unseen = ended_at(without, 1000.0)
+    assert unseen is not None
+    assert behind_s[unseen - 1] > 0.1, "rate, p99 and backlog alone would have let it pass"
+
+
+@pytest.mark.parametrize("rate", [1000.0, 500_000.0])
+def test_what_consumers_found_queued_at_their_start_is_worked_off_first(rate: float) -> None:
+    """0.3 s of messages wait, and 0.015 s of them fewer each second: below 2 % of what is sent, and all the latency."""
+    queued = points(LIMIT, rate=lambda _s: rate, backlog=lambda s: rate * max(0.004, 0.3 - 0.015 * s))
+    assert unsteady_because(queued[:10]) == (
+        "consumers are still catching up with what was queued at the start: about 0.18 s behind"
+    )
+    ended = ended_at(queued, None)
+    assert ended is not None
+    assert 18 <= ended <= 24
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_being_behind_by_the_systems_own_measure_is_steady(seed: int) -> None:
+    """A level that stays, however high, is no debt; nor is a small queue that shrinks."""
+    draw = random.Random(seed)
+    own = [SecondPoint(1000.0, 400.0, 150 + draw.randrange(30), p50_ms=200 * draw.uniform(0.9, 1.1)) for _ in range(60)]
+    ended = ended_at(own, 1000.0)
+    assert ended is not None
+    assert ended <= 20
+    assert unsteady_because([SecondPoint(1000.0, 30.0, 5, p50_ms=15 - 0.5 * s) for s in range(10)], 1000.0) == ""
+
+
+def test_an_arrival_time_is_owed_only_where_there_is_a_schedule() -> None:
+    """In a closed loop nothing is scheduled: a latency that falls a little is the p99's affair."""
+    falling = [SecondPoint(1000.0, 900.0, 5, p50_ms=200 - 2.0 * s) for s in range(12)]
+    assert unsteady_because(falling) == ""
+    assert unsteady_because(falling, 1000.0).startswith("sending is still catching up")
+
+
+def test_the_debt_of_the_start_may_outlast_the_warm_up() -> None:
+    """Then the warm-up's limit ends it, and the trial says why it was not steady."""
+    seen, _ = served(30, lambda s: 300.0 if s == 0 else 1005.0)
+    assert ended_at(seen, 1000.0) is None
+    assert unsteady_because(seen, 1000.0).startswith("sending is still catching up with what was queued at the start")

@@ -9,19 +9,32 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from report_samples import ceilings
 
 from tidegauge.errors import UserError
-from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_measure
-from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings
+from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_loopback, ceilings_measure
+from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings, LoopbackCeiling
 from tidegauge.hosts.ceilings_disk import DiskMeasure, Stream, doubts_of, fades
 from tidegauge.hosts.ceilings_loopback import measure_loopback
-from tidegauge.hosts.ceilings_measure import BRIEF, PREFIX, THOROUGH, THOROUGH_S_MAX, Effort, measure, place_for
+from tidegauge.hosts.ceilings_measure import (
+    BRIEF,
+    PREFIX,
+    THOROUGH,
+    THOROUGH_S_MAX,
+    Effort,
+    idle_words,
+    measure,
+    place_for,
+    sustained_bytes,
+    sustained_refusal,
+)
 from tidegauge.hosts.ceilings_memory import measure_memory
 from tidegauge.hosts.clock import clock_quality
+from tidegauge.hosts.memory import waiting_bytes
 
 SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
 
@@ -129,18 +142,150 @@ class TestMeasuring:
             place_for(Path("/proc"))
 
     def test_loopback_and_memory(self) -> None:
-        found = measure_loopback(0.2)
+        found = measure_loopback(0.2, many=3)
         assert found.bytes_per_s > 1e6 and found.round_trip_p50_us > 0
+        assert found.many == 3 and found.many_bytes_per_s is not None and found.many_bytes_per_s > 1e6
+        assert measure_loopback(0.1, many=1).many_bytes_per_s is None
         assert measure_memory(0.05).copy_bytes_per_s > 1e7
+
+
+class TestSustained:
+    def test_what_waits_in_memory_has_not_reached_the_disk(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Known answer: memory takes 64 MiB before the measured time and nearly all of 8 MiB in it; 1 MiB goes on."""
+        monkeypatch.setattr(ceilings_disk, "DEPTH", 1)
+        looks: list[int] = []
+
+        def waiting() -> int:
+            looks.append(sum(path.stat().st_size for path in tmp_path.glob("append-*")))
+            return looks[-1] - (1 << 20) * len(looks)
+
+        found = DiskMeasure(tmp_path).sustain(16 << 20, 10.0, 0.05, waiting)
+        assert looks[0] >= 16 << 20, "memory is filled first"
+        assert looks[1] > looks[0]
+        assert found is not None
+        assert 0 < found <= (1 << 20) / 0.05
+        assert left_in(tmp_path) == []
+
+    def test_memory_that_takes_everything_leaves_nothing_for_the_disk(self, tmp_path: Path) -> None:
+        def waiting() -> int:
+            return sum(path.stat().st_size for path in tmp_path.glob("append-*"))
+
+        assert DiskMeasure(tmp_path).sustain(0, 0.0, 0.05, waiting) == 0.0
+
+    def test_nothing_is_told_while_the_kernel_keeps_all_in_memory(self, tmp_path: Path) -> None:
+        disk = DiskMeasure(tmp_path)
+        assert disk.sustain(1 << 20, 1.0, 0.01, lambda: 99, waiting_min=100) is None
+        assert disk.sustain(1 << 20, 1.0, 0.01, lambda: 100, waiting_min=100) is not None
+
+    def test_it_writes_no_more_than_there_is_room_for(self, tmp_path: Path) -> None:
+        most: list[int] = []
+
+        def waiting() -> int:
+            most.append(sum(path.stat().st_size for path in tmp_path.glob("append-*")))
+            return 0
+
+        DiskMeasure(tmp_path).sustain(8 << 20, 10.0, 10.0, waiting, bytes_max=32 << 20)
+        assert 32 << 20 <= most[-1] <= (32 << 20) + ceilings_disk.DEPTH * ceilings_disk.BLOCK_BYTES
+        assert sustained_bytes(8 << 30, 1e9, 20.0) == (16 << 30) + 20 * 10**9
+
+    @pytest.mark.parametrize(
+        ("direct", "name", "wanted", "free", "why"),
+        [
+            (True, "ext4 on vda", 40, 60, ""),
+            (True, "ext4 on vda", 50, 60, "it would write up to 53.7 GB, and 64.4 GB are free"),
+            (True, "ext4 on vda", 130, 1000, "it would take up to 139.6 GB of writing"),
+            (False, "zfs on a", 1, 60, "what is written there may never leave memory"),
+            (True, "tmpfs", 1, 60, "what is written there may never leave memory"),
+        ],
+    )
+    def test_it_is_refused_where_it_would_harm(self, direct: bool, name: str, wanted: int, free: int, why: str) -> None:
+        assert sustained_refusal(direct, name, wanted << 30, free << 30) == why
+
+    def test_it_is_measured_where_it_is_wanted_and_said_how_much_it_writes(
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda name="": 0 if name else 8 << 20)
+        told: list[str] = []
+        wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
+        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda what, _: told.append(what), loopback=False).disks
+        assert disk.knows_sustained
+        assert any("sustained" in what for what in told)
+        if disk.direct:
+            assert any(what.endswith(" GB") for what in told)
+        assert left_in(tmp_path) == []
+        (brief,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
+        assert not brief.knows_sustained
+
+    def test_a_disk_with_time_to_spare_was_not_at_its_limit(self) -> None:
+        words = "the disk was busy only 15% of the time, so it was not the limit"
+        assert idle_words((100.0, 5_000), (120.0, 8_000)) == words
+        assert idle_words((100.0, 5_000), (120.0, 24_000)) == ""
+        assert idle_words((100.0, None), (120.0, None)) == "", "nobody tells"
+
+    @pytest.mark.parametrize(("words", "told"), [("", 3e8), ("the disk was busy only 15%", None)])
+    def test_what_it_took_is_told_only_if_it_was_busy(
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch, words: str, told: float | None
+    ) -> None:
+        def sustain(_measure: DiskMeasure, _dirty: int, _fill: float, _s: float, waiting: Any, **_: object) -> float:
+            waiting()
+            return 3e8
+
+        monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda **_: 8 << 20)
+        monkeypatch.setattr(ceilings_measure, "idle_words", lambda _begun, _ended: words)
+        monkeypatch.setattr(DiskMeasure, "sustain", sustain)
+        wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
+        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
+        if disk.direct:
+            assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (told, words)
+
+    def test_windows_as_long_are_held_against_it(self) -> None:
+        (disk,) = ceilings().ceilings.disks
+        known = replace(disk, write_bytes_per_s=1e9, sustained_write_bytes_per_s=4e8)
+        assert [known.writes_per_s_of(seconds) for seconds in (15, 20, 600)] == [1e9, 4e8, 4e8]
+        assert replace(disk, write_bytes_per_s=1e9).writes_per_s_of(600) == 1e9
+
+    def test_what_waits_is_read_from_the_kernel(self, tmp_path: Path) -> None:
+        assert waiting_bytes(tmp_path) == 0
+        (tmp_path / "proc").mkdir()
+        (tmp_path / "proc/meminfo").write_text("Dirty:   100 kB\nWriteback:   20 kB\nWritebackTmp:  7 kB\n")
+        assert waiting_bytes(tmp_path) == 120 * 1024
+
+
+class TestLoopback:
+    ONE = LoopbackCeiling(3e9, 20.0, None)
+    MANY = replace(ONE, many=8, many_bytes_per_s=8e9)
+
+    def test_the_ceiling_is_that_of_as_many_connections(self) -> None:
+        assert [self.MANY.of(count) for count in (0, 1, 2, 3, 100)] == [3e9, 3e9, 6e9, 8e9, 8e9]
+        assert [self.ONE.of(count) for count in (1, 100)] == [3e9, 3e9], "several were not measured"
+
+    def test_several_that_carried_less_than_one_are_no_lower_ceiling(self) -> None:
+        slower = replace(self.ONE, many=8, many_bytes_per_s=2e9)
+        assert slower.of(8) == slower.most_bytes_per_s == 3e9
+
+    def test_cpus_for_two_at_once_are_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[int] = []
+        monkeypatch.setattr(
+            ceilings_loopback, "_bandwidth", lambda _s, connections: float(asked.append(connections) or connections)
+        )
+        monkeypatch.setattr(ceilings_loopback, "_round_trips", lambda _s: [1.0])
+        for cpus in (2, 16, 128):
+            monkeypatch.setattr(os, "sched_getaffinity", lambda _, cpus=cpus: set(range(cpus)))
+            measure_loopback(0.1)
+        assert asked == [1, 1, 8, 1, 16]
 
 
 class TestEffort:
     def test_many_disks_share_the_time(self) -> None:
         assert THOROUGH.within(THOROUGH_S_MAX, 1) == THOROUGH
-        assert THOROUGH.within(THOROUGH_S_MAX, 6).seconds(6) == pytest.approx(THOROUGH_S_MAX)
+        sustained_s = 6 * (THOROUGH.sustain_s + THOROUGH.fill_s)
+        assert THOROUGH.within(THOROUGH_S_MAX, 6).seconds(6) == pytest.approx(THOROUGH_S_MAX + sustained_s)
 
     def test_before_a_run_it_is_short(self) -> None:
         assert BRIEF.seconds(1) < 6
+        assert BRIEF.sustain_s == 0
 
 
 class TestDoubts:

@@ -189,9 +189,71 @@ def test_a_memory_limit_that_tasks_wait_for() -> None:
     assert found(load(), full).resource is Resource.WINDOW
 
 
+def bursts(busy_s: float, written: float = 560.0 * MB) -> DeviceShare:
+    return device(busy_share=0.6, busy_s=busy_s, written_bytes_per_s=written)
+
+
+def test_a_disk_that_was_busy_again_and_again_is_named() -> None:
+    """Half of its ceiling on average, which it did not sustain."""
+    answer = found(load(), device=bursts(4.7), ceilings=disk_ceiling(1200.0 * MB))
+    assert (answer.resource, answer.subject) == (Resource.DISK, "vda")
+    assert answer.words == "busy 5 of 10 s (560.0 MB/s written on average), and tasks waited for I/O 10% of the time"
+    assert answer.share == pytest.approx(0.47)
+    assert any(other.startswith("in-flight window") for other in answer.others)
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "stall"), [(2.9, 0.3), (4.7, 0.04)], ids=["for a short time", "while nobody waited for it"]
+)
+def test_bursts_that_do_not_count(busy_s: float, stall: float) -> None:
+    answer = found(load(), device=bursts(busy_s), host=host(io_stall_share=stall))
+    assert answer.resource is Resource.WINDOW
+    assert not answer.others
+
+
+def test_bursts_are_told_beside_what_limits_more() -> None:
+    generator = found(load(blocked_share=0.1), device=bursts(4.7))
+    assert generator.resource is Resource.CLIENT_CPU
+    assert any("busy 5 of 10 s" in other for other in generator.others)
+    offered = found(load(offered_msgs_per_s=50_000.0), device=bursts(4.7))
+    assert offered.resource is Resource.OFFERED
+    assert any("busy 5 of 10 s" in other for other in offered.others)
+    assert found(load(reads=True), device=bursts(4.7)).resource is Resource.DISK
+
+
+def test_a_disk_at_its_ceiling_is_told_once() -> None:
+    answer = found(load(), device=bursts(9.0, written=1100.0 * MB), ceilings=disk_ceiling(1200.0 * MB))
+    assert "it can take" in answer.words
+    assert not any("busy" in other for other in answer.others)
+
+
+def test_a_window_that_is_long_enough_is_held_against_what_is_sustained() -> None:
+    once = disk_ceiling(1200.0 * MB)
+    known = replace(once, disks=(replace(once.disks[0], sustained_write_bytes_per_s=600.0 * MB),))
+    busy = {"processes": (process("kafka-1"), process("worker")), "devices": (device(written_bytes_per_s=560.0 * MB),)}
+    short, long = (WindowUse(seconds, host(), **busy) for seconds in (15.0, 20.0))
+    assert limiting_resource(load(), short, known).resource is Resource.WINDOW
+    answer = limiting_resource(load(), long, known)
+    assert answer.resource is Resource.DISK
+    assert answer.words == "560.0 MB/s written of 600.0 MB/s it can take"
+
+
 def test_loopback_at_its_ceiling() -> None:
     answer = found(load(), host=host(loopback_bytes_per_s=3900.0 * MB), ceilings=disk_ceiling(1000.0 * MB))
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "lo")
+
+
+def test_loopback_is_held_against_as_many_connections_as_are_used() -> None:
+    one = disk_ceiling(1000.0 * MB)
+    assert one.loopback is not None
+    many = replace(one, loopback=replace(one.loopback, many=8, many_bytes_per_s=10_000.0 * MB))
+    below, above = host(loopback_bytes_per_s=3900.0 * MB), host(loopback_bytes_per_s=9800.0 * MB)
+    assert found(load(connections=8), host=below, ceilings=many).resource is not Resource.NETWORK
+    answer = found(load(connections=8), host=above, ceilings=many)
+    assert answer.resource is Resource.NETWORK
+    assert answer.words.endswith("of 10,000.0 MB/s that 8 connections can carry")
+    answer = found(load(connections=1), host=below, ceilings=many)
+    assert answer.words.endswith("of 4,000.0 MB/s that one connection can carry")
 
 
 def test_ceilings_measured_on_a_busy_machine_name_nothing() -> None:

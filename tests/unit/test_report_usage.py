@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from report_samples import ceilings, sample_run
 from rich.console import Console
 
 from tidegauge import store
+from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
+from tidegauge.limiting.api import Limiting, Resource
 from tidegauge.report import usage
 from tidegauge.report.doctor import Diagnosis, doctor_report
 from tidegauge.report.html.page import plots_of
@@ -100,6 +103,70 @@ def test_json_has_every_result_with_figures(run: StoredRun) -> None:
     assert writes["share"] == pytest.approx(first["mb_per_s"] * 1e6 / 500e6)
     assert writes["basis"] == "at least"
     assert first["cost"]["per_gb_per_s_hour"] == pytest.approx(0.34 / (first["mb_per_s"] / 1e3))
+
+
+OFFERED = Limiting(Resource.OFFERED, "", None, "1,000 of 1,000 msg/s offered came through")
+THREAD = "client CPU worker (97 %): thread load-0 of worker ran 97% of the time"
+
+
+def findings_of_json(run: StoredRun) -> set[str]:
+    """The evidence of every resource that the JSON names, wherever it does."""
+    results = [result for one in run_summary(run)["experiments"] for result in one["results"]]
+    found = [one["limiting"] for one in [*results, *run_summary(run)["usage"]] if one["limiting"]]
+    named = {one["words"] for one in found if one["resource"] not in ("offered rate", "not identified")}
+    return named | {clause.partition(": ")[2] for one in found for clause in one["others"]}
+
+
+def with_results(run: StoredRun, change: Callable[[int, TrialResult], TrialResult]) -> StoredRun:
+    numbers = {one.spec.trial_id: number for number, one in enumerate(run.results)}
+    trials = tuple(
+        replace(one, result=change(numbers[one.result.spec.trial_id], one.result)) if one.result else one
+        for one in run.trials
+    )
+    return replace(run, trials=trials)
+
+
+def with_limiting(run: StoredRun, *found: Limiting | None) -> StoredRun:
+    """Of the first trials in this order; of the others nothing is known."""
+    every = [*found, *[None] * len(run.results)]
+    return with_results(run, lambda number, one: replace(one, limiting=every[number]))
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_every_finding_of_the_json_is_shown(run: StoredRun, place: int) -> None:
+    """Beside a rate that came through, and in whichever trial: the tables show the middle one of several only."""
+    beside = replace(OFFERED, others=(THREAD,))
+    alone = Limiting(Resource.CLIENT_CPU, "worker", 0.97, "thread load-1 of worker ran 97% of the time")
+    for one in (beside, alone):
+        found = with_limiting(run, *[OFFERED] * place, one)
+        text = " ".join(shown(found).split())
+        wanted = findings_of_json(found)
+        assert len(wanted) == 1
+        assert all(words in text for words in wanted)
+        assert all(words in " ".join(run_markdown(found).split()) for words in wanted)
+
+
+def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None:
+    found = with_limiting(run, *[replace(OFFERED, others=(THREAD,))] * len(run.results))
+    invalid = with_results(found, lambda _, one: replace(one, validity=Validity.INVALID))
+    text = " ".join(shown(invalid).split())
+    first = ", ".join(one.spec.trial_id for one in run.results[:3])
+    assert f"Near a limit also in {first} and {len(run.results) - 3} more: {THREAD}." in text
+    assert text.count("thread load-0") == 1
+
+
+def test_what_a_row_tells_is_not_told_again_of_its_repeated_trials(run: StoredRun) -> None:
+    near = replace(OFFERED, others=(THREAD,))
+    text = " ".join(shown(with_limiting(run, near, None, None, None, near)).split())
+    assert "the rate offered came through, near the limit of client CPU worker (97 %)" in text
+    assert "Near a limit also" not in text
+    other = replace(OFFERED, others=("disk vda (97 %): busy 97% of the time",))
+    text = " ".join(shown(with_limiting(run, near, None, None, None, other)).split())
+    assert text.count("Near a limit also in 000") == 1
+
+
+def test_a_rate_that_came_through_with_nothing_near_its_limit_says_nothing(run: StoredRun) -> None:
+    assert "came through" not in shown(with_limiting(run, *[OFFERED] * len(run.results)))
 
 
 def test_markdown_has_the_table(run: StoredRun) -> None:

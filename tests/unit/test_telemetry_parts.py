@@ -198,6 +198,16 @@ class TestTally:
         assert use.metrics == {"kafka-1": {"log_flush_ms": 5.0}}
         assert use.telemetry_cpus == pytest.approx(0.004)
 
+    def test_looks_in_which_a_device_was_busy_all_the_time_are_summed_up(self) -> None:
+        tally = Tally()
+        (one, *_) = SAMPLE.devices
+        for second, busy_s in enumerate((1.0, 0.96, 0.94, 0.1, 1.02)):
+            tally.add(later(SAMPLE, second, devices=(replace(one, busy_s=busy_s),)))
+        use = tally.result()
+        assert use is not None
+        assert use.seconds == pytest.approx(5.0)
+        assert use.devices[0].busy_s == pytest.approx(3.0)
+
     def test_without_a_look_there_is_nothing(self) -> None:
         assert Tally().result() is None
 

@@ -16,7 +16,7 @@ from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.hosts.ceilings import DiskCeiling
 from tidegauge.usage.price import Price, cost, parse_price
 from tidegauge.usage.seen import Seen
-from tidegauge.usage.shares import Basis, Ceiling, Share, copies_of, largest, on_each, shares
+from tidegauge.usage.shares import Basis, Ceiling, Share, connections_of, copies_of, largest, on_each, shares
 
 
 def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: object) -> TrialResult:
@@ -65,6 +65,27 @@ class TestShares:
     def test_a_journal_kept_apart_is_written_too(self) -> None:
         known = ceilings(journal_devices=("254:0",))
         assert by_kind(shares(moved(50.0), known))[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.2)
+
+    def test_writes_of_a_long_window_are_held_against_what_is_sustained(self) -> None:
+        known = ceilings()
+        disk = replace(known.ceilings.disks[0], sustained_write_bytes_per_s=250e6)
+        known = replace(known, ceilings=replace(known.ceilings, disks=(disk,)))
+        for seconds, ceiling in ((19.0, 500e6), (20.0, 250e6)):
+            trial = replace(moved(50.0), measured_s=seconds)
+            assert by_kind(shares(trial, known))[Ceiling.WRITES, "ext4 on vda"].ceiling == ceiling
+
+    def test_loopback_is_held_against_as_many_connections_as_the_load_has(self) -> None:
+        trial, known = moved(50.0), ceilings()
+        assert known.ceilings.loopback is not None
+        loopback = replace(known.ceilings.loopback, bytes_per_s=1e9, many=64, many_bytes_per_s=64e9)
+        known = replace(known, ceilings=replace(known.ceilings, loopback=loopback))
+        clients = connections_of(trial.spec)
+        assert clients == trial.spec.workload.topics * (
+            trial.spec.workload.producers + trial.spec.workload.subscriptions * trial.spec.workload.consumers
+        )
+        assert by_kind(shares(trial, known))[Ceiling.LOOPBACK, ""].ceiling == clients * 1e9
+        three = moved(50.0, nodes=3)
+        assert by_kind(shares(three, known))[Ceiling.LOOPBACK, ""].ceiling == (clients + 3) * 1e9
 
     def test_loopback_carries_it_to_servers_copies_and_readers(self) -> None:
         one = by_kind(shares(moved(50.0), ceilings()))[Ceiling.LOOPBACK, ""]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from tidegauge.campaign.injection import Injected
 from tidegauge.experiments.faults import FaultResult
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
-from tidegauge.statistics.summary import live_p99_ms
+from tidegauge.statistics.summary import live_ms
 from tidegauge.worker.api import SecondFigures, TotalFigures
 
 
@@ -28,7 +28,7 @@ class LoadSeconds:
                 until_ns=figures.until_mono_ns,
                 acked=figures.acked,
                 received=min((sub.received for sub in subscriptions), default=0),
-                p99_ms=live_p99_ms(figures.response),
+                p99_ms=live_ms(figures.response)[1],
                 failed=figures.failed,
                 duplicated=sum(sub.duplicated for sub in subscriptions),
                 reordered=sum(sub.reordered for sub in subscriptions),

@@ -18,7 +18,7 @@ from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.histograms import merge
 from tidegauge.statistics.receiving import ReceivingTally
 from tidegauge.statistics.steady import SecondPoint
-from tidegauge.statistics.summary import live_p99_ms
+from tidegauge.statistics.summary import live_ms
 from tidegauge.store.api import TrialStore
 from tidegauge.worker.api import LoadWorker, SecondFigures
 
@@ -146,7 +146,7 @@ class Follower:
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
         backlogs = {sub.name: sub.backlog for sub in figures.subscriptions if sub.name not in self.tally.late}
         backlog = max(backlogs.values(), default=0)
-        p99_ms = live_p99_ms(figures.response)
+        p50_ms, p99_ms = live_ms(figures.response)
         end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
         moved, moved_bytes = figures.acked, figures.acked_bytes
         if self._spec.reads_only:
@@ -154,8 +154,9 @@ class Follower:
             moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
         rate = moved / length_s
         # What a closed loop sends is due when it is sent.
-        delay_ms = live_p99_ms(figures.delay) if self._spec.msgs_per_s else None
-        point = SecondPoint(rate, p99_ms, backlog, backlogs, figures.jit_ns / 1e9 / length_s, delay_ms)
+        delay_ms = live_ms(figures.delay)[1] if self._spec.msgs_per_s else None
+        jit_cpus = figures.jit_ns / 1e9 / length_s
+        point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
         self.points.append(TimedPoint(figures.until_mono_ns, point))
         self._observer(
             SecondSeen(

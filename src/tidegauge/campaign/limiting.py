@@ -14,6 +14,7 @@ from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.statistics.classify import BUSY_CONSUMER
 from tidegauge.usage.seen import Seen
+from tidegauge.usage.shares import connections_of
 from tidegauge.worker.api import TotalFigures
 from tidegauge.workload.model import Arrival
 
@@ -77,6 +78,7 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
         consumer_busy_share=busy.busy_share if busy else 0.0,
         consumer_behind=any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons),
         reads=reads,
+        connections=connections_of(spec),
     )
     known = session.bench.ceilings
     return limiting_resource(load, use, known.ceilings if known else None)

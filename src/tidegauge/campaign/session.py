@@ -108,6 +108,7 @@ class Session:
     """Makes the spec's faults; None without any, and until topics are known."""
     use: UseRecorder | None = None
     """Records what is used, from warm-up to the end of the drain."""
+    room: space.FreeRoom = field(default_factory=space.FreeRoom)
 
     @property
     def ready_s_max(self) -> float:
@@ -126,7 +127,7 @@ class Session:
         self.deployment.check_alive()
         if self.faults is not None:
             self.faults.check()
-        space.check_during(places(self.store))
+        space.check_during(places(self.store), self.room)
 
     def use_now(self) -> UseNow | None:
         """What is being used; None where nobody looks."""

@@ -68,7 +68,7 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
     ready = [(one, prepare(one.campaign, request.dry_run, allow_unequal=True)) for one in found]
     if request.dry_run:
-        _show_plans(ready, out)
+        _show_plans(ready, request.runs_directory, out)
         return EXIT_GOOD
     done: list[_Done] = []
     for one, prepared in ready:
@@ -106,7 +106,7 @@ def _title(one: Translation) -> str:
     return f"Workload {one.workload.name} on driver {one.driver.name}"
 
 
-def _show_plans(ready: Sequence[tuple[Translation, Ready]], out: Output) -> None:
+def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Output) -> None:
     if out.as_json:
         content = [
             {**_names(one), "notes": list(one.notes), "plan": plan_summary(*prepared.told())} for one, prepared in ready
@@ -116,7 +116,7 @@ def _show_plans(ready: Sequence[tuple[Translation, Ready]], out: Output) -> None
     parts: list[RenderableType] = []
     for one, prepared in ready:
         parts += [heading(f"{_title(one)}:"), *(Paragraph(note, "", "  - ", "    ") for note in one.notes), Text("")]
-        parts += [plan_list(*prepared.told()), Text("")]
+        parts += [plan_list(*prepared.told(), full=prepared.full_speed(runs)), Text("")]
     out.show(Group(*parts), {})
 
 

@@ -19,6 +19,7 @@ from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan, left_out_note, plan_campaign, plan_warnings
 from tidegauge.campaign.rigging import check_faults
 from tidegauge.campaign.secrets import read_secrets
+from tidegauge.campaign.space import FullSpeed, full_speed_known
 from tidegauge.campaign.worker_memory import Workers
 from tidegauge.cli.attesting import check_means
 from tidegauge.cli.exit_codes import EXIT_GOOD
@@ -58,7 +59,7 @@ def run_campaign(request: RunRequest, out: Output) -> int:
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
     ready = prepare(campaign, request.dry_run, request.allow_unequal)
     if request.dry_run:
-        ready.show(out)
+        ready.show(out, request.runs_directory)
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -82,13 +83,20 @@ class Ready:
         warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
         return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
 
-    def show(self, out: Output) -> None:
+    def full_speed(self, runs_directory: Path) -> FullSpeed:
+        """What is known of the disks that the servers would use."""
+        campaign = self.campaign
+        named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
+        return full_speed_known([*map(Path, named), *map(Path, campaign.journal_directories)] or [runs_directory])
+
+    def show(self, out: Output, runs_directory: Path) -> None:
         """Print the plan."""
         told, examines, thresholds = self.told(), self.campaign.published, self.campaign.thresholds
         if out.as_json:
             out.show("", plan_summary(*told, examines=examines, thresholds=thresholds))
         else:
-            out.show(plan_list(*told, examines=examines, thresholds=thresholds), {})
+            full = self.full_speed(runs_directory)
+            out.show(plan_list(*told, examines=examines, thresholds=thresholds, full=full), {})
 
 
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:

@@ -64,7 +64,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
         write_wanted(request.files, stored, out)
         return show_screen(stored, out)
     if request.dry_run:
-        _left(ready, recorded).show(out)
+        _left(ready, recorded).show(out, request.runs_directory)
         return EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)

@@ -16,6 +16,7 @@ from tidegauge.campaign.meaning import meaning
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.published import examined
 from tidegauge.campaign.recorded import NOTHING, Recorded
+from tidegauge.campaign.space import full_speed, room_note
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
 from tidegauge.cli.exit_codes import (
@@ -37,6 +38,8 @@ from tidegauge.cli.serving import live_page, prometheus
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown
@@ -76,6 +79,14 @@ def show_end(
     if isinstance(failure, TidegaugeError):
         out.error(failure, with_json=False)
     return show_screen(stored, out, failure.exit_code if isinstance(failure, TidegaugeError) else None)
+
+
+def _room_notes(ready: Ready, known: RunCeilings | None, places: Sequence[Path]) -> list[Note]:
+    """That there may be too little room on the disk for trials as fast as it goes; () where there is enough."""
+    devices = [*known.data_devices, *known.journal_devices] if known else []
+    full = full_speed(known.ceilings if known else None, devices)
+    told = room_note(ready.plan.trials, full, {place_for(place)[0] for place in places}) if full.measured else ""
+    return [Note(told)] if told else []
 
 
 def show_screen(stored: store.StoredRun, out: Output, failure_code: int | None = None) -> int:
@@ -179,9 +190,13 @@ def carry_out(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
-                    known = run_ceilings(campaign, data, run.journal_disks, host, observer)
+                    known = run_ceilings(
+                        campaign, data, run.journal_disks, host, observer, seconds_planned=ready.plan.seconds_expected
+                    )
                     if known is not None:
                         run.ceilings(known)
+                    for note in _room_notes(ready, known, [*data, *run.journal_disks]):
+                        observer(note)
                     execute(campaign, run, host, observer, recorded, plan=ready.plan, ceilings=known)
             finally:
                 # A worker that was killed could not delete its topics; another one can.

@@ -12,6 +12,8 @@ SYNC_SMALL_BYTES = 4096
 """One message or a few: what a system that syncs each of them appends before it does."""
 SYNC_BATCH_BYTES = 128 * 1024
 """A batch of a producer, as the workloads of this project use them."""
+SUSTAINED_S = 20.0
+"""How long writing goes on beyond what memory takes, and so from which length on a window is held against it."""
 LOAD_AVERAGE_MAX = 0.5
 """Above it other work took so much that ceilings measured then are doubtful."""
 
@@ -53,6 +55,8 @@ class DiskCeiling:
             could not be measured.
         syncs: of each call, size and number of files that was tried.
         doubts: what makes these figures doubtful, one sentence each.
+        sustained_write_bytes_per_s: through the page cache, for `SUSTAINED_S` after it had taken all that the kernel
+            lets wait; None: not measured, with `sustained_problem` saying why if that was wanted.
     """
 
     path: str
@@ -65,6 +69,19 @@ class DiskCeiling:
     depth: int
     syncs: tuple[SyncCeiling, ...] = ()
     doubts: tuple[str, ...] = ()
+    sustained_write_bytes_per_s: float | None = None
+    sustained_problem: str = ""
+
+    def writes_per_s_of(self, seconds: float) -> float | None:
+        """Bytes a second that can be written for so long: the sustained ceiling for windows as long, where known."""
+        if seconds >= SUSTAINED_S and self.sustained_write_bytes_per_s is not None:
+            return self.sustained_write_bytes_per_s
+        return self.write_bytes_per_s
+
+    @property
+    def knows_sustained(self) -> bool:
+        """Whether it was tried."""
+        return self.sustained_write_bytes_per_s is not None or bool(self.sustained_problem)
 
     @property
     def syncs_per_s(self) -> float | None:
@@ -81,12 +98,28 @@ class DiskCeiling:
 class LoopbackCeiling:
     """TCP over the loopback interface between two threads.
 
-    `bytes_per_s`: one direction, one connection. Round trips: one byte there and back.
+    Attributes:
+        bytes_per_s: one direction, one connection.
+        round_trip_p50_us, round_trip_p99_us: one byte there and back.
+        many_bytes_per_s: `many` connections at the same time; None where the machine has CPUs for one only.
     """
 
     bytes_per_s: float
     round_trip_p50_us: float
     round_trip_p99_us: float | None
+    many: int = 1
+    many_bytes_per_s: float | None = None
+
+    def of(self, connections: int) -> float:
+        """Bytes a second of so many: of several as much more as was seen, of few no more than each could carry."""
+        if connections <= 1 or self.many_bytes_per_s is None:
+            return self.bytes_per_s
+        return max(self.bytes_per_s, min(connections * self.bytes_per_s, self.many_bytes_per_s))
+
+    @property
+    def most_bytes_per_s(self) -> float:
+        """The most by any number of connections that was tried."""
+        return max(self.bytes_per_s, self.many_bytes_per_s or 0.0)
 
 
 @dataclass(frozen=True)

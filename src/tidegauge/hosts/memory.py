@@ -69,3 +69,29 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
         return machine
     bound = f"of the {left.limit_bytes // _MIB:,} MiB that the cgroup {left.directory} allows"
     return MemoryAvailable(left.left_bytes // _MIB, bound)
+
+
+def waiting_bytes(root: Path = Path("/")) -> int:
+    """How much of what was written waits in memory, or is on its way to a disk; 0 unknown."""
+    try:
+        meminfo = (root / "proc/meminfo").read_text()
+    except OSError:
+        return 0
+    return sum(int(found) * 1024 for found in re.findall(r"^(?:Dirty|Writeback):\s+(\d+) kB", meminfo, re.MULTILINE))
+
+
+def dirty_limit_bytes(root: Path = Path("/"), name: str = "dirty") -> int:
+    """How much of what is written may wait in memory before writers must wait for the disk (vm.dirty_*); 0 unknown.
+
+    "dirty_background" is the limit from which on it is written to the disk at all. The ratio is of memory that is free
+    or in the page cache, of which MemAvailable is the best figure there is.
+    """
+    try:
+        dirty_bytes = int((root / f"proc/sys/vm/{name}_bytes").read_text())
+        if dirty_bytes:
+            return dirty_bytes
+        ratio = int((root / f"proc/sys/vm/{name}_ratio").read_text())
+    except (OSError, ValueError):
+        return 0
+    available = memory_available(root)
+    return (available.available_mb * _MIB) * ratio // 100 if available else 0

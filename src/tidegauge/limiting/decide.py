@@ -26,6 +26,10 @@ THROTTLED = 0.15
 """Seconds a second that a quota held a process back."""
 STALL = 0.20
 """Share of the time in which somebody waited for the resource, without which a busy one is not named."""
+BUSY_FOR = 0.30
+"""Share of the window for which a device was busy all the time, by turns with pauses, until it is named."""
+STALL_BUSY = 0.05
+"""The same as `STALL` for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
 MEMORY_LEFT_SHARE = 0.05
 RETRANSMITTED = 0.01
 RETRANSMITS_MIN = 1000
@@ -76,6 +80,8 @@ class Load:
     """Whether messages waited for it, so that end-to-end times were its own (`statistics.classify`)."""
     reads: bool = False
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
+    connections: int = 1
+    """That carry messages: what is sent over several at the same time is held against the ceiling of several."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +123,11 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     # A rate that was met was limited by nobody but who asked for it.
     if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
         words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
-        found = [one for rule in (*_RESOURCES, _consumers_busy) for one in rule(case)]
+        found = [one for rule in (*_RESOURCES, _busy_disks, _consumers_busy) for one in rule(case)]
         return Limiting(Resource.OFFERED, "", None, words, tuple(f"{one.told}: {one.words}" for one in found))
-    rules = (*_RESOURCES, *(() if load.reads else _LATENCIES), _consumers_busy)
-    found = [one for rule in rules for one in rule(case)]
+    # Bursts of write-back beside a generator that is hardly held back are not what limited it.
+    latencies = (_busy_disks,) if load.reads else (_generator, _busy_disks, _round_trips)
+    found = [one for rule in (*_RESOURCES, *latencies, _consumers_busy) for one in rule(case)]
     if not found:
         return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
     first, *rest = found
@@ -159,9 +166,10 @@ def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
     if one.writes_per_s_max:
         share = one.writes_per_s / one.writes_per_s_max
         rates.append((share, f"{one.writes_per_s:,.0f} writes/s of the {one.writes_per_s_max:,} it may take"))
-    if ceiling is not None and ceiling.write_bytes_per_s:
-        share = one.written_bytes_per_s / ceiling.write_bytes_per_s
-        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(ceiling.write_bytes_per_s)} it can take"))
+    can_take = ceiling.writes_per_s_of(case.use.seconds) if ceiling is not None else None
+    if can_take:
+        share = one.written_bytes_per_s / can_take
+        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(can_take)} it can take"))
     if ceiling is not None and ceiling.read_bytes_per_s:
         share = one.read_bytes_per_s / ceiling.read_bytes_per_s
         rates.append((share, f"{_mb(one.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
@@ -193,6 +201,18 @@ def _consumers_busy(case: Case) -> Iterator[Limiting]:
 def _consumer(load: Load) -> Limiting:
     words = f"{load.consumer} had no time left in {load.consumer_busy_share:.0%} of the seconds"
     return Limiting(Resource.CLIENT_CPU, load.worker, load.consumer_busy_share, words)
+
+
+def _busy_disks(case: Case) -> Iterator[Limiting]:
+    """A device that was at its end again and again, as with write-back of what memory had taken, and not on average."""
+    stall = case.use.host.io_stall_share
+    for one in case.devices:
+        share = one.busy_s / case.use.seconds
+        if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, one)):
+            continue
+        waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
+        words = f"busy {one.busy_s:.0f} of {case.use.seconds:.0f} s ({_mb(one.written_bytes_per_s)} written on average)"
+        yield Limiting(Resource.DISK, one.name, min(1.0, share), f"{words}{waited}")
 
 
 def _threads(case: Case) -> Iterator[Limiting]:
@@ -228,11 +248,11 @@ def _network(case: Case) -> Iterator[Limiting]:
     """Loopback at its measured ceiling, or a network that loses what is sent."""
     host = case.use.host
     loopback = case.ceilings.loopback if case.ceilings else None
-    if loopback is not None and host.loopback_bytes_per_s >= OF_CEILING * loopback.bytes_per_s:
-        share = host.loopback_bytes_per_s / loopback.bytes_per_s
-        words = (
-            f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(loopback.bytes_per_s)} measured on one connection"
-        )
+    ceiling = loopback.of(case.load.connections) if loopback is not None else 0.0
+    if ceiling and host.loopback_bytes_per_s >= OF_CEILING * ceiling:
+        share = host.loopback_bytes_per_s / ceiling
+        used = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
+        words = f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(ceiling)} that {used} can carry"
         yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
     many = host.tcp_retransmits >= RETRANSMITS_MIN
     if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
@@ -304,4 +324,3 @@ def _mb(number: float, per: str = "/s") -> str:
 
 Rule = Callable[[Case], Iterator[Limiting]]
 _RESOURCES: tuple[Rule, ...] = (_allowances, _disks, _consumers_behind, _threads, _memory, _network, _host_cpu)
-_LATENCIES: tuple[Rule, ...] = (_generator, _round_trips)

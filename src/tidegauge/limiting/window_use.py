@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample
 
+BUSY = 0.95
+"""Share of a look from which on a device counts as busy for the whole of it."""
 THREADS_MAX = 64
 """Threads of a process that are followed over the window; beyond it, those that used least are forgotten."""
 
@@ -56,7 +58,11 @@ class ProcessShare:
 
 @dataclass(frozen=True)
 class DeviceShare:
-    """A device over the window. `flush_ms` is the mean of its cache flushes; None without any."""
+    """A device over the window.
+
+    `flush_ms` is the mean of its cache flushes; None without any. `busy_s`: of the looks in which it was busy all the
+    time, together: a mean hides that a device was at its end for half of the window.
+    """
 
     number: str
     name: str
@@ -68,6 +74,7 @@ class DeviceShare:
     flush_ms: float | None
     write_bytes_per_s_max: int | None
     writes_per_s_max: int | None
+    busy_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ class Tally:
         for process in sample.processes:
             self._processes.setdefault(process.name, _Process(process)).add(process, sample.length_s)
         for device in sample.devices:
-            self._devices.setdefault(device.number, _Device(device)).add(device)
+            self._devices.setdefault(device.number, _Device(device)).add(device, sample.length_s)
 
     def metric(self, process: str, name: str, value: float) -> None:
         """One more figure of a server's own."""
@@ -263,9 +270,12 @@ class _Device:
     def __init__(self, first: DeviceUse) -> None:
         self._sums = _Sums()
         self._last = first
+        self._busy_s = 0.0
 
-    def add(self, use: DeviceUse) -> None:
+    def add(self, use: DeviceUse, seconds: float) -> None:
         self._last = use
+        if use.busy_s >= BUSY * seconds:
+            self._busy_s += seconds
         self._sums.take(use, "busy_s", "read_bytes", "written_bytes", "writes", "flushes", "flush_s")
 
     def share(self, seconds: float) -> DeviceShare:
@@ -281,4 +291,5 @@ class _Device:
             flush_ms=1e3 * sums["flush_s"] / sums["flushes"] if sums.get("flushes") else None,
             write_bytes_per_s_max=last.write_bytes_per_s_max,
             writes_per_s_max=last.writes_per_s_max,
+            busy_s=self._busy_s,
         )

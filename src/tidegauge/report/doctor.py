@@ -12,7 +12,7 @@ from rich.text import Text
 from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
-from tidegauge.hosts.ceilings import Ceilings, DiskCeiling
+from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.numbers import MISSING, count, ms, plural, short, size
@@ -73,9 +73,10 @@ def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
         yield from (bullet(f"DOUBTFUL: {doubt}.", "yellow") for doubt in disk.doubts)
     if ceilings.loopback is not None:
         loop = ceilings.loopback
+        many = f", {_rate(loop.many_bytes_per_s)} in {loop.many}" if loop.many_bytes_per_s is not None else ""
         tail = f", p99 {short(loop.round_trip_p99_us)} us" if loop.round_trip_p99_us is not None else ""
         yield Paragraph(
-            f"Loopback: {_rate(loop.bytes_per_s)} in one connection; a byte there and back takes "
+            f"Loopback: {_rate(loop.bytes_per_s)} in one connection{many}; a byte there and back takes "
             f"{short(loop.round_trip_p50_us)} us (median){tail}.",
             first="  ",
             rest="    ",
@@ -100,7 +101,13 @@ def _disk_words(disk: DiskCeiling) -> str:
         return f"{where}: bandwidth could not be measured."
     read = f", reads {_rate(disk.read_bytes_per_s)}" if disk.read_bytes_per_s is not None else ""
     how = f"{size(disk.block_bytes)} at a time, {disk.depth} in flight, past the page cache"
-    return f"{where}: sequential writes {_rate(disk.write_bytes_per_s)}{read}; {how}."
+    sustained = ""
+    if disk.sustained_write_bytes_per_s is not None:
+        rate = _rate(disk.sustained_write_bytes_per_s)
+        sustained = f" Sustained, once memory takes no more: {rate} over {SUSTAINED_S:.0f} s."
+    elif disk.sustained_problem:
+        sustained = f" Sustained writes were not measured: {disk.sustained_problem}."
+    return f"{where}: sequential writes {_rate(disk.write_bytes_per_s)}{read}; {how}.{sustained}"
 
 
 def _sync_table(disk: DiskCeiling) -> FigureTable:

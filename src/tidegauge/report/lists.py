@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tidegauge.campaign.memory import MemoryPlan
 from tidegauge.campaign.plan import seconds_expected
-from tidegauge.campaign.space import bytes_needed
+from tidegauge.campaign.space import ASSUMED, FullSpeed, bytes_needed, is_open_ended
 from tidegauge.experiments.api import TrialSpec
 from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
 from tidegauge.published.examine import Choice
@@ -49,6 +49,7 @@ def plan_list(
     *,
     examines: Choice | None = None,
     thresholds: Sequence[str] = (),
+    full: FullSpeed = ASSUMED,
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     parts: list[RenderableType] = [*published_plan(examines), Text("")] if examines else []
@@ -68,7 +69,7 @@ def plan_list(
         parts.append(Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's."))
     for words in planned_faults(trials):
         parts += [Text(""), Paragraph(words)]
-    disk = disk_words(trials)
+    disk = disk_words(trials, full)
     parts += [Text(""), Paragraph(disk)] if disk else []
     if memory is not None:
         parts += [Text(""), heading("Memory, for one system at a time:")]
@@ -164,14 +165,27 @@ def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
     yield Text("")
 
 
-def disk_words(trials: Sequence[TrialSpec]) -> str:
-    """How much room the trials need, as far as their rates are known; "" if none is."""
+def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED) -> str:
+    """How much room the trials need; where a rate is not known before, as much as the machine can write. "" if none."""
     known = [trial for trial in trials if trial.msgs_per_s is not None and not trial.attached]
-    if not known:
-        return ""
-    largest = max(bytes_needed(trial, trial.nodes) for trial in known)
-    unknown = "" if len(known) == len(trials) else ", and more where a trial's rate is found on the way"
-    return f"Disk: up to {largest / (1 << 30):.1f} GiB free while a trial runs, removed after it{unknown}."
+    unknown = [trial for trial in trials if is_open_ended(trial)]
+    told = []
+    if known:
+        largest = max(bytes_needed(trial, trial.nodes) for trial in known)
+        told.append(f"up to {_gib(largest)} free while a trial at a known rate runs")
+    if unknown:
+        most = max(map(full.bytes_written, unknown))
+        basis = "measured here" if full.measured else "assumed: `tidegauge doctor` measures it"
+        speed = f"{full.disk_bytes_per_s / 1e6:,.0f} MB/s, {basis}"
+        told.append(
+            f"up to {_gib(most)} where the rate is found on the way, if the disk takes all the time what it can "
+            f"({speed}); the run ends before the disk is full"
+        )
+    return f"Disk: {'; '.join(told)}. Removed after each trial." if told else ""
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / (1 << 30):.1f} GiB"
 
 
 def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:

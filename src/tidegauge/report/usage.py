@@ -100,13 +100,15 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
     """Heading, table and what it means; nothing where neither ceilings nor a price are known."""
     found = rows(run)
     table = usage_table(found[:ROWS_MAX])
-    if table is None:
+    told = notes(run, found)
+    if table is None and not told:
         return
     yield Text(title(found), style="bold")
-    yield table
+    if table is not None:
+        yield table
     if len(found) > ROWS_MAX:
         yield Text(f"... and {len(found) - ROWS_MAX} rows more; --json has every trial.")
-    for note in notes(run, found):
+    for note in told:
         yield Paragraph(note, "dim")
 
 
@@ -162,8 +164,9 @@ def _money(amount: float | None) -> str:
 
 
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
-    """What the shares are of and how sure they are; what the cost is made of."""
-    told = [words for one in found[:ROWS_MAX] if (words := limiting.sentence(one.result))]
+    """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
+    shown = [one.result for one in found[:ROWS_MAX]]
+    told = [*filter(None, map(limiting.sentence, shown)), *limiting.further(run.results, shown)]
     if run.ceilings is not None and any(one.shares for one in found):
         told.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):
@@ -188,14 +191,17 @@ def ceiling_words(known: RunCeilings) -> str:
     ceilings = known.ceilings
     told = [_disk_words(disk) for disk in ceilings.disks]
     if ceilings.loopback is not None:
-        told.append(f"loopback {_rate(ceilings.loopback.bytes_per_s)}")
+        loopback = ceilings.loopback
+        many = f", in {loopback.many} {_rate(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
+        told.append(f"loopback {_rate(loopback.bytes_per_s)} in one connection{many}")
     age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
     when = f"measured {age}"
     return f"Ceilings, {when}: {'; '.join(told)}."
 
 
 def _disk_words(disk: DiskCeiling) -> str:
-    parts = [f"writes {_rate(disk.write_bytes_per_s)}", f"reads {_rate(disk.read_bytes_per_s)}"]
+    sustained = f" ({_rate(disk.sustained_write_bytes_per_s)} sustained)" if disk.sustained_write_bytes_per_s else ""
+    parts = [f"writes {_rate(disk.write_bytes_per_s)}{sustained}", f"reads {_rate(disk.read_bytes_per_s)}"]
     if disk.syncs_per_s is not None:
         single = disk.sync("fdatasync", SYNC_SMALL_BYTES)
         time = f" (one alone takes {ms(single.p50_ms)} ms)" if single else ""

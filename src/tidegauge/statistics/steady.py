@@ -12,6 +12,8 @@ A figure also moves when it jumped within the horizon (see `changes`), by more t
 horizon holds another state, even where the jump back makes the slope vanish.
 
 The load generator has to be warm, too (`cold_because`): its JIT compiler quiet, its own delay not falling any more.
+What was scheduled or queued at the start must be worked off, too (see `_start_debt`): those tolerances are shares of
+all that is sent, and a queue of a third of a second, worked off slowly, is small beside it and yet all of the latency.
 
 The test is a rule for starting to measure, not a proof: a noisy steady figure looks like a trend by chance about one
 time in seven, which costs one more second of warm-up; a drift slower than the tolerance per horizon passes, and the
@@ -47,6 +49,10 @@ JIT_CPUS_QUIET = 0.1
 """The JIT compiler is quiet when the median of its last seconds is below this share of a CPU."""
 DELAY_FLOOR_MS = 0.05
 """A schedule delay that falls by less matters to no response time."""
+DEBT_S_MIN = 0.02
+"""Being this far behind, in seconds of load, is not looked into: a queue that servers and clients have anyway."""
+DEBT_TOLERANCE = 0.02
+"""Of what is left of a debt. It is worked off as slowly as there is capacity to spare, so little change matters."""
 POINTS_MAX = 600
 """Every pair of points is looked at, so a window of hours is thinned to medians of equal stretches first."""
 
@@ -57,7 +63,8 @@ class SecondPoint:
 
     `p99_ms` is None when nothing was acknowledged; `backlog` is the largest of the subscriptions; `backlogs` that
     of each by its name. Of the load generator itself: `jit_cpus` its JIT compiler took, and `delay_p99_ms` behind its
-    schedule (None without one, or when nothing was sent).
+    schedule (None without one, or when nothing was sent). `p50_ms` is of the same messages as `p99_ms`; None where it
+    is not known.
     """
 
     msgs_per_s: float
@@ -66,6 +73,7 @@ class SecondPoint:
     backlogs: Mapping[str, int] = field(default_factory=dict)
     jit_cpus: float = 0.0
     delay_p99_ms: float | None = None
+    p50_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,11 @@ def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | 
     rate = median(rates)
     if rate <= 0:
         return "nothing was acknowledged"
-    return _off_schedule(rates, offered_msgs_per_s) or _first_moving(horizon, rate)
+    return (
+        _off_schedule(rates, offered_msgs_per_s)
+        or _first_moving(horizon, rate)
+        or _start_debt(horizon, rate, bool(offered_msgs_per_s))
+    )
 
 
 def cold_because(points: Sequence[SecondPoint]) -> str:
@@ -175,6 +187,22 @@ def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
         if jump:
             ago = len(values) - jump.at
             return f"the {name} jumped from about {short(jump.before, 2)} to {short(jump.after, 2)} {ago} s ago"
+    return ""
+
+
+def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) -> str:
+    """Whether the load is still further behind than it will be, and catches up, in words; "" if it doesn't.
+
+    How far behind: by the waiting messages of the slowest subscription, and in an open loop by the time from intended
+    to acknowledged, which holds all that waits to be sent. A level that stays is the system's own, however high.
+    """
+    behind = {"consumers are": [point.backlog / rate for point in horizon]}
+    if open_loop:
+        behind["sending is"] = [point.p50_ms / 1e3 for point in horizon if point.p50_ms is not None]
+    for who, values in behind.items():
+        left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
+        if left_s > DEBT_S_MIN and _moves(values, DEBT_TOLERANCE * left_s) == "falling":
+            return f"{who} still catching up with what was queued at the start: about {short(left_s, 2)} s behind"
     return ""
 
 

@@ -41,13 +41,15 @@ def percentile_ms(histogram: Histogram, percentile: float) -> float | None:
     return histogram.percentile_ns(percentile) / 1e6
 
 
-def live_p99_ms(encoded: bytes) -> float | None:
-    """The p99 of one second for the live view and the steady test; None when nothing was recorded in it.
+def live_ms(encoded: bytes) -> tuple[float | None, float | None]:
+    """p50 and p99 of one second for the live view and the steady test; None when nothing was recorded in it.
 
-    Without a sample minimum: it guides, it is not published.
+    Without a sample minimum: they guide, they are not published.
     """
     histogram = decode(encoded)
-    return histogram.percentile_ns(99.0) / 1e6 if histogram.count else None
+    if not histogram.count:
+        return None, None
+    return histogram.percentile_ns(50.0) / 1e6, histogram.percentile_ns(99.0) / 1e6
 
 
 def summarise(encoded: bytes) -> Latency:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegauge.experiments.api import TrialResult
+from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
 from tidegauge.usage.seen import NOTHING_SEEN
 
@@ -65,8 +65,9 @@ def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
     # Flushes that were seen are the least number of syncs: several syncs may share one.
     least = _least_written(result, known)
     for disk in known.ceilings.disks:
+        writes = disk.writes_per_s_of(result.measured_s)
         found += [
-            _share(Ceiling.WRITES, disk.name, disk.write_bytes_per_s, *_used(seen.written_bytes_per_s, disk, least)),
+            _share(Ceiling.WRITES, disk.name, writes, *_used(seen.written_bytes_per_s, disk, least)),
             _share(Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used(seen.read_bytes_per_s, disk, {})),
             _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, seen.flushes_per_s.get(disk.device), Basis.COMPUTED),
         ]
@@ -75,7 +76,7 @@ def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
         carried, basis = seen.loopback_bytes_per_s, Basis.SEEN
         if carried is None:
             carried, basis = _least_carried(result), Basis.COMPUTED
-        found.append(_share(Ceiling.LOOPBACK, "", loopback.bytes_per_s, carried, basis))
+        found.append(_share(Ceiling.LOOPBACK, "", loopback.of(connections_of(result.spec)), carried, basis))
     return tuple(one for one in found if one is not None)
 
 
@@ -88,6 +89,13 @@ def copies_of(result: TrialResult) -> int:
     """How many replicas of each message there are."""
     spec = result.spec
     return spec.copies or min(spec.nodes, _COPIES_USUAL)
+
+
+def connections_of(spec: TrialSpec) -> int:
+    """How many connections carry messages at least: one for each producer, each consumer, and each pair of nodes."""
+    workload = spec.workload
+    clients = workload.topics * (workload.producers + workload.subscriptions * workload.consumers)
+    return max(1, clients + spec.nodes * (spec.nodes - 1) // 2)
 
 
 def on_each(devices: Sequence[str], nodes: int, copies: int) -> dict[str, float]:

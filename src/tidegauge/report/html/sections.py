@@ -89,15 +89,16 @@ def _machine(run: StoredRun) -> list[Section]:
     """What results took of the machine, and what they cost; no section where neither is known."""
     rows = usage.rows(run)
     table = usage.usage_table(rows)
-    if table is None:
+    notes = tuple(usage.notes(run, rows))
+    if table is None and not notes:
         return []
     title = usage.title(rows)
     part = Part(
         title=title,
         words="",
         plots=tuple(share_bars([one for one in rows if one.is_throughput][: usage.ROWS_MAX], "machine")),
-        tables=(table,),
-        notes=tuple(usage.notes(run, rows)),
+        tables=(table,) if table is not None else (),
+        notes=notes,
     )
     return [Section("machine", "limits, ceilings, cost", (part,))]
 
