@@ -88,6 +88,7 @@ def result(trial: TrialSpec | None = None, scale: float = 1.0, **changes: object
                 corrupt=0,
                 foreign=0,
                 negative_latency=0,
+                window_end_backlog=0,
             ),
         ),
         validity=Validity.VALID,
