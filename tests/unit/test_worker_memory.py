@@ -160,7 +160,7 @@ def test_workloads_of_omb_follow_the_same_rule_and_the_users_word(tmp_path: Path
 
 
 def test_a_workload_too_large_for_the_machine_is_refused_before_anything_is_started(tmp_path: Path) -> None:
-    large = WORKLOAD.replace("topics: 1", "topics: 3000").replace(
+    large = WORKLOAD.replace("topics: 1", "topics: 2000").replace(
         "consumerPerSubscription: 1", "consumerPerSubscription: 4"
     )
     campaign = translated(tmp_path, large).campaign
