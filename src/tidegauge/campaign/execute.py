@@ -152,7 +152,10 @@ def execute(
     ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
     """Run a campaign as planned with the real systems, worker and host (see `carry_out`)."""
-    options = WorkerOptions(heap_mb=campaign.worker.heap_mb, direct_memory_mb=campaign.worker.direct_memory_mb)
+    chosen = campaign.worker
+    options = WorkerOptions(
+        heap_mb=chosen.heap_mb, direct_memory_mb=chosen.direct_memory_mb, spin_share_max=chosen.precision
+    )
     bench = Bench(
         host,
         partial(start_worker, options=options),

@@ -61,10 +61,15 @@ WORKER_HEAP = ("32MiB", "1024GiB")
 
 @dataclass(frozen=True)
 class WorkerChoice:
-    """Memory of the load generator's JVM, MiB; the same for every trial of a campaign."""
+    """Memory of the load generator's JVM, MiB, and how it waits; the same for every trial of a campaign.
+
+    Attributes:
+        precision: share of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
+    """
 
     heap_mb: int = 256
     direct_memory_mb: int = 128
+    precision: float = 0.05
 
 
 @dataclass(frozen=True)
