@@ -230,11 +230,11 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
     monkeypatch.setattr(execute_module, "watch_syncs", watch_nothing)
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
-    scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70)})
+    scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5)})
     plan = plan_campaign(scene.campaign)
     results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
     assert all(one.control_cpu_s and one.control_cpu_s > 0.2 for one in results), "of the agent too"
-    assert {(options.heap_mb, options.direct_memory_mb) for options in asked} == {(300, 70)}
+    assert {(one.heap_mb, one.direct_memory_mb, one.spin_share_max) for one in asked} == {(300, 70, 0.5)}
 
 
 def test_settings_in_force_that_differ_mark_the_run(scene: Scene) -> None:

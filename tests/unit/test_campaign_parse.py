@@ -349,9 +349,23 @@ def test_the_workers_memory_can_be_chosen(tmp_path: Path) -> None:
     assert parse(tmp_path, GOOD + "worker: {direct-memory: 64MiB}\n").worker == WorkerChoice(0, 64)
 
 
+@pytest.mark.parametrize(("text", "share"), [("0%", 0.0), ("2.5%", 0.025), ("100%", 1.0)])
+def test_the_workers_precision_can_be_chosen(tmp_path: Path, text: str, share: float) -> None:
+    assert parse(tmp_path, GOOD).worker.precision == 0.05
+    assert parse(tmp_path, GOOD + f"worker: {{precision: {text}}}\n").worker == WorkerChoice(precision=share)
+
+
 @pytest.mark.parametrize(
     ("worker", "said"),
-    [("{heap: 1MiB}", "must be from 32MiB"), ("{haep: 1GiB}", "did you mean 'heap'"), ("1GiB", "must be a mapping")],
+    [
+        ("{heap: 1MiB}", "must be from 32MiB"),
+        ("{haep: 1GiB}", "did you mean 'heap'"),
+        ("1GiB", "must be a mapping"),
+        ("{precision: 101%}", "must be from 0% to 100%"),
+        ("{precision: 0.05}", "must be a share such as 5%"),
+        ("{precision: -1%}", "must be a share such as 5%"),
+        ("{presicion: 5%}", "did you mean 'precision'"),
+    ],
 )
 def test_a_worker_that_cannot_be_is_refused(tmp_path: Path, worker: str, said: str) -> None:
     text = complaint(tmp_path, GOOD + f"worker: {worker}\n")

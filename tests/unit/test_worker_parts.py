@@ -201,7 +201,8 @@ def test_large_messages_in_flight_are_bounded_by_their_bytes() -> None:
 
 
 def test_prepare_request_carries_everything() -> None:
-    request = messages.prepare_request(order())
+    request = messages.prepare_request(order(), 0.25)
+    assert request.spin_share_max == 0.25
     assert [(t.name, t.partitions, t.replication_factor, dict(t.settings)) for t in request.topics] == [
         ("t1", 3, 3, {"flush.messages": "1"}),
         ("t2", 3, 3, {"flush.messages": "1"}),
@@ -234,6 +235,11 @@ def test_a_history_and_bounded_outcomes_are_asked_for_only_if_the_order_says_so(
     assert (plain.history_directory, plain.client.outcome_timeout_ms) == ("", 0)
     kept = messages.prepare_request(order())
     assert (kept.history_directory, kept.client.outcome_timeout_ms) == ("/kept", 7500)
+
+
+def test_a_worker_that_was_told_no_precision_keeps_its_own() -> None:
+    assert not messages.prepare_request(order()).HasField("spin_share_max")
+    assert messages.prepare_request(order(), 0.0).HasField("spin_share_max"), "never spinning is a choice, too"
 
 
 def test_what_was_read_back_and_committed(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def execute(
 
 def _start_worker(workers: Workers, host: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
     memory = workers.of(spec)
-    options = WorkerOptions(heap_mb=memory.heap_mb, direct_memory_mb=memory.direct_memory_mb)
+    options = WorkerOptions(memory.heap_mb, memory.direct_memory_mb, spin_share_max=workers.choice.precision)
     return start_worker(host, driver, logs, options)
 
 

@@ -61,10 +61,17 @@ WORKER_HEAP = ("32MiB", "1024GiB")
 
 @dataclass(frozen=True)
 class WorkerChoice:
-    """Memory of the load generator's JVM, MiB, as the user wants it; 0 = what the load needs (`worker_memory`)."""
+    """How the load generator is set up; the same for every trial of a campaign.
+
+    Attributes:
+        heap_mb, direct_memory_mb: memory of its JVM, MiB, as the user wants it; 0 = what the load needs
+            (`worker_memory`).
+        precision: share of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
+    """
 
     heap_mb: int = 0
     direct_memory_mb: int = 0
+    precision: float = 0.05
 
 
 @dataclass(frozen=True)

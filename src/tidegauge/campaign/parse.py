@@ -26,7 +26,7 @@ from tidegauge.campaign.published import apply_scale, parse_published
 from tidegauge.campaign.rates_at import read_rates_at
 from tidegauge.campaign.sweep import label_of, read_matrix, with_values
 from tidegauge.campaign.thresholds import read_thresholds
-from tidegauge.config.fields import Fields, Settings, Size, size_between
+from tidegauge.config.fields import Fields, Settings, Share, Size, share_between, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
 from tidegauge.config.validate import keys_of, validate
 from tidegauge.errors import UserError, nearest
@@ -85,6 +85,7 @@ class _CampaignFields(Fields):
 class _WorkerFields(Fields):
     heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = 0
     direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = 0
+    precision: Annotated[Share, AfterValidator(share_between("0%", "100%"))] = WorkerChoice.precision
 
 
 class _SystemFields(Fields):
@@ -321,10 +322,10 @@ def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
 def _worker(source: Source) -> WorkerChoice | None:
     value = source.data.get("worker", {})
     if not isinstance(value, dict):
-        source.complain(("worker",), f"'{value}': must be a mapping such as {{heap: 256MiB, direct-memory: 128MiB}}")
+        source.complain(("worker",), f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}")
         return None
     fields = validate(_WorkerFields, value, source, ("worker",))
-    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB) if fields else None
+    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision) if fields else None
 
 
 def _experiments(source: Source) -> list[ExperimentChoice]:

@@ -61,6 +61,18 @@ def size_between(low: str, high: str) -> Callable[[int], int]:
     return check
 
 
+def share_between(low: str, high: str) -> Callable[[float], float]:
+    """The same for a share."""
+    low_share, high_share = parse_share(low), parse_share(high)
+
+    def check(share: float) -> float:
+        if not low_share <= share <= high_share:
+            raise ValueError(f"must be from {low} to {high}")
+        return share
+
+    return check
+
+
 def member_of(kind: type[_Member], without: frozenset[str] = frozenset()) -> Callable[[Any], _Member]:
     """A parser of a named choice; `without` are members that a file may not ask for."""
     allowed = [member.value for member in kind if member.value not in without]

@@ -67,6 +67,8 @@ class WorkerProcess:
     """Its temporary files; removed with it."""
     heap_mb: int = 0
     """What it was given, MiB; 0 = not known."""
+    spin_share_max: float | None = None
+    """Of a CPU, that each load thread may spin away; None = as the worker does by itself."""
 
 
 class GrpcWorker:
@@ -123,7 +125,9 @@ class GrpcWorker:
     def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
         """See `LoadWorker.prepare`. Given up when it has come no further for `_PREPARE_S`."""
         call = self._stub.Prepare.future(
-            messages.prepare_request(order), timeout=_PREPARE_S_MAX, metadata=self._metadata
+            messages.prepare_request(order, self._process.spin_share_max),
+            timeout=_PREPARE_S_MAX,
+            metadata=self._metadata,
         )
         known, since_s = ("", 0, 0), time.monotonic()
         try:

@@ -33,6 +33,7 @@ class WorkerOptions:
 
     Attributes:
         timer_slack_ns: 1 lets a sleeping load thread wake within microseconds of its schedule (Linux default 50,000).
+        spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
     """
 
     heap_mb: int = HEAP_MB_LEAST
@@ -41,6 +42,7 @@ class WorkerOptions:
     stop_grace_s: float = 5.0
     start_timeout_s: float = 60.0
     timer_slack_ns: int = 1
+    spin_share_max: float = 0.05
 
 
 def start_worker(
@@ -80,7 +82,10 @@ def start_worker(
         host.start(spec)
         undo.callback(host.stop, name)
         port = _await_port(host, name, port_file, log_path, options.start_timeout_s)
-        worker = GrpcWorker(WorkerProcess(host, name, port, secret, log_path, scratch, options.heap_mb))
+        process = WorkerProcess(
+            host, name, port, secret, log_path, scratch, options.heap_mb, spin_share_max=options.spin_share_max
+        )
+        worker = GrpcWorker(process)
         undo.pop_all()
     return worker
 

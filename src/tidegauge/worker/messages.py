@@ -46,7 +46,7 @@ _SUBSCRIPTION_TYPES = {
 }
 
 
-def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
+def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb.PrepareRequest:
     """What a worker is to prepare."""
     workload = order.workload
     return pb.PrepareRequest(
@@ -83,6 +83,7 @@ def prepare_request(order: LoadOrder) -> pb.PrepareRequest:
         existing_topics=bool(workload.existing_topics),
         schedule=_schedule(order.schedule),
         history_directory=order.history_directory,
+        spin_share_max=spin_share_max,
     )
 
 

@@ -275,7 +275,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -296,6 +296,7 @@ class PrepareRequest(_message.Message):
     EXISTING_TOPICS_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     HISTORY_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    SPIN_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
     seed: int
@@ -316,7 +317,8 @@ class PrepareRequest(_message.Message):
     existing_topics: bool
     schedule: RateSchedule
     history_directory: str
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ...) -> None: ...
+    spin_share_max: float
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ...) -> None: ...
 
 class PrepareProgressRequest(_message.Message):
     __slots__ = ()

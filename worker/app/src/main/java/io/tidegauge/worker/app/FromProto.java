@@ -42,7 +42,8 @@ final class FromProto {
             subscriptionType(r),
             r.getExistingTopics(),
             schedule(r.getSchedule()),
-            r.getHistoryDirectory()));
+            r.getHistoryDirectory(),
+            r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX));
   }
 
   private static SubscriptionType subscriptionType(PrepareRequest r) {

@@ -1,15 +1,21 @@
 package io.tidegauge.worker.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.RecordFigures;
 import io.tidegauge.worker.engine.figures.SecondFigures;
 import io.tidegauge.worker.engine.figures.SubscriptionSecond;
 import io.tidegauge.worker.engine.figures.TotalFigures;
 import io.tidegauge.worker.engine.figures.WindowFigures;
+import io.tidegauge.worker.proto.Arrival;
 import io.tidegauge.worker.proto.ClientOptions;
 import io.tidegauge.worker.proto.LastPosition;
+import io.tidegauge.worker.proto.Payload;
+import io.tidegauge.worker.proto.PrepareRequest;
 import io.tidegauge.worker.proto.ReadBackRequest;
+import io.tidegauge.worker.proto.TopicSpec;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -39,6 +45,26 @@ class TranslationTest {
             new io.tidegauge.worker.api.ClientOptions(
                 1, 2, "none", 3, 4, 5, "one", 9, Map.of("p", "7"), Map.of("c", "8"), 6));
     assertThat(FromProto.client(ClientOptions.getDefaultInstance(), 9).acks()).isEqualTo("all");
+  }
+
+  @Test
+  void theShareThatMayBeSpunAwayIsTakenAsGiven() {
+    PrepareRequest.Builder order =
+        PrepareRequest.newBuilder()
+            .addTopics(TopicSpec.newBuilder().setName("t").setPartitions(1))
+            .setProducersPerTopic(1)
+            .setPayload(Payload.newBuilder().setMessageBytes(100))
+            .setArrival(Arrival.UNIFORM)
+            .setClient(ClientOptions.newBuilder().setInFlightMessagesMax(1));
+    assertThat(spinShareOf(order)).isEqualTo(TrialPlan.Variant.SPIN_SHARE_MAX);
+    assertThat(spinShareOf(order.setSpinShareMax(0))).isZero();
+    assertThat(spinShareOf(order.setSpinShareMax(0.25))).isEqualTo(0.25);
+    order.setSpinShareMax(1.01);
+    assertThatThrownBy(() -> spinShareOf(order)).hasMessageContaining("must be 0 to 1: 1.01");
+  }
+
+  private static double spinShareOf(PrepareRequest.Builder order) {
+    return FromProto.plan(order.build()).variant().spinShareMax();
   }
 
   @Test

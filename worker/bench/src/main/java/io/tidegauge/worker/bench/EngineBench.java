@@ -2,6 +2,7 @@ package io.tidegauge.worker.bench;
 
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverFactory;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Arrival;
 import io.tidegauge.worker.engine.Trial;
@@ -25,7 +26,7 @@ import org.HdrHistogram.Histogram;
  * and consumers are counted for each topic.
  *
  * <pre>
- * EngineBench [driver=null|inline|kafka] [topics=1] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3]
+ * EngineBench [driver=null|inline|kafka] [topics=1] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3] [precision=5]
  * </pre>
  */
 public final class EngineBench {
@@ -77,7 +78,12 @@ public final class EngineBench {
         options.client(),
         5_000_000,
         0,
-        TrialPlan.Variant.NONE);
+        new TrialPlan.Variant(
+            SubscriptionType.BY_PARTITION,
+            false,
+            null,
+            "",
+            options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0));
   }
 
   private static List<TopicSpec> topics(Options options) {

@@ -26,6 +26,7 @@ import io.tidegauge.worker.engine.load.Live;
 import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -262,11 +263,16 @@ final class Setup implements AutoCloseable {
   List<EffectiveSetting> settings(int loadThreads) {
     List<EffectiveSetting> all = new ArrayList<>(driver.clientSettings());
     all.add(setting("load_threads", loadThreads));
+    all.add(setting("precision", percent(plan.variant().spinShareMax())));
     all.add(setting("in_flight_messages_max", slotsPerProducer));
     all.add(setting("receive_queue_messages", options.receiveQueueMessages()));
     all.add(setting("payload_pool_bodies", pool.size()));
     all.add(setting("value_array_per_message", ownValues));
     return all;
+  }
+
+  private static String percent(double share) {
+    return BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString() + "%";
   }
 
   private static EffectiveSetting setting(String name, Object value) {

@@ -55,7 +55,12 @@ public final class Trial {
             setup.plan.trialId(), setup.pool, setup.live, setup.acks, setup.errors);
     this.threads =
         new LoadThreads(
-            setup.producers, context, setup.ownValues(), setup.plan.ownLagToleranceNs());
+            setup.producers,
+            context,
+            setup.ownValues(),
+            setup.plan.ownLagToleranceNs(),
+            setup.plan.msgsPerSMax(),
+            setup.plan.variant().spinShareMax());
     this.use = new WindowUse(threads::cpuWaitNs);
     this.sampler = new Sampler(setup, threads, log, use);
   }
@@ -91,7 +96,7 @@ public final class Trial {
   }
 
   public int loadThreads() {
-    return LoadThreads.countFor(setup.producers.size());
+    return threads.count();
   }
 
   /** Schedules begin at the given instant, or now if it has passed. Returns the first instant. */

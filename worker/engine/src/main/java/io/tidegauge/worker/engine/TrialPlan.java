@@ -54,14 +54,26 @@ public record TrialPlan(
    * @param schedule what the rate does from the window's beginning on; null if it stays
    * @param historyDirectory where producers write what they sent and what became of it; empty if
    *     nowhere
+   * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
    */
   public record Variant(
       SubscriptionType subscriptionType,
       boolean existingTopics,
       RateSchedule schedule,
-      String historyDirectory) {
+      String historyDirectory,
+      double spinShareMax) {
+    /** What a trial may spin away unless it is told. */
+    public static final double SPIN_SHARE_MAX = 0.05;
+
     /** Topics of our own, a steady rate, the usual subscriptions, no history. */
-    public static final Variant NONE = new Variant(SubscriptionType.BY_PARTITION, false, null, "");
+    public static final Variant NONE =
+        new Variant(SubscriptionType.BY_PARTITION, false, null, "", SPIN_SHARE_MAX);
+
+    /** Throws {@link IllegalArgumentException} if there is no such share. */
+    public Variant {
+      require(
+          spinShareMax >= 0 && spinShareMax <= 1, "spin_share_max must be 0 to 1: " + spinShareMax);
+    }
   }
 
   /** Throws {@link IllegalArgumentException} with the reason if the plan makes no sense. */
@@ -111,6 +123,14 @@ public record TrialPlan(
   /** The rate before anything changes it. */
   public double firstMsgsPerS() {
     return variant.schedule() == null ? msgsPerS : variant.schedule().firstMsgsPerS();
+  }
+
+  /** The highest rate that is planned; infinite in a closed loop. */
+  public double msgsPerSMax() {
+    if (arrival == Arrival.CLOSED_LOOP) {
+      return Double.POSITIVE_INFINITY;
+    }
+    return variant.schedule() == null ? msgsPerS : variant.schedule().msgsPerSMax();
   }
 
   public int producers() {

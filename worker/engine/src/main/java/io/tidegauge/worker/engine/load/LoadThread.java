@@ -25,7 +25,7 @@ public final class LoadThread implements Runnable {
   private final Values values;
   private final ErrorLog errors;
   private final LoadRecorder recorder;
-  private final Waiter waiter = new Waiter();
+  private final Waiter waiter;
   private final CRC32C crc = new CRC32C();
   private final Thread thread;
 
@@ -39,6 +39,7 @@ public final class LoadThread implements Runnable {
 
   /**
    * @param values null if every message in flight has an array of its own
+   * @param spinShareMax of the time, 0 to 1, that may be spun away while waiting
    */
   LoadThread(
       String name,
@@ -47,13 +48,15 @@ public final class LoadThread implements Runnable {
       Values values,
       ErrorLog errors,
       Heartbeat heartbeat,
-      long ownLagToleranceNs) {
+      long ownLagToleranceNs,
+      double spinShareMax) {
     this.producers = producers;
     this.live = live;
     this.values = values;
     this.errors = errors;
     this.heartbeat = heartbeat;
     this.recorder = new LoadRecorder(ownLagToleranceNs);
+    this.waiter = new Waiter(spinShareMax);
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
     for (Producer p : producers) {

@@ -5,25 +5,35 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The load threads of a trial: one for each producer up to a bound, then producers share threads
+ * The load threads of a trial. In a closed loop one for each producer up to a bound; on a schedule
+ * as many as the load needs, since each thread that waits costs CPU. Producers share threads
  * evenly.
  */
 public final class LoadThreads {
   /** More threads than this only fight for the CPUs. */
   public static final int THREADS_MAX = 64;
 
+  /** A thread that sends so much still has time to wait, so that it is rarely late. */
+  static final double MSGS_PER_S_EACH = 100_000;
+
+  static final double BYTES_PER_S_EACH = 128 << 20;
+
   private final List<LoadThread> threads = new ArrayList<>();
   private final Heartbeat heartbeat = new Heartbeat();
 
   /**
    * @param ownValues whether every message in flight has an array of its own
+   * @param plannedMsgsPerS the highest total rate; infinite in a closed loop
+   * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits
    */
   public LoadThreads(
       List<Producer> producers,
       Producer.Context context,
       boolean ownValues,
-      long ownLagToleranceNs) {
-    int count = countFor(producers.size());
+      long ownLagToleranceNs,
+      double plannedMsgsPerS,
+      double spinShareMax) {
+    int count = countFor(producers.size(), plannedMsgsPerS, context.pool().messageBytes());
     for (int t = 0; t < count; t++) {
       List<Producer> mine = new ArrayList<>();
       for (int p = t; p < producers.size(); p += count) {
@@ -38,13 +48,20 @@ public final class LoadThreads {
               values,
               context.errors(),
               heartbeat,
-              ownLagToleranceNs));
+              ownLagToleranceNs,
+              spinShareMax));
     }
   }
 
-  /** Threads used for so many producers. */
-  public static int countFor(int producers) {
-    return Math.min(producers, THREADS_MAX);
+  /** Threads for so many producers that together send so much; infinite in a closed loop. */
+  static int countFor(int producers, double msgsPerS, int messageBytes) {
+    double each = Math.min(MSGS_PER_S_EACH, BYTES_PER_S_EACH / messageBytes);
+    long needed = (long) Math.ceil(msgsPerS / each);
+    return (int) Math.min(Math.min(producers, THREADS_MAX), Math.max(1, needed));
+  }
+
+  public int count() {
+    return threads.size();
   }
 
   public void start() {

@@ -3,43 +3,144 @@ package io.tidegauge.worker.engine.load;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for an instant: parks until shortly before it, then spins. How long before is learnt from
- * how late parking ends, which is about 4 us with sharp timers and 55 us without; it never spins
- * longer than {@link #SPIN_NS_MAX}, so that a slow schedule does not burn a CPU.
+ * Waits for instants: sleeps until shortly before and spins the rest. A sleep ends late, and what
+ * the kernel does meanwhile costs about as much CPU as it is late; how late is learnt. Spinning
+ * costs what it takes, so only a share of the time may be spun away: the more of it is saved, the
+ * earlier a sleep ends, and the rather a short gap is spun through instead of slept through.
+ *
+ * <p>Sleeps begin no more often than one in {@link #restNs}. At high rates what became due
+ * meanwhile is then sent together, some microseconds late; nothing is ever sent early.
  */
 final class Waiter {
-  private static final long SPIN_NS_MAX = 12_000;
-  private static final long SPIN_NS_MIN = 2_000;
+  /** The time, and ways to let it pass. */
+  interface Clock {
+    long nanoTime();
+
+    /** Sleeps; may end early if somebody wakes the thread. */
+    void park(long ns);
+
+    void spin();
+  }
 
   /** So that changes of the rate or a stop are seen even if nobody wakes the thread. */
-  private static final long PARK_NS_MAX = 2_000_000;
+  static final long PARK_NS_MAX = 2_000_000;
 
-  private long lateNs = 5_000;
+  /** Spinning is saved up for over so much time. */
+  static final long SAVING_NS = 20_000_000;
+
+  /** Half of it is the median delay of a high rate, which is to stay below 10 us. */
+  static final long REST_NS_MIN = 16_000;
+
+  /** Where timers are late because they are not sharp, sleeping costs less than it is late. */
+  static final long REST_NS_MAX = 40_000;
+
+  /** Sleeps take at most the inverse of this of the time, as far as {@link #REST_NS_MAX} allows. */
+  private static final double REST_PER_LATE = 2.5;
+
+  /** Later than this is no timer but a machine that had no time for the thread. */
+  private static final long LATE_NS_MAX = 100_000;
+
+  private static final Clock SYSTEM =
+      new Clock() {
+        @Override
+        public long nanoTime() {
+          return System.nanoTime();
+        }
+
+        @Override
+        public void park(long ns) {
+          LockSupport.parkNanos(ns);
+        }
+
+        @Override
+        public void spin() {
+          Thread.onSpinWait();
+        }
+      };
+
+  private final Clock clock;
+  private final double share;
+  private double savedNs;
+  private long earnedAtNs;
+  private long wokenNs;
+
+  /** Median and ninth decile of how late sleeps end. */
+  private long lateNs = 4_000;
+
+  private long lateNsP90 = 8_000;
+
+  /**
+   * @param spinShareMax of a CPU, 0 to 1
+   */
+  Waiter(double spinShareMax) {
+    this(spinShareMax, SYSTEM);
+  }
+
+  Waiter(double spinShareMax, Clock clock) {
+    this.share = spinShareMax;
+    this.clock = clock;
+    this.earnedAtNs = clock.nanoTime();
+    this.wokenNs = earnedAtNs - REST_NS_MAX;
+    this.savedNs = share * SAVING_NS;
+  }
 
   /**
    * Waits, for at most a little while. Returns the time now, which may still be before the instant.
    */
   long towards(long dueNs, long nowNs) {
     long aheadNs = dueNs - nowNs;
-    long spinNs = Math.min(SPIN_NS_MAX, Math.max(SPIN_NS_MIN, lateNs + lateNs / 4));
-    if (aheadNs > spinNs) {
-      long parkNs = Math.min(PARK_NS_MAX, aheadNs - spinNs);
-      LockSupport.parkNanos(parkNs);
-      long now = System.nanoTime();
-      learn(now - nowNs - parkNs);
-      return now;
+    if (aheadNs <= 0) {
+      return nowNs;
     }
-    long now = nowNs;
-    while (now < dueNs) {
-      Thread.onSpinWait();
-      now = System.nanoTime();
+    double plenty = earn(nowNs);
+    if (aheadNs <= plenty * (lateNsP90 + restNs()) && aheadNs <= savedNs) {
+      savedNs -= aheadNs;
+      return spin(dueNs);
     }
+    long wakeNs = Math.max(dueNs, wokenNs + restNs()) - (long) (plenty * lateNsP90);
+    return sleep(Math.max(1, Math.min(PARK_NS_MAX, wakeNs - nowNs)), nowNs);
+  }
+
+  /** Least time from the end of one sleep to the end of the next. */
+  long restNs() {
+    return Math.max(REST_NS_MIN, Math.min(REST_NS_MAX, (long) (REST_PER_LATE * lateNs)));
+  }
+
+  /** Saves what may be spun away. Returns how much that is of the most that is saved, 0 to 1. */
+  private double earn(long nowNs) {
+    double most = share * SAVING_NS;
+    savedNs = Math.min(most, savedNs + share * (nowNs - earnedAtNs));
+    earnedAtNs = nowNs;
+    return most > 0 ? savedNs / most : 0;
+  }
+
+  private long spin(long dueNs) {
+    long now;
+    do {
+      clock.spin();
+      now = clock.nanoTime();
+    } while (now < dueNs);
     return now;
   }
 
+  private long sleep(long parkNs, long nowNs) {
+    clock.park(parkNs);
+    wokenNs = clock.nanoTime();
+    learn(wokenNs - nowNs - parkNs);
+    return wokenNs;
+  }
+
   private void learn(long overshootNs) {
-    if (overshootNs >= 0) {
-      lateNs += (Math.min(overshootNs, 2 * SPIN_NS_MAX) - lateNs) / 16;
+    if (overshootNs < 0) {
+      return; // Somebody woke the thread.
     }
+    long step = Math.max(20, lateNs / 64);
+    lateNs = bounded(lateNs + (overshootNs > lateNs ? step : -step));
+    long rare = Math.max(10, lateNsP90 / 256);
+    lateNsP90 = bounded(lateNsP90 + (overshootNs > lateNsP90 ? 9 * rare : -rare));
+  }
+
+  private static long bounded(long ns) {
+    return Math.max(500, Math.min(LATE_NS_MAX, ns));
   }
 }

@@ -64,7 +64,7 @@ class SendingTest {
     live.profile = RateProfile.startingAt(startNs, 1_000);
     producer.follow(new Schedule(new UniformArrivals(0, 1), live.profile));
     Producer[] producers = {producer};
-    new LoadThread("test", producers, live, null, errors, new Heartbeat(), SECOND_NS).run();
+    new LoadThread("test", producers, live, null, errors, new Heartbeat(), SECOND_NS, 0.05).run();
     return producer;
   }
 
