@@ -163,5 +163,8 @@ def test_the_kernels_dirty_limit(tmp_path: Path) -> None:
     (vm / "dirty_ratio").write_text("20\n")
     (tmp_path / "proc/meminfo").write_text("MemTotal: 10240000 kB\nMemAvailable: 5120000 kB\n")
     assert dirty_limit_bytes(tmp_path) == 1000 << 20
+    (vm / "dirty_background_bytes").write_text("0\n")
+    (vm / "dirty_background_ratio").write_text("10\n")
+    assert dirty_limit_bytes(tmp_path, "dirty_background") == 500 << 20
     (vm / "dirty_bytes").write_text("268435456\n")
     assert dirty_limit_bytes(tmp_path) == 256 << 20

@@ -9,6 +9,7 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,10 @@ from tidegauge.hosts.ceilings_measure import (
     THOROUGH,
     THOROUGH_S_MAX,
     Effort,
+    idle_words,
     measure,
     place_for,
+    sustained_bytes,
     sustained_refusal,
 )
 from tidegauge.hosts.ceilings_memory import measure_memory
@@ -161,6 +164,7 @@ class TestSustained:
         found = DiskMeasure(tmp_path).sustain(16 << 20, 10.0, 0.05, waiting)
         assert looks[0] >= 16 << 20, "memory is filled first"
         assert looks[1] > looks[0]
+        assert found is not None
         assert 0 < found <= (1 << 20) / 0.05
         assert left_in(tmp_path) == []
 
@@ -170,12 +174,28 @@ class TestSustained:
 
         assert DiskMeasure(tmp_path).sustain(0, 0.0, 0.05, waiting) == 0.0
 
+    def test_nothing_is_told_while_the_kernel_keeps_all_in_memory(self, tmp_path: Path) -> None:
+        disk = DiskMeasure(tmp_path)
+        assert disk.sustain(1 << 20, 1.0, 0.01, lambda: 99, waiting_min=100) is None
+        assert disk.sustain(1 << 20, 1.0, 0.01, lambda: 100, waiting_min=100) is not None
+
+    def test_it_writes_no_more_than_there_is_room_for(self, tmp_path: Path) -> None:
+        most: list[int] = []
+
+        def waiting() -> int:
+            most.append(sum(path.stat().st_size for path in tmp_path.glob("append-*")))
+            return 0
+
+        DiskMeasure(tmp_path).sustain(8 << 20, 10.0, 10.0, waiting, bytes_max=32 << 20)
+        assert 32 << 20 <= most[-1] <= (32 << 20) + ceilings_disk.DEPTH * ceilings_disk.BLOCK_BYTES
+        assert sustained_bytes(8 << 30, 1e9, 20.0) == (16 << 30) + 20 * 10**9
+
     @pytest.mark.parametrize(
         ("direct", "name", "wanted", "free", "why"),
         [
             (True, "ext4 on vda", 40, 60, ""),
-            (True, "ext4 on vda", 50, 60, "it would write about 53.7 GB, and 64.4 GB are free"),
-            (True, "ext4 on vda", 130, 1000, "it would take about 139.6 GB of writing"),
+            (True, "ext4 on vda", 50, 60, "it would write up to 53.7 GB, and 64.4 GB are free"),
+            (True, "ext4 on vda", 130, 1000, "it would take up to 139.6 GB of writing"),
             (False, "zfs on a", 1, 60, "what is written there may never leave memory"),
             (True, "tmpfs", 1, 60, "what is written there may never leave memory"),
         ],
@@ -186,18 +206,39 @@ class TestSustained:
     def test_it_is_measured_where_it_is_wanted_and_said_how_much_it_writes(
         self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda: 8 << 20)
+        monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda name="": 0 if name else 8 << 20)
         told: list[str] = []
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
         (disk,) = measure([tmp_path], wanted, lambda _: None, lambda what, _: told.append(what), loopback=False).disks
         assert disk.knows_sustained
         assert any("sustained" in what for what in told)
         if disk.direct:
-            assert disk.sustained_write_bytes_per_s is not None
             assert any(what.endswith(" GB") for what in told)
         assert left_in(tmp_path) == []
         (brief,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
         assert not brief.knows_sustained
+
+    def test_a_disk_with_time_to_spare_was_not_at_its_limit(self) -> None:
+        words = "the disk was busy only 15% of the time, so it was not the limit"
+        assert idle_words((100.0, 5_000), (120.0, 8_000)) == words
+        assert idle_words((100.0, 5_000), (120.0, 24_000)) == ""
+        assert idle_words((100.0, None), (120.0, None)) == "", "nobody tells"
+
+    @pytest.mark.parametrize(("words", "told"), [("", 3e8), ("the disk was busy only 15%", None)])
+    def test_what_it_took_is_told_only_if_it_was_busy(
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch, words: str, told: float | None
+    ) -> None:
+        def sustain(_measure: DiskMeasure, _dirty: int, _fill: float, _s: float, waiting: Any, **_: object) -> float:
+            waiting()
+            return 3e8
+
+        monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda **_: 8 << 20)
+        monkeypatch.setattr(ceilings_measure, "idle_words", lambda _begun, _ended: words)
+        monkeypatch.setattr(DiskMeasure, "sustain", sustain)
+        wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
+        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
+        if disk.direct:
+            assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (told, words)
 
     def test_windows_as_long_are_held_against_it(self) -> None:
         (disk,) = ceilings().ceilings.disks

@@ -69,11 +69,21 @@ class DiskMeasure:
         self._blocks_written = min(found.blocks, size_bytes // BLOCK_BYTES)
         return found
 
-    def sustain(self, dirty_bytes: int, fill_s_max: float, seconds: float, waiting: Callable[[], int]) -> float:
+    def sustain(
+        self,
+        dirty_bytes: int,
+        fill_s_max: float,
+        seconds: float,
+        waiting: Callable[[], int],
+        *,
+        waiting_min: int = 0,
+        bytes_max: float = float("inf"),
+    ) -> float | None:
         """Bytes a second that reach the disk for so long, once `dirty_bytes` were written or after `fill_s_max`.
 
         `waiting` tells how many bytes wait in the page cache: what they grew by has not reached it. Nothing is written
-        over: a page that waits already would be changed in memory and cost the disk nothing.
+        over: a page that waits already would be changed in memory and cost the disk nothing. It ends earlier with
+        `bytes_max` written. None if less than `waiting_min` waited before: the kernel had not begun to use the disk.
         """
         block = os.urandom(BLOCK_BYTES)
         written = [0] * DEPTH
@@ -88,8 +98,11 @@ class DiskMeasure:
 
             if dirty_bytes:
                 _together(until(dirty_bytes), DEPTH, fill_s_max)
-            left_before = sum(written) - waiting()
-            elapsed_s = _together(until(float("inf")), DEPTH, seconds)
+            waiting_before = waiting()
+            if waiting_before < waiting_min:
+                return None
+            left_before = sum(written) - waiting_before
+            elapsed_s = _together(until(bytes_max), DEPTH, seconds)
             return max(0.0, sum(written) - waiting() - left_before) / elapsed_s
 
     def read(self, seconds: float) -> Stream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -82,6 +83,10 @@ THOROUGH_S_MAX = 45.0
 BRIEF = Effort(write_s=1.2, read_s=0.8, sync_s=0.5, files_s=0.8, loopback_s=1.0, memory_s=0.0, calls=("fdatasync",))
 """What a run does that finds nothing fresh: short, since whoever waits wants the run."""
 SUSTAINED_BYTES_MAX = 128 << 30
+_FILLED = 0.8
+"""Share of the background limit that must wait when sustained writes begin: the limit moves with the free memory."""
+_BUSY_MIN = 0.8
+"""Share of the time for which a disk must be busy: else CPUs that others take, and not the disk, are the limit."""
 _FREE_AFTER = 0.2
 """Share of the free room that sustained writes must leave."""
 
@@ -172,7 +177,7 @@ def _disk(
         if measure.direct:
             read = measure.read(step(f"{name}: sequential reads", effort.read_s))
         syncs = _syncs(measure, name, effort, step)
-        sustained, problem = _sustained(measure, name, written, effort, step)
+        sustained, problem = _sustained(measure, (name, device), written, effort, step)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return DiskCeiling(
@@ -192,26 +197,63 @@ def _disk(
 
 
 def _sustained(
-    measure: DiskMeasure, name: str, written: Stream, effort: Effort, step: Callable[[str, float], float]
+    measure: DiskMeasure, place: tuple[str, str], written: Stream, effort: Effort, step: Callable[[str, float], float]
 ) -> tuple[float | None, str]:
     """Bytes a second and "", or None and why not; that it was not wanted needs no reason. Raises `OSError`."""
     if not effort.sustain_s:
         return None, ""
+    name, device = place
+    looks: list[tuple[float, int | None]] = []
+
+    def waiting() -> int:
+        looks.append((time.monotonic(), _busy_ms(device)))
+        return waiting_bytes()
+
     dirty_bytes = dirty_limit_bytes()
-    wanted_bytes = sustained_bytes(dirty_bytes, written.bytes_per_s, effort)
+    wanted_bytes = sustained_bytes(dirty_bytes, written.bytes_per_s, effort.sustain_s)
     problem = sustained_refusal(
         measure.direct, name, wanted_bytes, shutil.disk_usage(measure.sequential_file.parent).free
     )
-    what = f"{name}: not measured sustained" if problem else f"{name}: sustained writes, about {_gb(wanted_bytes)}"
+    what = f"{name}: not measured sustained" if problem else f"{name}: sustained writes, up to {_gb(wanted_bytes)}"
     step(what, effort.sustain_s + effort.fill_s)
     if problem:
         return None, problem
-    return measure.sustain(dirty_bytes, effort.fill_s, effort.sustain_s, waiting_bytes), ""
+    found = measure.sustain(
+        dirty_bytes,
+        effort.fill_s,
+        effort.sustain_s,
+        waiting,
+        waiting_min=round(_FILLED * dirty_limit_bytes(name="dirty_background")),
+        bytes_max=wanted_bytes,
+    )
+    if found is None:
+        return None, f"memory took all that could be written in {effort.fill_s:g} s"
+    problem = idle_words(looks[0], looks[-1])
+    return (None, problem) if problem else (found, "")
 
 
-def sustained_bytes(dirty_bytes: int, write_bytes_per_s: float, effort: Effort) -> int:
-    """What sustained writes write about: what waits in memory, and what the disk takes from the first to the last."""
-    return dirty_bytes + int(write_bytes_per_s * (effort.sustain_s + effort.fill_s))
+def idle_words(begun: tuple[float, int | None], ended: tuple[float, int | None]) -> str:
+    """That a disk had time to spare, so that what it took is not what it can take; "" if it had none, or none tells.
+
+    Each is an instant (s) and how long the device had been busy by then (ms). Pure.
+    """
+    if begun[1] is None or ended[1] is None or ended[0] <= begun[0]:
+        return ""
+    busy = (ended[1] - begun[1]) / 1e3 / (ended[0] - begun[0])
+    return "" if busy >= _BUSY_MIN else f"the disk was busy only {busy:.0%} of the time, so it was not the limit"
+
+
+def _busy_ms(device: str) -> int | None:
+    """How long a device has had requests in flight; None where the kernel doesn't tell."""
+    try:
+        return int(Path(f"/sys/dev/block/{device}/stat").read_text().split()[9])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def sustained_bytes(dirty_bytes: int, write_bytes_per_s: float, seconds: float) -> int:
+    """What sustained writes write at most: to fill memory, then what the disk takes and memory in its place."""
+    return 2 * dirty_bytes + int(write_bytes_per_s * seconds)
 
 
 def sustained_refusal(direct: bool, name: str, wanted_bytes: int, free_bytes: int) -> str:
@@ -219,9 +261,9 @@ def sustained_refusal(direct: bool, name: str, wanted_bytes: int, free_bytes: in
     if not direct or name.partition(" on ")[0] in ("tmpfs", "ramfs"):
         return "what is written there may never leave memory"
     if wanted_bytes > SUSTAINED_BYTES_MAX:
-        return f"it would take about {_gb(wanted_bytes)} of writing"
+        return f"it would take up to {_gb(wanted_bytes)} of writing"
     if wanted_bytes > (1 - _FREE_AFTER) * free_bytes:
-        return f"it would write about {_gb(wanted_bytes)}, and {_gb(free_bytes)} are free"
+        return f"it would write up to {_gb(wanted_bytes)}, and {_gb(free_bytes)} are free"
     return ""
 
 

@@ -52,16 +52,17 @@ def waiting_bytes(root: Path = Path("/")) -> int:
     return sum(int(found) * 1024 for found in re.findall(r"^(?:Dirty|Writeback):\s+(\d+) kB", meminfo, re.MULTILINE))
 
 
-def dirty_limit_bytes(root: Path = Path("/")) -> int:
+def dirty_limit_bytes(root: Path = Path("/"), name: str = "dirty") -> int:
     """How much of what is written may wait in memory before writers must wait for the disk (vm.dirty_*); 0 unknown.
 
-    The ratio is of memory that is free or in the page cache, of which MemAvailable is the best figure there is.
+    "dirty_background" is the limit from which on it is written to the disk at all. The ratio is of memory that is free
+    or in the page cache, of which MemAvailable is the best figure there is.
     """
     try:
-        dirty_bytes = int((root / "proc/sys/vm/dirty_bytes").read_text())
+        dirty_bytes = int((root / f"proc/sys/vm/{name}_bytes").read_text())
         if dirty_bytes:
             return dirty_bytes
-        ratio = int((root / "proc/sys/vm/dirty_ratio").read_text())
+        ratio = int((root / f"proc/sys/vm/{name}_ratio").read_text())
     except (OSError, ValueError):
         return 0
     available = memory_available(root)
