@@ -240,9 +240,7 @@ def idle_words(begun: tuple[float, int | None], ended: tuple[float, int | None])
     if begun[1] is None or ended[1] is None or ended[0] <= begun[0]:
         return ""
     busy = (ended[1] - begun[1]) / 1e3 / (ended[0] - begun[0])
-    return (
-        "" if busy >= _BUSY_MIN else f"the disk was busy only {busy:.0%} of the time, so it was not the limit"
-    )
+    return "" if busy >= _BUSY_MIN else f"the disk was busy only {busy:.0%} of the time, so it was not the limit"
 
 
 def _busy_ms(device: str) -> int | None:
