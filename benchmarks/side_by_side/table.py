@@ -19,7 +19,6 @@ CPU_SHARE_MAX = 0.9
 """Of the CPUs that there are, in the window: beyond that everybody waits for everybody."""
 RATE_SHARE_MIN = 0.98
 OTHERS_SHARE_MAX = 0.1
-_CONTENDERS_ABREAST = 3
 
 
 @dataclass(frozen=True)
@@ -180,9 +179,24 @@ def _by_clause(marks: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{clause} ({', '.join(names)})" for clause, names in about.items()]
 
 
-def _abreast(contenders: Sequence[str]) -> list[Sequence[str]]:
-    step = _CONTENDERS_ABREAST
-    return [contenders[at : at + step] for at in range(0, len(contenders), step)]
+def _tables(result: RowResult) -> list[str]:
+    """Lines of a row's table, or of several one below the other where contenders don't fit beside each other."""
+    contenders = result.row.contenders
+    for abreast in range(len(contenders), 0, -1):
+        parts = [contenders[at : at + abreast] for at in range(0, len(contenders), abreast)]
+        lines = [line for part in parts for line in _aligned([("", *map(result.head, part)), *result.lines(part)])]
+        if max(map(len, lines)) <= WIDTH:
+            break
+    return lines
+
+
+def _aligned(table: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    padded = (
+        (label.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)))
+        for label, *cells in table
+    )
+    return ["  ".join(line).rstrip() for line in padded]
 
 
 def text(results: Sequence[RowResult]) -> str:
@@ -191,12 +205,7 @@ def text(results: Sequence[RowResult]) -> str:
     for result in results:
         title = f"{result.row.title}{' [TOO SMALL A MACHINE]' if result.too_small else ''}"
         lines = [title, "=" * len(title)]
-        for contenders in _abreast(result.row.contenders):
-            table = [("", *map(result.head, contenders)), *result.lines(contenders)]
-            widths = [max(len(line[at]) for line in table) for at in range(len(contenders) + 1)]
-            for label, *cells in table:
-                padded = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-                lines.append("  ".join((label.ljust(widths[0]), *padded)).rstrip())
+        lines += _tables(result)
         lines += [f"{label}: {one}" for label, one in result.ratios.items()]
         for remark in result.remarks:
             lines += _wrapped(remark)
