@@ -105,7 +105,7 @@ class Pace:
     def left(self) -> str:
         """In words."""
         factor = self._took_s / self._done_s if self._done_s else 1.0
-        return f"about {duration(max(0.0, self._left_s * factor))} left"
+        return f"about {duration(max(1, round(self._left_s * factor)))} left"
 
 
 def run(options: argparse.Namespace, measured: list[Measured]) -> None:

@@ -52,6 +52,9 @@ def measure(stage: Stage, row: Row, contender: str, timing: Timing) -> dict[str,
         figures = _kafka_tools(stage, row, timing)
     else:
         figures = _engine(stage, row, timing, engine_threads(contender))
+    if row.system != "kafka":
+        # Kafka only idles then.
+        figures.pop("server_cpus", None)
     rate = 1000 * figures.get("kmsgs_per_s", 0.0)
     stage.rates[row.name] = max(rate, stage.rates.get(row.name, 0.0))
     return figures
@@ -254,15 +257,14 @@ def _kafka_tools(stage: Stage, row: Row, timing: Timing) -> dict[str, float]:
     producers = [_tool(stage, f"producer-{n}", perf_tools.PRODUCER, told) for n in range(row.producers)]
     told = perf_tools.consumer_arguments(stage.bootstrap, topic, settings)
     consumers = [_tool(stage, f"consumer-{n}", perf_tools.CONSUMER, told) for n in range(row.consumers)]
-    try:
-        with _running(stage, consumers) as receiving, _running(stage, producers) as sending:
-            senders = [_Tool(spec, sending[spec.name], True) for spec in producers]
-            receivers = [_Tool(spec, receiving[spec.name], False) for spec in consumers]
-            from_ns, until_ns = _follow(stage, senders, receivers, timing)
-            use = stage.use(from_ns, until_ns, [*sending, *receiving])
-        return {**use, **_tools_figures(stage, senders, receivers, from_ns, until_ns)}
-    finally:
-        _topic_command(stage, topic, "--delete")
+    with _running(stage, consumers) as receiving, _running(stage, producers) as sending:
+        senders = [_Tool(spec, sending[spec.name], True) for spec in producers]
+        receivers = [_Tool(spec, receiving[spec.name], False) for spec in consumers]
+        from_ns, until_ns = _follow(stage, senders, receivers, timing)
+        use = stage.use(from_ns, until_ns, [*sending, *receiving])
+    figures = _tools_figures(stage, senders, receivers, from_ns, until_ns)
+    _topic_command(stage, topic, "--delete")
+    return {**use, **figures}
 
 
 def _tool(stage: Stage, name: str, main: str, arguments: Sequence[str]) -> ProcessSpec:
