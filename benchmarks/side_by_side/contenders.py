@@ -35,7 +35,9 @@ MORE_RECORDS = 1.5
 PATIENCE = 3.0
 """So many times the planned time Kafka's producers may take for their records; percentiles come at their end."""
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9}
-_FIGURES = re.compile(r"^figures (.*)$", re.MULTILINE)
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+"""What the Kafka client logs would stand in the middle of what the bare loop prints."""
+_FIGURE = re.compile(r"\b(from_ns|until_ns|messages|cpu_ns|gc_ns)=(\d+) ")
 _ENGINE = re.compile(r": ([\d,.]+) msg/s, ([\d.]+) CPU-s per million, ([\d.]+) CPUs")
 _ENGINE_GC = re.compile(r"gc pause ([\d.]+) ms")
 
@@ -128,7 +130,7 @@ def _bench_process(
 ) -> ProcessSpec:
     """A program of worker/bench as the product starts its worker: same Java, flags, environment, timer slack."""
     told = (f"{key}={value}" for key, value in arguments.items())
-    command = (*product.jvm_flags, "-cp", f"{BENCH}/*", f"io.tidegauge.worker.bench.{main}", *told)
+    command = (*product.jvm_flags, _QUIET, "-cp", f"{BENCH}/*", f"io.tidegauge.worker.bench.{main}", *told)
     path = stage.logs / f"{name}.log"
     path.unlink(missing_ok=True)
     home = product.java.parents[1]
@@ -184,9 +186,8 @@ def _seconds(timing: Timing) -> dict[str, object]:
 
 def bare_figures(log: str) -> dict[str, float]:
     """What the bare loop printed, with its window. Raises `RunFailedError` if that is not there, or it did nothing."""
-    line = _FIGURES.search(log)
-    told = {key: int(value) for key, value in (pair.split("=") for pair in line.group(1).split())} if line else {}
-    if not told.get("messages"):
+    told = {key: int(value) for key, value in _FIGURE.findall(log)}
+    if len(told) < 5 or not told["messages"]:
         raise RunFailedError("the bare loop received no message.")
     seconds = (told["until_ns"] - told["from_ns"]) / 1e9
     return {

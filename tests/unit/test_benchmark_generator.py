@@ -93,11 +93,12 @@ def test_kafkas_producers_are_set_as_tidegauges_are_and_share_its_rate() -> None
 
 
 def test_what_the_bare_loop_prints_becomes_figures() -> None:
-    line = "figures from_ns=1000000000 until_ns=3000000000 messages=500000 cpu_ns=1500000000 gc_ns=20000000\n"
+    line = "figures from_ns=1000000000 until_ns=3000000000 messages=500000 cpu_ns=1500000000 gc_ns=20000000 \n"
     found = contenders.bare_figures(f"bare loop, bytes 1024: 250,000 msg/s\n{line}")
     assert found["kmsgs_per_s"] == pytest.approx(250.0)
     assert found["cpu_s_per_million"] == pytest.approx(3.0)
     assert found["gc_percent"] == pytest.approx(1.0)
+    assert contenders.bare_figures(line.replace(" messages", " [bare-consumer-0] INFO messages")) == found
     with pytest.raises(RunFailedError, match="no message"):
         contenders.bare_figures("Exception in thread main")
     with pytest.raises(RunFailedError, match="no message"):

@@ -99,10 +99,11 @@ public final class KafkaBareLoop {
         messages / ((ended - began) / 1e9),
         cpu / 1e9 / millions,
         ProcessUse.residentBytes() / 1e6);
-    // The same for programs (benchmarks/generator.py).
-    System.out.printf(
-        "figures from_ns=%d until_ns=%d messages=%d cpu_ns=%d gc_ns=%d%n",
-        began, ended, messages, cpu, gc);
+    // The same for programs (benchmarks/generator.py), in one piece: the client logs meanwhile.
+    System.out.println(
+        String.format(
+            "figures from_ns=%d until_ns=%d messages=%d cpu_ns=%d gc_ns=%d ",
+            began, ended, messages, cpu, gc));
   }
 
   private void produce() {
