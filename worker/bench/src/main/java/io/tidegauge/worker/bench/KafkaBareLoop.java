@@ -23,8 +23,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * What producing and consuming through Kafka's client costs with nothing around it: no header, no
  * check, no histogram. Same client, same settings and same number of messages in flight as the
- * engine with the kafka driver, to compare with. With a rate (of all producers together) each thread
- * parks until its next message is due, and does not look how late that became.
+ * engine with the kafka driver, to compare with. With a rate (of all producers together) each
+ * thread parks until its next message is due, and does not look how late that became.
  *
  * <pre>
  * KafkaBareLoop connect.bootstrap.servers=HOST:PORT [partitions=1] [producers=1] [consumers=1] [rate=0] [bytes=1024] [in_flight=5000] [seconds=5] [warm=5]
