@@ -397,7 +397,7 @@ class WatchRequest(_message.Message):
     def __init__(self, from_second: _Optional[int] = ...) -> None: ...
 
 class SecondFigures(_message.Message):
-    __slots__ = ("second", "from_mono_ns", "until_mono_ns", "scheduled_msgs_per_s", "sent", "acked", "failed", "acked_bytes", "in_flight", "blocked_ns", "own_lag_ns_max", "response", "service", "delay", "subscriptions", "worker_cpu_ns", "gc_pause_ns", "heap_used_bytes", "busiest_consumer", "busiest_consumer_busy_ns")
+    __slots__ = ("second", "from_mono_ns", "until_mono_ns", "scheduled_msgs_per_s", "sent", "acked", "failed", "acked_bytes", "in_flight", "blocked_ns", "own_lag_ns_max", "response", "service", "delay", "subscriptions", "worker_cpu_ns", "gc_pause_ns", "heap_used_bytes", "busiest_consumer", "busiest_consumer_busy_ns", "jit_ns")
     SECOND_FIELD_NUMBER: _ClassVar[int]
     FROM_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     UNTIL_MONO_NS_FIELD_NUMBER: _ClassVar[int]
@@ -418,6 +418,7 @@ class SecondFigures(_message.Message):
     HEAP_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
     BUSIEST_CONSUMER_FIELD_NUMBER: _ClassVar[int]
     BUSIEST_CONSUMER_BUSY_NS_FIELD_NUMBER: _ClassVar[int]
+    JIT_NS_FIELD_NUMBER: _ClassVar[int]
     second: int
     from_mono_ns: int
     until_mono_ns: int
@@ -438,7 +439,8 @@ class SecondFigures(_message.Message):
     heap_used_bytes: int
     busiest_consumer: str
     busiest_consumer_busy_ns: int
-    def __init__(self, second: _Optional[int] = ..., from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., scheduled_msgs_per_s: _Optional[float] = ..., sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., in_flight: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., own_lag_ns_max: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionSecond, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ..., busiest_consumer: _Optional[str] = ..., busiest_consumer_busy_ns: _Optional[int] = ...) -> None: ...
+    jit_ns: int
+    def __init__(self, second: _Optional[int] = ..., from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., scheduled_msgs_per_s: _Optional[float] = ..., sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., in_flight: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., own_lag_ns_max: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionSecond, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ..., busiest_consumer: _Optional[str] = ..., busiest_consumer_busy_ns: _Optional[int] = ..., jit_ns: _Optional[int] = ...) -> None: ...
 
 class SubscriptionSecond(_message.Message):
     __slots__ = ("name", "received", "received_bytes", "backlog", "duplicated", "reordered", "corrupt", "end_to_end")

@@ -4,12 +4,14 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -21,10 +23,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * What producing and consuming through Kafka's client costs with nothing around it: no header, no
  * check, no histogram. Same client, same settings and same number of messages in flight as the
- * engine with the kafka driver, to compare with.
+ * engine with the kafka driver, to compare with. With a rate (of all producers together) each
+ * thread parks until its next message is due, and does not look how late that became.
  *
  * <pre>
- * KafkaBareLoop connect.bootstrap.servers=HOST:PORT [bytes=1024] [in_flight=5000] [seconds=5] [warm=5]
+ * KafkaBareLoop connect.bootstrap.servers=HOST:PORT [partitions=1] [producers=1] [consumers=1] [rate=0] [bytes=1024] [in_flight=5000] [seconds=5] [warm=5]
  * </pre>
  */
 public final class KafkaBareLoop {
@@ -49,16 +52,25 @@ public final class KafkaBareLoop {
   private void run() throws Exception {
     try (Admin admin = Admin.create(new HashMap<>(options.connection()))) {
       admin
-          .createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty())))
+          .createTopics(
+              List.of(
+                  new NewTopic(
+                      topic, Optional.of(options.number("partitions", 1)), Optional.empty())))
           .all()
           .get();
-      Thread consumer = start(this::consume, "bare-consumer");
-      Thread producer = start(this::produce, "bare-producer");
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < options.number("consumers", 1); i++) {
+        threads.add(start(this::consume, "bare-consumer-" + i));
+      }
+      for (int i = 0; i < options.number("producers", 1); i++) {
+        threads.add(start(this::produce, "bare-producer-" + i));
+      }
       Thread.sleep(options.number("warm", 5) * 1_000L);
       measure(options.number("seconds", 5));
       done = true;
-      producer.join();
-      consumer.join();
+      for (Thread thread : threads) {
+        thread.join();
+      }
       admin.deleteTopics(List.of(topic)).all().get();
     }
   }
@@ -73,16 +85,25 @@ public final class KafkaBareLoop {
   private void measure(int seconds) throws InterruptedException {
     long messages = consumed.get();
     long cpu = ProcessUse.cpuNs();
+    long gc = ProcessUse.gcPauseNs();
     long began = System.nanoTime();
     Thread.sleep(seconds * 1_000L);
-    double took = (System.nanoTime() - began) / 1e9;
-    double millions = (consumed.get() - messages) / 1e6;
+    long ended = System.nanoTime();
+    messages = consumed.get() - messages;
+    cpu = ProcessUse.cpuNs() - cpu;
+    gc = ProcessUse.gcPauseNs() - gc;
+    double millions = messages / 1e6;
     System.out.printf(
         "bare loop, bytes %d: %,.0f msg/s, %.3f CPU-s per million, RSS %.0f MB%n",
         client.messageBytes(),
-        millions * 1e6 / took,
-        (ProcessUse.cpuNs() - cpu) / 1e9 / millions,
+        messages / ((ended - began) / 1e9),
+        cpu / 1e9 / millions,
         ProcessUse.residentBytes() / 1e6);
+    // The same for programs (benchmarks/generator.py), in one piece: the client logs meanwhile.
+    System.out.println(
+        String.format(
+            "figures from_ns=%d until_ns=%d messages=%d cpu_ns=%d gc_ns=%d ",
+            began, ended, messages, cpu, gc));
   }
 
   private void produce() {
@@ -99,12 +120,27 @@ public final class KafkaBareLoop {
       values[i] = pool.newValue(1, 0, i);
     }
     Semaphore free = new Semaphore(client.inFlightMessagesMax());
+    int rate = options.number("rate", 0);
+    double intervalNs = rate == 0 ? 0 : 1e9 * options.number("producers", 1) / rate;
     try (KafkaProducer<byte[], byte[]> producer =
         new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      long began = System.nanoTime();
+      long sent = 0;
       for (int i = 0; !done; i = i + 1 == values.length ? 0 : i + 1) {
+        if (rate > 0) {
+          await(began + (long) (sent++ * intervalNs));
+        }
         free.acquireUninterruptibly();
         producer.send(new ProducerRecord<>(topic, values[i]), (meta, error) -> free.release());
       }
+    }
+  }
+
+  private static void await(long atNs) {
+    long left = atNs - System.nanoTime();
+    while (left > 0) {
+      LockSupport.parkNanos(left);
+      left = atNs - System.nanoTime();
     }
   }
 
