@@ -25,9 +25,8 @@ from tidegauge.campaign.recorded import START_ANEW, OtherwiseError
 from tidegauge.campaign.session import Bench, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.topics import OwnTopics
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.experiments.api import NO_LATENCY, TrialResult, TrialSpec, Validity
 from tidegauge.hosts.page_cache import write_back
-from tidegauge.statistics.summary import NO_LATENCY
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import LevelFinding, by_turns
 from tidegauge.worker.api import TotalFigures

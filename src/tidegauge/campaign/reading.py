@@ -6,9 +6,8 @@ import time
 
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.session import Session
-from tidegauge.experiments.api import SubscriptionResult, TrialResult, TrialSpec, Validity
+from tidegauge.experiments.api import NO_LATENCY, SubscriptionResult, TrialResult, TrialSpec, Validity
 from tidegauge.statistics.classify import FAILED_CHECK, OK
-from tidegauge.statistics.summary import NO_LATENCY
 from tidegauge.systems.api import LevelFinding
 from tidegauge.worker.api import SubscriptionTotals, TotalFigures
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegauge.experiments.api import BusyConsumer, CatchUp, RecordResult, SubscriptionResult, TrialResult, TrialSpec
+from tidegauge.experiments.api import (
+    NO_LATENCY,
+    BusyConsumer,
+    CatchUp,
+    RecordResult,
+    SubscriptionResult,
+    TrialResult,
+    TrialSpec,
+)
 from tidegauge.experiments.catch_up_words import reads_sentence
 from tidegauge.experiments.faults import FaultResult
 from tidegauge.hosts.fsync import Calm
@@ -13,7 +21,7 @@ from tidegauge.statistics.classify import DISK_BUSY, Evidence, classify
 from tidegauge.statistics.rounding import short
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
-from tidegauge.statistics.summary import NO_LATENCY, summarise
+from tidegauge.statistics.summary import summarise
 from tidegauge.systems.api import LevelFinding
 from tidegauge.worker.api import SubscriptionTotals, TotalFigures, WindowFigures
 from tidegauge.workload.model import Arrival

@@ -107,6 +107,10 @@ class Latency:
     max_ms: float
 
 
+NO_LATENCY = Latency(0, 0.0, None, None, None, None, 0.0)
+"""The summary of nothing."""
+
+
 @dataclass(frozen=True)
 class Slope:
     """How fast a count changes, a second, with the 95 % interval around it."""

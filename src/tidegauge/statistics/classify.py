@@ -13,9 +13,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.experiments.api import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
 from tidegauge.statistics.rounding import short
-from tidegauge.statistics.summary import NO_LATENCY
 
 OK = "ok"
 FAILED_CHECK = "failed check"

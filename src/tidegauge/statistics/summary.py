@@ -6,16 +6,13 @@ it. So p99.9 wants 10,000 samples, p99 1,000, p95 200 and p50 20.
 
 from __future__ import annotations
 
-from tidegauge.experiments.api import Latency
+from tidegauge.experiments.api import NO_LATENCY, Latency
 from tidegauge.statistics.histograms import Histogram, decode
 
 _BEYOND_MIN = 10
 
 SAMPLES_MIN = {50.0: 2 * _BEYOND_MIN, 95.0: 20 * _BEYOND_MIN, 99.0: 100 * _BEYOND_MIN, 99.9: 1000 * _BEYOND_MIN}
 """Samples needed for each percentile that is printed."""
-
-NO_LATENCY = Latency(0, 0.0, None, None, None, None, 0.0)
-"""The summary of nothing."""
 
 
 def latency_summary(histogram: Histogram) -> Latency:
