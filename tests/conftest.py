@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+import hypothesis
 import pytest
 import pytest_timeout
 from patience import Patience
@@ -31,6 +32,10 @@ GUARD_POLL_S = 5.0
 HOME = pytest.StashKey[Path]()
 BEGIN_S = pytest.StashKey[float]()
 NOT_REACHED = pytest.StashKey[list[str]]()
+
+# By default an example may take 200 ms, which on a busy machine any may.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -220,7 +220,6 @@ def reads_of(reads: Sequence[Sequence[Found]]) -> list[Read]:
     return [replace(read_of(f"read {i}", rows, complete), began_ns=10_000 + i) for i, rows in enumerate(reads)]
 
 
-@settings(deadline=None)
 @given(trials())
 def test_every_message_has_exactly_one_fate_that_fits_what_was_told(
     trial: tuple[list[Sent], list[list[Found]], list[int]],
@@ -244,7 +243,6 @@ def test_every_message_has_exactly_one_fate_that_fits_what_was_told(
     assert (found.witness is None) == (found.broken == 0)
 
 
-@settings(deadline=None)
 @given(trials(), st.randoms(use_true_random=False))
 def test_the_order_in_which_messages_and_reads_are_given_does_not_matter(
     trial: tuple[list[Sent], list[list[Found]], list[int]], random: object
@@ -270,7 +268,7 @@ def write_files(directory: Path, sent: Sequence[Sent], names: Sequence[int]) -> 
         (directory / f"producer-{name:05d}.history").write_bytes(head + body)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(trials(), st.permutations(range(3)))
 def test_the_order_of_producers_files_does_not_matter(
     trial: tuple[list[Sent], list[list[Found]], list[int]], names: list[int]

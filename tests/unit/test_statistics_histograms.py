@@ -29,7 +29,7 @@ def exact(values: list[int], percentile: float) -> int:
     return sorted(values)[max(0, math.ceil(percentile * len(values) / 100 - 1e-6) - 1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, HOUR_NS), min_size=1, max_size=300))
 def test_percentiles_are_those_of_the_sorted_samples_within_three_digits(values: list[int]) -> None:
     histogram = decode(encoded(values))
@@ -38,7 +38,7 @@ def test_percentiles_are_those_of_the_sorted_samples_within_three_digits(values:
         assert histogram.percentile_ns(percentile) == pytest.approx(exact(values, percentile), rel=1e-3, abs=1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, HOUR_NS), min_size=1, max_size=300))
 def test_mean_and_maximum_agree_with_the_package(values: list[int]) -> None:
     reference = HdrHistogram.decode(base64.b64encode(encoded(values)))
@@ -47,7 +47,7 @@ def test_mean_and_maximum_agree_with_the_package(values: list[int]) -> None:
     assert histogram.max_ns() == reference.get_max_value()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 10**6), max_size=100),
     st.lists(st.integers(0, HOUR_NS), max_size=100),
