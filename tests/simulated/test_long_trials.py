@@ -103,7 +103,12 @@ def test_the_steady_test_is_told_what_was_acknowledged_and_how_late() -> None:
     one = figures(0, base64.b64decode(histogram.encode()))
     worker: Any = SimpleNamespace(watch=lambda: iter([one]))
     spec: Any = SimpleNamespace(
-        workload=SimpleNamespace(subscriptions=1), late=None, faults=(), reads_only=False, trial_id="001-x"
+        workload=SimpleNamespace(subscriptions=1),
+        late=None,
+        faults=(),
+        reads_only=False,
+        trial_id="001-x",
+        msgs_per_s=None,
     )
     store: Any = SimpleNamespace(second=lambda *_: None)
     follower = Follower(spec, worker, store, lambda _event: None, lambda: None)

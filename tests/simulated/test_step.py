@@ -81,7 +81,7 @@ class Scene:
         plan = make_plan(self.campaign, lambda _: self.system)
         bench = Bench(
             FakeHost(self.journal),
-            lambda _host, _driver, _logs: FakeWorker(self.journal),
+            lambda _host, _driver, _logs, _spec: FakeWorker(self.journal),
             lambda _: CacheDrop(True),
             self.events.append,
         )
