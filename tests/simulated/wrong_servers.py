@@ -111,7 +111,7 @@ class AnswersFromOneReplica(Honest):
 
 @dataclass
 class LacksInOneCopy(Honest):
-    """Readers are served by what has everything; after a cut node 2's copy has a hole in its middle."""
+    """Readers are served by what has everything; after a cut node 2's copy has a hole."""
 
     was_cut: bool = False
 
@@ -120,7 +120,8 @@ class LacksInOneCopy(Honest):
 
     def copy(self, partition: int, node: int) -> Iterable[Found]:
         rows = list(super().copy(partition, node))
-        return [*rows[:10], *rows[13:]] if node == 2 and self.was_cut else rows
+        # Early in the log: a busy machine sends few before the cut.
+        return [*rows[:1], *rows[4:]] if node == 2 and self.was_cut else rows
 
 
 @dataclass
