@@ -72,7 +72,8 @@ class LosesTheMiddle(Honest):
 
     def cut(self) -> None:
         for log in self.logs:
-            del log[10:13]
+            middle = len(log) // 2
+            del log[middle - 1 : middle + 2]
 
 
 class LosesTheBeginning(Honest):
