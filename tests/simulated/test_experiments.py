@@ -18,6 +18,7 @@ from tidegauge.experiments.latency import first_peaks, resolve_rate
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import PreconditionError
 from tidegauge.experiments.registry import experiments
+from tidegauge.statistics.classify import BUSY_CONSUMER
 from tidegauge.workload.model import Arrival
 
 HALF = Rate(share_of_lowest_peak=0.5)
@@ -101,6 +102,14 @@ def test_peaks_that_are_invalid_or_empty_are_not_used() -> None:
         peak_of("kafka@1", 5),
     ]
     assert first_peaks(so_far) == {"kafka@1": 70_000}
+
+
+def test_a_peak_that_only_consumers_spoilt_keeps_its_rate() -> None:
+    reason = f"{BUSY_CONSUMER}: sub-0 consumer 0 had no time left in 9 of 10 s"
+    slow = replace(peak_of("kafka@1", 1000, validity=Validity.INVALID), reasons=(reason,))
+    assert first_peaks([slow, peak_of("kafka@1", 5)]) == {"kafka@1": 1000}
+    late = replace(slow, reasons=(reason, "the load generator itself was late, not the system"))
+    assert first_peaks([late, peak_of("kafka@1", 5)]) == {"kafka@1": 5}
 
 
 def test_latency_objects_to_a_share_without_a_peak_before_it() -> None:

@@ -12,12 +12,12 @@ import pytest
 from report_samples import ceilings as sample
 
 from tidegauge.campaign import ceilings
-from tidegauge.campaign.ceilings import LONG_S, SWITCH, run_ceilings
+from tidegauge.campaign.ceilings import SWITCH, run_ceilings
 from tidegauge.campaign.events import Event, Note, PhaseStarted
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.hosts.ceilings_measure import Effort, machine_id, place_for
+from tidegauge.hosts.ceilings_measure import machine_id, place_for
 
 
 class Case:
@@ -27,27 +27,24 @@ class Case:
         self.disk = root / "disk"
         self.disk.mkdir()
         self.measured: list[Sequence[Path]] = []
-        self.efforts: list[Effort] = []
         self.events: list[Event] = []
         self.fails: OSError | None = None
         path = root / "campaign.yaml"
         path.write_text(f"name: one\nsystems: {systems}\nexperiments: [peak]\n")
         self.campaign: Campaign = parse_campaign(path, {}, ["kafka"])
 
-    def measure(self, disks: Sequence[Path], effort: Effort, *_: object) -> Ceilings:
+    def measure(self, disks: Sequence[Path], *_: object, **__: object) -> Ceilings:
         self.measured.append(disks)
-        self.efforts.append(effort)
         if self.fails is not None:
             raise self.fails
         found = sample().ceilings
-        sustained = 4e8 if effort.sustain_s else None
-        disk = replace(found.disks[0], device=place_for(self.disk)[1], sustained_write_bytes_per_s=sustained)
+        disk = replace(found.disks[0], device=place_for(self.disk)[1])
         now = datetime.now(UTC).isoformat()
         return replace(found, measured_at=now, machine=machine_id(), disks=(disk,))
 
-    def known(self, seconds_planned: float = 60.0) -> Any:
+    def known(self) -> Any:
         host: Any = _Host()
-        return run_ceilings(self.campaign, [self.disk], (), host, self.events.append, seconds_planned=seconds_planned)
+        return run_ceilings(self.campaign, [self.disk], (), host, self.events.append)
 
 
 class _Host:
@@ -72,14 +69,6 @@ def test_they_are_measured_once_and_then_taken_again(case: Case) -> None:
     assert second.ceilings == first.ceilings
     assert second.data_devices == (place_for(case.disk)[1],)
     assert [type(event) for event in case.events] == [PhaseStarted]
-
-
-def test_only_a_long_run_measures_sustained_writes(case: Case) -> None:
-    assert case.known(LONG_S - 1).ceilings.disks[0].sustained_write_bytes_per_s is None
-    long = case.known(LONG_S)
-    assert (long.reused, long.ceilings.disks[0].sustained_write_bytes_per_s) == (False, 4e8)
-    assert [effort.sustain_s for effort in case.efforts] == [0.0, 20.0]
-    assert case.known(LONG_S).reused and case.known(60.0).reused, "what is known serves short and long ones"
 
 
 def test_switched_off_nothing_is_measured(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -210,13 +210,13 @@ class TestSustained:
         told: list[str] = []
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
         (disk,) = measure([tmp_path], wanted, lambda _: None, lambda what, _: told.append(what), loopback=False).disks
-        assert disk.knows_sustained
+        assert disk.sustained_write_bytes_per_s or disk.sustained_problem
         assert any("sustained" in what for what in told)
         if disk.direct:
             assert any(what.endswith(" GB") for what in told)
         assert left_in(tmp_path) == []
         (brief,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
-        assert not brief.knows_sustained
+        assert not (brief.sustained_write_bytes_per_s or brief.sustained_problem)
 
     def test_a_disk_with_time_to_spare_was_not_at_its_limit(self) -> None:
         words = "the disk was busy only 15% of the time, so it was not the limit"
@@ -239,6 +239,20 @@ class TestSustained:
         (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
         if disk.direct:
             assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (told, words)
+
+    def test_a_disk_that_is_full_meanwhile_keeps_what_was_measured_before(
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object, **__: object) -> float:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(DiskMeasure, "sustain", full)
+        wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
+        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
+        assert disk.sustained_write_bytes_per_s is None
+        if disk.direct:
+            assert disk.write_bytes_per_s
+            assert disk.sustained_problem == "No space left on device"
 
     def test_windows_as_long_are_held_against_it(self) -> None:
         (disk,) = ceilings().ceilings.disks

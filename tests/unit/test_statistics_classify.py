@@ -150,6 +150,24 @@ def test_slow_consumers_of_a_bounded_queue_are_known_by_littles_law(
         assert "messages waited 60 ms for it, of 100 ms from sending to receipt" in verdict.reasons[0]
 
 
+def test_messages_that_were_never_received_do_not_make_littles_law_blame_a_consumer() -> None:
+    """They are in the mean of the delay only, which may then be above that of end-to-end."""
+    response, end_to_end = latency(950.0, 1900.0), replace(latency(1000.0, 1999.0), mean_ms=1000.0)
+    delay = replace(latency(900.0, 1800.0), mean_ms=1300.0)
+    assert judged(response=response, delay=delay, busy_consumers=(busy(),), **slow(end_to_end)).reasons == ()
+
+
+def test_consumers_that_are_furthest_behind_by_turns_add_up() -> None:
+    one = busy(1)
+    names = [f"sub-{number}" for number in range(3)]
+    subscriptions = tuple(replace(subscription(end_to_end=latency(9.0, 41.0)), name=name) for name in names)
+    turns = tuple(replace(one, subscription=name, name=f"{name} consumer 0") for name in names)
+    assert judged(subscriptions=subscriptions, busy_consumers=turns[:1]).validity is Validity.VALID
+    verdict = judged(subscriptions=subscriptions, busy_consumers=turns)
+    assert verdict.validity is Validity.INVALID
+    assert "sub-0 consumer 0" in verdict.reasons[0]
+
+
 def test_the_reason_names_the_consumer_and_what_to_do() -> None:
     (reason,) = judged(busy_consumers=(busy(8),), **slow(latency(9.0, 41.0))).reasons
     assert reason.startswith(f"{BUSY_CONSUMER}: sub-0 consumer 1 had no time left in 8 of 10 s, and ")

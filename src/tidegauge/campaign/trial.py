@@ -207,8 +207,8 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
-    _await_faults(session, follower)
     follower.timeline.begin(DRAIN, until_ns)
+    _await_faults(session, follower)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
     drain_end, totals = _drain(session, follower)

@@ -6,7 +6,8 @@ flows through becomes garbage, and a small heap then spends the window in collec
     heap   = the larger of  what is held: 96 MiB, 1 MiB a client, and what all consumers may hold together
                             what flows:   1 MiB for every 1,000 messages (of 1 KiB, sent or received) a second,
                                           up to 2 GiB and an eighth of the machine's memory
-    direct = 64 MiB, 2 MiB a producer, and the largest read of each consumer
+    direct = 64 MiB, the largest read of each consumer, and two requests of each producer, which send at most
+             32 MiB together
 
 Where the rate is not given (a peak, a search, a share of an earlier result), it is as fast as the CPUs may carry. The
 rule knows nothing of the system, so the load generators of all systems that are compared get the same.
@@ -44,6 +45,8 @@ _PARTITION_MESSAGES = 100
 """Of each partition a consumer may hold so many, however many partitions share its queue (the drivers' rule)."""
 _FETCH_BYTES = (1 << 20, 50 << 20)
 """The least and the most that Kafka's client holds of one server; other clients hold what the queue says."""
+_READ_BYTES_LEAST = 64 << 10
+"""Of a consumer that finds next to nothing."""
 _RECORD_OVERHEAD_BYTES = 128
 _SERVERS_UNKNOWN = 3
 """A consumer holds messages of so many servers; of how many others' cluster consists, nobody has told yet."""
@@ -160,9 +163,9 @@ def _direct_mb(spec: TrialSpec, rate: float) -> int:
     consumers = workload.topics * workload.subscriptions * workload.consumers
     producers = workload.topics * workload.producers
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
-    least = consumers * _FETCH_BYTES[0]
-    read = min(consumers * _fetch_bytes(workload), max(least, _stalled_bytes(spec, rate)))
-    return _OWN_DIRECT_MB + -(-(read + 2 * producers * batch_bytes) // _MIB)
+    read = min(consumers * _fetch_bytes(workload), max(consumers * _READ_BYTES_LEAST, _stalled_bytes(spec, rate)))
+    written = 2 * min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX)
+    return _OWN_DIRECT_MB + -(-(read + written) // _MIB)
 
 
 def _fetch_bytes(workload: Workload) -> int:

@@ -190,9 +190,7 @@ def carry_out(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
-                    known = run_ceilings(
-                        campaign, data, run.journal_disks, host, observer, seconds_planned=ready.plan.seconds_expected
-                    )
+                    known = run_ceilings(campaign, data, run.journal_disks, host, observer)
                     if known is not None:
                         run.ceilings(known)
                     for note in _room_notes(ready, known, [*data, *run.journal_disks]):

@@ -18,7 +18,7 @@ from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime,
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.finding import Cell, Finding
-from tidegauge.experiments.peak import first_peaks
+from tidegauge.experiments.peak import first_peaks, rate_stands
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
 from tidegauge.experiments.servers import ServersChoice
 from tidegauge.search.goals import Goal, Limit
@@ -190,7 +190,7 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
     if hint is None:
         result = trials.closed_loop()
         hint = result.msgs_per_s
-        if result.validity is Validity.INVALID or hint <= 0:
+        if not rate_stands(result):
             return None, f"the closed-loop trial that tells where to search was INVALID: {result.reasons[0]}"
         trials.tell(f"In a closed loop {hint:,.0f} msg/s; the search begins below that.", _EXPECTED, len(options.goals))
     low = low if low is not None else min(hint * _REACH[0], (high or math.inf) / 10)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
+from tidegauge.statistics.classify import BUSY_CONSUMER
 from tidegauge.workload.model import Arrival
 
 
@@ -30,12 +31,17 @@ def _run(_options: PeakOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None
         lab.measure(trial)
 
 
+def rate_stands(result: TrialResult) -> bool:
+    """Whether the rate of acknowledgement is the system's: also where only the receiving side was the generator's."""
+    only_receiving = bool(result.reasons) and all(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)
+    return result.msgs_per_s > 0 and (result.validity is not Validity.INVALID or only_receiving)
+
+
 def first_peaks(so_far: Sequence[TrialResult]) -> dict[str, float]:
-    """The first usable peak (msg/s) of each system; an INVALID trial or one that moved nothing is not usable."""
+    """The first peak (msg/s) of each system whose rate stands."""
     peaks: dict[str, float] = {}
     for result in so_far:
-        usable = result.validity is not Validity.INVALID and result.msgs_per_s > 0
-        if result.spec.experiment == "peak" and usable:
+        if result.spec.experiment == "peak" and rate_stands(result):
             peaks.setdefault(result.spec.system, result.msgs_per_s)
     return peaks
 

@@ -79,11 +79,6 @@ class DiskCeiling:
         return self.write_bytes_per_s
 
     @property
-    def knows_sustained(self) -> bool:
-        """Whether it was tried."""
-        return self.sustained_write_bytes_per_s is not None or bool(self.sustained_problem)
-
-    @property
     def syncs_per_s(self) -> float | None:
         """The most syncs a second of small appends by any way that was tried; None if none was measured."""
         return max((one.per_s for one in self.syncs if one.write_bytes == SYNC_SMALL_BYTES), default=None)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.fleet.registry import state_directory
-from tidegauge.hosts.ceilings import Ceilings, DiskCeiling
+from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.store.plain import plain, typed
 
 FRESH_S = 12 * 3600.0
@@ -59,14 +59,11 @@ def fresh(
     devices: Sequence[str],
     now: datetime,
     load_average: float,
-    *,
-    sustained: bool = False,
 ) -> Ceilings | None:
     """What is fresh of this machine for all these disks together; None if anything is missing. Pure.
 
     Figures may come from several measurements: the time told is then that of the oldest one used. Doubtful ones count
     only while the machine is as busy as it was then (`load_average`: now): measuring again would tell no more.
-    `sustained`: a disk counts only where its sustained writes were measured, or tried.
     """
     usable = [
         one
@@ -77,10 +74,7 @@ def fresh(
     ]
     with_loopback = next((one for one in usable if one.loopback is not None), None)
 
-    def counts(disk: DiskCeiling | None) -> bool:
-        return disk is not None and (disk.knows_sustained or not sustained)
-
-    by_disk = [next((one for one in usable if counts(one.disk(device))), None) for device in devices]
+    by_disk = [next((one for one in usable if one.disk(device) is not None), None) for device in devices]
     if with_loopback is None or None in by_disk:
         return None
     used = [with_loopback, *(one for one in by_disk if one is not None)]

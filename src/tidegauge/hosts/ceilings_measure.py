@@ -177,7 +177,11 @@ def _disk(
         if measure.direct:
             read = measure.read(step(f"{name}: sequential reads", effort.read_s))
         syncs = _syncs(measure, name, effort, step)
-        sustained, problem = _sustained(measure, (name, device), written, effort, step)
+        try:
+            sustained, problem = _sustained(measure, (name, device), written, effort, step)
+        except OSError as error:
+            # What was measured before stays.
+            sustained, problem = None, error.strerror or str(error)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return DiskCeiling(

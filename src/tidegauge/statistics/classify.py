@@ -143,14 +143,20 @@ def _invalid(evidence: Evidence) -> list[str]:
     if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
         found.append(_own_lag_text(evidence, lag[0]))
     # After a fault consumers work off what waited: that they are busy then says nothing of the rest.
-    if not evidence.faults:
-        found += [_busy_text(one, words) for one, words in _waited_for(evidence) if _often(one)][:1]
+    waited_for = _waited_for(evidence)
+    if _often(waited_for) and not evidence.faults:
+        found.append(_busy_text(*waited_for[0]))
     return found
 
 
-def _often(one: BusyConsumer) -> bool:
-    """Whether it had no time left for long enough to decide the window's end-to-end times."""
-    return one.busy_seconds >= min(BUSY_SECONDS_MIN, one.seconds) and one.busy_share >= BUSY_SECONDS_SHARE
+def _often(waited_for: Sequence[tuple[BusyConsumer, str]]) -> bool:
+    """Whether consumers had no time left for long enough to decide the window's end-to-end times.
+
+    Of each second one consumer is known, the one furthest behind: where several take turns, their seconds add up.
+    """
+    busy_s = sum(one.busy_seconds for one, _ in waited_for)
+    seconds = max((one.seconds for one, _ in waited_for), default=0)
+    return bool(waited_for) and busy_s >= max(min(BUSY_SECONDS_MIN, seconds), BUSY_SECONDS_SHARE * seconds)
 
 
 def _waited_for(evidence: Evidence) -> list[tuple[BusyConsumer, str]]:
@@ -184,7 +190,8 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, one: BusyConsumer) 
     receipt. Means may be subtracted, percentiles may not.
     """
     sent_ms = end_to_end.mean_ms - evidence.delay.mean_ms
-    if not end_to_end.count or one.waiting_ms < WAITING_SHARE * sent_ms:
+    # Messages that were sent and not received by the end of the drain are in the one mean only.
+    if not end_to_end.count or sent_ms <= 0 or one.waiting_ms < WAITING_SHARE * sent_ms:
         return ""
     return f"messages waited {short(one.waiting_ms)} ms for it, of {short(sent_ms)} ms from sending to receipt"
 
@@ -344,11 +351,12 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     tail = None if evidence.closed_loop else _own_lag_share(evidence, "p99.9")
     if tail is not None and tail >= OWN_LAG_INVALID_SHARE and (lag is None or lag[1] < OWN_LAG_DOUBTFUL_SHARE):
         found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(evidence, 'p99.9')}")
-    if evidence.faults or not any(_often(one) for one, _ in _waited_for(evidence)):
+    waited_for = _waited_for(evidence)
+    if evidence.faults or not _often(waited_for):
         found += [
             f"{one.name} of the load generator had no time left in {one.busy_seconds} of {one.seconds} s, and {words}: "
             "the longest end-to-end times may be its own"
-            for one, words in _waited_for(evidence)
+            for one, words in waited_for
         ]
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
         found.append(

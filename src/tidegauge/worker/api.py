@@ -54,7 +54,7 @@ class SecondFigures:
     """What happened in one second of a trial, by the time it happened. Histograms encoded as above.
 
     `busiest_consumer`: "sub-0 consumer 1", whose receiving thread ran or waited for a CPU for longest; "" if none ran.
-    `jit_ns`: that the worker's JIT compiled, over all of its threads.
+    `jit_ns`: CPU time of the worker's JIT compiler, over all of its threads.
     """
 
     second: int

@@ -59,7 +59,6 @@ public final class Trial {
             context,
             setup.ownValues(),
             setup.plan.ownLagToleranceNs(),
-            setup.plan.msgsPerSMax(),
             setup.plan.variant().spinShareMax());
     this.use = new WindowUse(threads::cpuWaitNs);
     this.sampler = new Sampler(setup, threads, log, use);

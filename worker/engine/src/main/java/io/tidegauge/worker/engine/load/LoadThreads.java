@@ -5,25 +5,19 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The load threads of a trial. In a closed loop one for each producer up to a bound; on a schedule
- * as many as the load needs, since each thread that waits costs CPU. Producers share threads
- * evenly.
+ * The load threads of a trial: one for each producer up to a bound, then producers share threads
+ * evenly. Not fewer where the load is small: a client's send may block, for its socket or its
+ * server, and would hold up the other producers of its thread.
  */
 public final class LoadThreads {
   /** More threads than this only fight for the CPUs. */
   public static final int THREADS_MAX = 64;
-
-  /** A thread that sends so much still has time to wait, so that it is rarely late. */
-  static final double MSGS_PER_S_EACH = 100_000;
-
-  static final double BYTES_PER_S_EACH = 128 << 20;
 
   private final List<LoadThread> threads = new ArrayList<>();
   private final Heartbeat heartbeat = new Heartbeat();
 
   /**
    * @param ownValues whether every message in flight has an array of its own
-   * @param plannedMsgsPerS the highest total rate; infinite in a closed loop
    * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits
    */
   public LoadThreads(
@@ -31,9 +25,8 @@ public final class LoadThreads {
       Producer.Context context,
       boolean ownValues,
       long ownLagToleranceNs,
-      double plannedMsgsPerS,
       double spinShareMax) {
-    int count = countFor(producers.size(), plannedMsgsPerS, context.pool().messageBytes());
+    int count = Math.min(producers.size(), THREADS_MAX);
     for (int t = 0; t < count; t++) {
       List<Producer> mine = new ArrayList<>();
       for (int p = t; p < producers.size(); p += count) {
@@ -51,13 +44,6 @@ public final class LoadThreads {
               ownLagToleranceNs,
               spinShareMax));
     }
-  }
-
-  /** Threads for so many producers that together send so much; infinite in a closed loop. */
-  static int countFor(int producers, double msgsPerS, int messageBytes) {
-    double each = Math.min(MSGS_PER_S_EACH, BYTES_PER_S_EACH / messageBytes);
-    long needed = (long) Math.ceil(msgsPerS / each);
-    return (int) Math.min(Math.min(producers, THREADS_MAX), Math.max(1, needed));
   }
 
   public int count() {

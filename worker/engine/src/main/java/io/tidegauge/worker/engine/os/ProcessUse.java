@@ -1,12 +1,17 @@
 package io.tidegauge.worker.engine.os;
 
 import java.io.IOException;
-import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
 /** What this process has used: CPU, garbage collection pauses, memory. */
 public final class ProcessUse {
@@ -18,8 +23,10 @@ public final class ProcessUse {
           .filter(bean -> !bean.getName().contains("Concurrent"))
           .toList();
 
-  /** Null in a JVM that only interprets. */
-  private static final CompilationMXBean JIT = ManagementFactory.getCompilationMXBean();
+  /** Of the JIT's threads by their number; and the numbers of all others. */
+  private static final Map<String, Long> JIT_NS = new HashMap<>();
+
+  private static final Set<String> OTHERS = new HashSet<>();
 
   private ProcessUse() {}
 
@@ -38,13 +45,42 @@ public final class ProcessUse {
   }
 
   /**
-   * Time that the JIT has compiled, over all of its threads; the JVM counts whole milliseconds, and
-   * a compilation once it is done. 0 if the JVM does not tell.
+   * CPU time of the JIT's threads so far, with those that have ended as far as they were seen; 0 if
+   * the kernel does not tell. The JVM's own figure also counts the time for which they waited.
    */
-  public static long jitNs() {
-    return JIT == null || !JIT.isCompilationTimeMonitoringSupported()
-        ? 0
-        : Math.max(0, JIT.getTotalCompilationTime()) * 1_000_000;
+  public static synchronized long jitNs() {
+    try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+      for (Path task : tasks) {
+        String tid = task.getFileName().toString();
+        if (!OTHERS.contains(tid)) {
+          lookAt(task, tid);
+        }
+      }
+    } catch (IOException | DirectoryIteratorException e) {
+      // What was known stays.
+      return sum(JIT_NS);
+    }
+    return sum(JIT_NS);
+  }
+
+  private static void lookAt(Path task, String tid) {
+    try {
+      String name = Files.readString(task.resolve("comm")).strip();
+      if (name.startsWith("C1 Compiler") || name.startsWith("C2 Compiler")) {
+        String ran = Files.readString(task.resolve("schedstat")).split(" ", 2)[0];
+        JIT_NS.merge(tid, Long.parseLong(ran), Math::max);
+      } else if (!name.equals("java")) {
+        // A new thread is called as the process is until it has told its name.
+        OTHERS.add(tid);
+      }
+    } catch (IOException | NumberFormatException e) {
+      // It has ended, or the kernel keeps no account.
+      return;
+    }
+  }
+
+  private static long sum(Map<String, Long> times) {
+    return times.values().stream().mapToLong(Long::longValue).sum();
   }
 
   public static long heapUsedBytes() {

@@ -84,15 +84,6 @@ public final class RateSchedule {
     return phases[0].fromMsgsPerS();
   }
 
-  /** The highest rate at any time. */
-  public double msgsPerSMax() {
-    double most = 0;
-    for (Phase phase : phases) {
-      most = Math.max(most, Math.max(phase.fromMsgsPerS(), phase.toMsgsPerS()));
-    }
-    return most;
-  }
-
   private double lastMsgsPerS() {
     return phases[phases.length - 1].toMsgsPerS();
   }
