@@ -13,7 +13,7 @@ SYNC_SMALL_BYTES = 4096
 SYNC_BATCH_BYTES = 128 * 1024
 """A batch of a producer, as the workloads of this project use them."""
 SUSTAINED_S = 20.0
-"""How long writing goes on beyond what memory takes, and so from which length on a window is held against it."""
+"""How long writing goes on beyond what memory takes, and so from which length on a window is compared with it."""
 LOAD_AVERAGE_MAX = 0.5
 """Above it other work took so much that ceilings measured then are doubtful."""
 

@@ -81,7 +81,7 @@ class Load:
     reads: bool = False
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
     connections: int = 1
-    """That carry messages: what is sent over several at the same time is held against the ceiling of several."""
+    """That carry messages: what is sent over several at the same time is compared with the ceiling of several."""
 
 
 @dataclass(frozen=True)

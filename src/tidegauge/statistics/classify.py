@@ -186,7 +186,7 @@ def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
 def _beyond_sending(evidence: Evidence, end_to_end: Latency, one: BusyConsumer) -> str:
     """Where a system with a bounded queue holds producers back, slow consumers show in the response, as delay.
 
-    So what messages waited for the consumer, by Little's law, is held against the time from their sending to their
+    So what messages waited for the consumer, by Little's law, is compared with the time from their sending to their
     receipt. Means may be subtracted, percentiles may not.
     """
     sent_ms = end_to_end.mean_ms - evidence.delay.mean_ms

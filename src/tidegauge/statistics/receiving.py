@@ -2,8 +2,8 @@
 
 A consumer has no time left in a second in which its receiving thread ran or waited for a CPU for 90 % of the time
 outside pauses of the garbage collector, in which nobody can work. That alone is no fault: a thread may spin, or keep up
-all the same. How long messages waited for it is told by Little's law, which needs no latency: mean backlog over rate of
-receipt.
+all the same. How long messages waited for it follows from Little's law, which needs no latency: mean backlog over rate
+of receipt.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tells of each second which consumer was the busiest: how long its receiving thread ran or waited
+ * Finds for each second which consumer was the busiest: how long its receiving thread ran or waited
  * for a CPU. Used by the sampler's thread only.
  *
  * <p>A thread that serves several consumers makes all of them wait, so its whole time counts for

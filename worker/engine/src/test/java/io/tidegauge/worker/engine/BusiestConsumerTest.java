@@ -34,7 +34,7 @@ class BusiestConsumerTest {
   private BusiestConsumer make(int perSubscription, int topics) throws Exception {
     TaskClock clock = TaskClock.ofCurrentThread();
     burn(LITTLE_WORK_NS);
-    assumeThat(clock.busyNs()).as("this kernel tells of no thread").isPositive();
+    assumeThat(clock.busyNs()).as("this kernel keeps no account of threads").isPositive();
     clock.close();
     for (int i = 0; i < perSubscription * topics * 2; i++) {
       int of = i / (perSubscription * topics);

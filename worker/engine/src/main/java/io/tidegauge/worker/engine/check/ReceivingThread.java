@@ -33,7 +33,7 @@ public final class ReceivingThread {
   /**
    * Time that it ran or waited since the last call, at most {@code lengthNs}. The kernel counts a
    * wait once it is over: what is more than fits into this second belonged to those before, and is
-   * told with the next, so that none is lost.
+   * counted with the next, so that none is lost.
    */
   public long busyNs(long lengthNs) {
     long now = busyNs.getAsLong();

@@ -41,7 +41,7 @@ class HandoversTest {
     threads.close();
   }
 
-  /** A wait that is counted when it is over is told in seconds that it fits into. */
+  /** A wait that is counted when it is over counts in seconds that it fits into. */
   @Test
   void whatDoesNotFitIntoASecondIsToldWithTheNext() {
     AtomicLong busy = new AtomicLong(700);
