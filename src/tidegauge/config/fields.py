@@ -22,6 +22,7 @@ from tidegauge.config.units import (
 from tidegauge.errors import nearest
 
 _Member = TypeVar("_Member", bound=StrEnum)
+_Number = TypeVar("_Number", int, float)
 
 
 class Fields(BaseModel):
@@ -39,36 +40,26 @@ class Fields(BaseModel):
 
 def duration_between(low: str, high: str) -> Callable[[float], float]:
     """A check that a duration in seconds lies between two durations, which are given as text so that messages fit."""
-    low_s, high_s = parse_duration_s(low), parse_duration_s(high)
-
-    def check(value_s: float) -> float:
-        if not low_s <= value_s <= high_s:
-            raise ValueError(f"must be from {low} to {high}")
-        return value_s
-
-    return check
+    return _between(low, high, parse_duration_s)
 
 
 def size_between(low: str, high: str) -> Callable[[int], int]:
     """The same for a size in bytes."""
-    low_bytes, high_bytes = parse_size_bytes(low), parse_size_bytes(high)
-
-    def check(size_bytes: int) -> int:
-        if not low_bytes <= size_bytes <= high_bytes:
-            raise ValueError(f"must be from {low} to {high}")
-        return size_bytes
-
-    return check
+    return _between(low, high, parse_size_bytes)
 
 
 def share_between(low: str, high: str) -> Callable[[float], float]:
     """The same for a share."""
-    low_share, high_share = parse_share(low), parse_share(high)
+    return _between(low, high, parse_share)
 
-    def check(share: float) -> float:
-        if not low_share <= share <= high_share:
+
+def _between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_Number], _Number]:
+    least, most = parse(low), parse(high)
+
+    def check(value: _Number) -> _Number:
+        if not least <= value <= most:
             raise ValueError(f"must be from {low} to {high}")
-        return share
+        return value
 
     return check
 

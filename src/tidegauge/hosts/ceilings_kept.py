@@ -54,11 +54,7 @@ def read_kept() -> list[Ceilings]:
 
 
 def fresh(
-    kept: Sequence[Ceilings],
-    machine: str,
-    devices: Sequence[str],
-    now: datetime,
-    load_average: float,
+    kept: Sequence[Ceilings], machine: str, devices: Sequence[str], now: datetime, load_average: float
 ) -> Ceilings | None:
     """What is fresh of this machine for all these disks together; None if anything is missing. Pure.
 
@@ -73,7 +69,6 @@ def fresh(
         and (not one.doubtful or one.load_average <= load_average)
     ]
     with_loopback = next((one for one in usable if one.loopback is not None), None)
-
     by_disk = [next((one for one in usable if one.disk(device) is not None), None) for device in devices]
     if with_loopback is None or None in by_disk:
         return None
