@@ -35,7 +35,7 @@ from side_by_side.table import Measured, RowResult
 from tidegauge.errors import TidegaugeError
 from tidegauge.fleet.signals import Interrupted, interruptible
 from tidegauge.hosts.facts import host_facts
-from tidegauge.report.numbers import duration
+from tidegauge.numbers import duration
 
 ROOT = Path(__file__).resolve().parents[1]
 OVERHEAD_S = {TIDEGAUGE: 8.0, BARE: 6.0, KAFKA_TOOLS: 15.0}

@@ -15,11 +15,11 @@ from side_by_side.perf_tools import Mark
 from side_by_side.rows import BARE, KAFKA_TOOLS, TIDEGAUGE, Row, engine_threads
 from side_by_side.stage import Product, Stage, Timing, available_cpus, ensure_product, order_for, product_of
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fleet import procfs
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.hosts import procfs
+from tidegauge.model.load import TotalFigures
 from tidegauge.statistics.histograms import decode
 from tidegauge.systems.jvm import java_process
-from tidegauge.worker.api import TotalFigures
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
 

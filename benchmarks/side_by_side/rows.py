@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegauge.workload.model import Arrival, Payload, Workload
+from tidegauge.model.workload import Arrival, Payload, Workload
 
 TIDEGAUGE = "Tidegauge"
 BARE = "bare loop"

@@ -13,17 +13,19 @@ from pathlib import Path
 
 from side_by_side.rows import Row
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.space import FREE_BYTES_BEFORE, DiskFullError, check_during
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.resolve import provision
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.procfs import MARKER
-from tidegauge.fleet.use import ProcessUse, Sample
 from tidegauge.hosts.fsync import await_calm, fsync_latency, usual_latency
-from tidegauge.report.numbers import size
+from tidegauge.hosts.procfs import MARKER
+from tidegauge.hosts.space import FREE_BYTES_BEFORE, DiskFullError, check_during
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.use import ProcessUse, Sample
+from tidegauge.numbers import size
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, Setting
+from tidegauge.systems.api import Deployment, DeployRequest
 from tidegauge.systems.kafka.recipe import GROUP, recipe
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from side_by_side.rows import BARE, KAFKA_TOOLS, TIDEGAUGE, Row
-from tidegauge.report.numbers import MISSING, ms
+from tidegauge.numbers import MISSING, ms
 
 SCHEMA = "tidegauge.benchmark-generator/1"
 WIDTH = 100

@@ -103,6 +103,15 @@ public interface Driver extends AutoCloseable {
    */
   boolean retainsValue();
 
+  /**
+   * False if {@link MessageProducer#send}, without compression and settings of the user's own, only
+   * hands the message over, whatever server and network do; several producers may then share a
+   * thread. True if it may wait, for a socket or a server, and would hold up the others.
+   */
+  default boolean sendsMayBlock() {
+    return true;
+  }
+
   @Override
   void close();
 }

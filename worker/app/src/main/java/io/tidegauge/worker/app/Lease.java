@@ -15,6 +15,7 @@ final class Lease {
   private final Consumer<String> end;
   private long deadlineNs;
   private String reason;
+  private boolean released;
 
   Lease(Consumer<String> end) {
     this.end = end;
@@ -44,7 +45,18 @@ final class Lease {
 
   /** The controller's stream is gone. */
   void broken(String why) {
-    end.accept("the controller's lease ended: " + why);
+    if (!isReleased()) {
+      end.accept("the controller's lease ended: " + why);
+    }
+  }
+
+  /** The process ends by itself: nothing is expected of the controller any more. */
+  synchronized void release() {
+    released = true;
+  }
+
+  private synchronized boolean isReleased() {
+    return released;
   }
 
   private void watch() {
@@ -63,6 +75,6 @@ final class Lease {
   }
 
   synchronized String overdue() {
-    return System.nanoTime() - deadlineNs > 0 ? reason : null;
+    return !released && System.nanoTime() - deadlineNs > 0 ? reason : null;
   }
 }

@@ -48,7 +48,7 @@ public final class Main {
   private static void run(Path portFile) throws IOException, InterruptedException {
     String secret = readSecret();
     Lease lease = new Lease(Main::end);
-    Server server = start(new WorkerService(lease, Main::end), secret);
+    Server server = start(new WorkerService(lease, Main::end, Main::exit), secret);
     lease.startWaitingForController();
     writePort(portFile, server.getPort());
     server.awaitTermination();
@@ -84,6 +84,12 @@ public final class Main {
     Path next = file.resolveSibling(file.getFileName() + ".new");
     Files.writeString(next, port + "\n", StandardCharsets.US_ASCII);
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** Ends the process as programs do; by then its clients are closed. */
+  private static void exit(String reason) {
+    System.err.println("tidegauge worker: ends: " + reason);
+    System.exit(0);
   }
 
   /** Ends the process at once: clients may be stuck in calls to a system that is gone. */

@@ -19,10 +19,16 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   private final Session session = new Session(drivers);
   private final Lease lease;
   private final Consumer<String> end;
+  private final Consumer<String> exit;
 
-  WorkerService(Lease lease, Consumer<String> end) {
+  /**
+   * @param end ends the process at once
+   * @param exit ends it as programs do, so that the JVM writes what its flags ask for
+   */
+  WorkerService(Lease lease, Consumer<String> end, Consumer<String> exit) {
     this.lease = lease;
     this.end = end;
+    this.exit = exit;
   }
 
   @Override
@@ -289,17 +295,21 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   public void shutdown(ShutdownRequest request, StreamObserver<ShutdownReply> to) {
     to.onNext(ShutdownReply.getDefaultInstance());
     to.onCompleted();
-    Thread ending = new Thread(() -> endSoon(), "tg-shutdown");
+    if (request.getWriteArchive()) {
+      lease.release();
+    }
+    Consumer<String> how = request.getWriteArchive() ? exit : end;
+    Thread ending = new Thread(() -> endSoon(how), "tg-shutdown");
     ending.start();
   }
 
   /** The reply must leave first. */
-  private void endSoon() {
+  private static void endSoon(Consumer<String> how) {
     try {
       Thread.sleep(100);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    end.accept("it was told to");
+    how.accept("it was told to");
   }
 }

@@ -90,19 +90,23 @@ class ExactnessTest {
         .isGreaterThan(10_000_000);
   }
 
-  /** The same bound for every system, whoever holds the bytes: 32 MiB over all producers. */
+  /**
+   * The same bound for every system, whoever holds the bytes: a quarter of the heap over all
+   * producers, at least 32 MiB.
+   */
   @Test
   void largeMessagesInFlightAreBoundedInBytes() throws Exception {
     PrepareRequest.Builder order = TestWorker.order(Map.of(), 10).setProducersPerTopic(2);
     order.getPayloadBuilder().setMessageBytes(1 << 20);
     order.getClientBuilder().setInFlightMessagesMax(5_000).setReceiveQueueMessages(5_000);
     PrepareReply reply = worker.stub.prepare(order.build());
+    long bytes = Math.max(32L << 20, Runtime.getRuntime().maxMemory() / 4);
     Map<String, String> engine =
         reply.getClientSettingsList().stream()
             .filter(s -> s.getScope().equals("engine"))
             .collect(Collectors.toMap(EffectiveSetting::getName, EffectiveSetting::getValue));
     assertThat(engine)
-        .containsEntry("in_flight_messages_max", "16")
+        .containsEntry("in_flight_messages_max", String.valueOf(bytes / (2L << 20)))
         .containsEntry("receive_queue_messages", "32");
   }
 }

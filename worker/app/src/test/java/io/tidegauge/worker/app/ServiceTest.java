@@ -237,6 +237,21 @@ class ServiceTest {
     assertThat(worker.ends.poll(60, TimeUnit.SECONDS)).contains("told to");
   }
 
+  @Test
+  @Timeout(60)
+  void aWorkerThatWritesAnArchiveEndsByItselfAndLeavesNobodyTimeToCutItShort() throws Exception {
+    StreamObserver<HoldRequest> hold = hold();
+    hold.onNext(HoldRequest.newBuilder().setLeaseMs(1).build());
+    while (worker.lease.overdue() == null) {
+      Thread.sleep(10);
+    }
+    worker.stub.shutdown(ShutdownRequest.newBuilder().setWriteArchive(true).build());
+    assertThat(worker.exits.poll(60, TimeUnit.SECONDS)).contains("told to");
+    assertThat(worker.lease.overdue()).isNull();
+    worker.lease.broken("the controller is done");
+    assertThat(worker.ends).isEmpty();
+  }
+
   private StreamObserver<HoldRequest> hold() {
     return worker.async.hold(
         new StreamObserver<>() {

@@ -28,6 +28,7 @@ final class TestWorker implements AutoCloseable {
   static final String SECRET = "a secret for the tests";
 
   final LinkedBlockingQueue<String> ends = new LinkedBlockingQueue<>();
+  final LinkedBlockingQueue<String> exits = new LinkedBlockingQueue<>();
   final Lease lease = new Lease(ends::add);
   final WorkerGrpc.WorkerBlockingStub stub;
   final WorkerGrpc.WorkerStub async;
@@ -35,7 +36,7 @@ final class TestWorker implements AutoCloseable {
   private final ManagedChannel channel;
 
   TestWorker() throws IOException {
-    server = Main.start(new WorkerService(lease, ends::add), SECRET);
+    server = Main.start(new WorkerService(lease, ends::add, exits::add), SECRET);
     channel =
         NettyChannelBuilder.forAddress("127.0.0.1", server.getPort())
             .usePlaintext()

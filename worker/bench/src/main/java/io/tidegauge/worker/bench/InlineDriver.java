@@ -10,6 +10,7 @@ import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.figures.Counters;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,9 @@ import java.util.Map;
  */
 final class InlineDriver implements Driver {
   private static final int DELIVERED_TOGETHER = 16;
+  private static final int PAD = 32;
+  private static final int COUNT = 0;
+  private static final int PARTITION = 1;
 
   private final boolean ackTogether;
   private final Map<String, Consumer> consumers = new HashMap<>();
@@ -90,29 +94,30 @@ final class InlineDriver implements Driver {
   private static final class Producer implements MessageProducer {
     private final Consumer consumer;
     private final boolean ackTogether;
-    private final InFlight[] waiting = new InFlight[DELIVERED_TOGETHER];
+    private final InFlight[] waiting = new InFlight[PAD + DELIVERED_TOGETHER + PAD];
     private final byte[] copies;
     private final int messageBytes;
     private final int partitions;
-    private int partition;
-    private int count;
+    private final Counters mine = new Counters(2);
 
     Producer(Consumer consumer, int messageBytes, boolean ackTogether, int partitions) {
       this.partitions = partitions;
       this.consumer = consumer;
       this.messageBytes = messageBytes;
       this.ackTogether = ackTogether;
-      this.copies = new byte[DELIVERED_TOGETHER * messageBytes];
+      this.copies = new byte[8 * PAD + DELIVERED_TOGETHER * messageBytes + 8 * PAD];
     }
 
     @Override
     public void send(InFlight message) {
-      System.arraycopy(message.value(), 0, copies, count * messageBytes, messageBytes);
-      waiting[count++] = message;
+      int count = (int) mine.own(COUNT);
+      System.arraycopy(message.value(), 0, copies, 8 * PAD + count * messageBytes, messageBytes);
+      waiting[PAD + count] = message;
+      mine.set(COUNT, count + 1);
       if (!ackTogether) {
         message.acked();
       }
-      if (count == DELIVERED_TOGETHER) {
+      if (count + 1 == DELIVERED_TOGETHER) {
         flush();
       }
     }
@@ -120,15 +125,18 @@ final class InlineDriver implements Driver {
     @Override
     public void flush() {
       long now = System.nanoTime();
+      int count = (int) mine.own(COUNT);
+      int at = (int) mine.own(PARTITION);
       for (int i = 0; i < count; i++) {
         if (ackTogether) {
-          waiting[i].acked(now);
+          waiting[PAD + i].acked(now);
         }
-        int at = partition;
-        partition = at + 1 == partitions ? 0 : at + 1;
-        consumer.sink.received(consumer.topic, at, copies, i * messageBytes, messageBytes, now);
+        consumer.sink.received(
+            consumer.topic, at, copies, 8 * PAD + i * messageBytes, messageBytes, now);
+        at = at + 1 == partitions ? 0 : at + 1;
       }
-      count = 0;
+      mine.set(PARTITION, at);
+      mine.set(COUNT, 0);
     }
 
     @Override

@@ -70,7 +70,7 @@ final class SecondReader {
         sinceLast("acked", acked),
         sinceLast("failed", failed),
         sinceLast("bytes", acked * setup.pool.messageBytes()),
-        Math.max(0, sent - acked - failed),
+        inFlight(sent, acked + failed),
         sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)),
         ownLagNsMax,
         encodeSinceLast("response", response),
@@ -83,6 +83,15 @@ final class SecondReader {
         busiest.consumer(),
         busiest.busyNs(),
         sinceLast("jit", ProcessUse.jitNs()));
+  }
+
+  /**
+   * Both are read while they grow, and this thread may lose its CPU in between: the window is what
+   * can be in flight at most.
+   */
+  private long inFlight(long sent, long resolved) {
+    long window = (long) setup.slotsPerProducer * setup.producers.size();
+    return Math.min(window, Math.max(0, sent - resolved));
   }
 
   private double scheduledMsgsPerS(long fromNs, long untilNs) {

@@ -34,10 +34,14 @@ import java.util.List;
 /** The clients of a trial and what they share, made from a plan. */
 final class Setup implements AutoCloseable {
   /**
-   * Values of messages in flight, over all producers. The same for every system, whoever holds
-   * them, engine or client: with unequal windows their figures could not be compared.
+   * Values of messages in flight that there is always room for, over all producers. Who asks for
+   * more gets what fits into a quarter of the heap: engine and client hold each of them, the client
+   * twice while it sends it. The plan sees to a heap that is large enough, the same for every
+   * system: with unequal windows their figures could not be compared.
    */
-  static final long IN_FLIGHT_BYTES_MAX = 32L << 20;
+  static final long IN_FLIGHT_BYTES_LEAST = 32L << 20;
+
+  private static final int IN_FLIGHT_SHARE_OF_HEAP = 4;
 
   /** Values that the consumers' clients hold before we take them, over all consumers. */
   static final long RECEIVE_QUEUE_BYTES_MAX = 32L << 20;
@@ -72,12 +76,16 @@ final class Setup implements AutoCloseable {
     this.progress = progress;
     this.topics = plan.topics();
     this.ownValues = driver.retainsValue();
-    long producerCount = Math.max(1, plan.producers());
-    long fit =
-        Math.min(
-            SLOTS_MAX / producerCount, IN_FLIGHT_BYTES_MAX / (producerCount * pool.messageBytes()));
-    this.slotsPerProducer = (int) Math.max(1, Math.min(plan.client().inFlightMessagesMax(), fit));
+    this.slotsPerProducer =
+        slotsPerProducer(plan, pool.messageBytes(), Runtime.getRuntime().maxMemory());
     this.options = plan.client().within(slotsPerProducer, receiveQueue(plan, pool.messageBytes()));
+  }
+
+  static int slotsPerProducer(TrialPlan plan, long messageBytes, long heapBytes) {
+    long producerCount = Math.max(1, plan.producers());
+    long bytes = Math.max(IN_FLIGHT_BYTES_LEAST, heapBytes / IN_FLIGHT_SHARE_OF_HEAP);
+    long fit = Math.min(SLOTS_MAX / producerCount, bytes / (producerCount * messageBytes));
+    return (int) Math.max(1, Math.min(plan.client().inFlightMessagesMax(), fit));
   }
 
   private static int receiveQueue(TrialPlan plan, long messageBytes) {
@@ -253,6 +261,13 @@ final class Setup implements AutoCloseable {
       throw new DriverException(
           "the history can't be written in " + directory + ": " + ErrorLog.describe(e), e);
     }
+  }
+
+  /** Whether a send may take time: to compress, to wait, or with whatever producers were set to. */
+  boolean sendsMayBlock() {
+    return driver.sendsMayBlock()
+        || !options.compression().equals("none")
+        || !options.producerOverrides().isEmpty();
   }
 
   boolean ownValues() {

@@ -59,6 +59,7 @@ public final class Trial {
             context,
             setup.ownValues(),
             setup.plan.ownLagToleranceNs(),
+            setup.sendsMayBlock() ? Double.POSITIVE_INFINITY : setup.plan.msgsPerSMax(),
             setup.plan.variant().spinShareMax());
     this.use = new WindowUse(threads::cpuWaitNs);
     this.sampler = new Sampler(setup, threads, log, use);

@@ -125,6 +125,14 @@ public record TrialPlan(
     return variant.schedule() == null ? msgsPerS : variant.schedule().firstMsgsPerS();
   }
 
+  /** The highest rate that is planned; infinite in a closed loop. */
+  public double msgsPerSMax() {
+    if (arrival == Arrival.CLOSED_LOOP) {
+      return Double.POSITIVE_INFINITY;
+    }
+    return variant.schedule() == null ? msgsPerS : variant.schedule().msgsPerSMax();
+  }
+
   public int producers() {
     return topics.size() * producersPerTopic;
   }

@@ -289,6 +289,15 @@ final class KafkaDriver implements Driver {
   }
 
   /**
+   * False: a send waits for metadata only before the topic's first message, and for buffers only if
+   * those in flight don't fit.
+   */
+  @Override
+  public boolean sendsMayBlock() {
+    return false;
+  }
+
+  /**
    * False: RecordAccumulator.append writes key and value into the batch's buffer before send()
    * returns.
    */

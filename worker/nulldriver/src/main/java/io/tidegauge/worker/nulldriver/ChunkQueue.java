@@ -24,6 +24,15 @@ final class ChunkQueue {
   private static final int CHUNK_BYTES = 128 << 10;
   private static final int CHUNKS_WHILE_TAKING = 16;
   private static final int RECORD_HEAD_BYTES = 8;
+
+  /**
+   * Cells around what one side writes with every message, so that nobody else waits for its cache
+   * line.
+   */
+  private static final int PAD = 16;
+
+  private static final int TAIL = PAD;
+  private static final int LAST = PAD + 1;
   private static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
   private static final VarHandle WRITTEN;
@@ -32,7 +41,7 @@ final class ChunkQueue {
   static {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
-      WRITTEN = lookup.findVarHandle(Chunk.class, "written", int.class);
+      WRITTEN = MethodHandles.arrayElementVarHandle(long[].class);
       NEXT = lookup.findVarHandle(Chunk.class, "next", Chunk.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
@@ -43,8 +52,7 @@ final class ChunkQueue {
     final byte[] bytes;
 
     // Both written by the one who puts and read by the one who takes, through the handles above.
-    @SuppressWarnings("UnusedVariable")
-    private int written;
+    private final long[] written = new long[PAD + 1 + PAD];
 
     @SuppressWarnings("UnusedVariable")
     private Chunk next;
@@ -61,14 +69,14 @@ final class ChunkQueue {
   private volatile boolean closed;
   private volatile long chunksTaken;
 
-  // Of the one who puts.
+  // Of the one who puts: where the next copy goes, and the last one went.
   private Chunk tail;
-  private int tailAt;
+  private final long[] at = new long[PAD + 2 + PAD];
   private long chunksPut = 1;
 
   // Of the one who takes.
   private Chunk head;
-  private int headAt;
+  private final long[] headAt = new long[PAD + 1 + PAD];
 
   /**
    * @param taking whether the taker is at work, or paused
@@ -90,27 +98,27 @@ final class ChunkQueue {
    */
   byte[] copy(int partition, byte[] value) {
     int needed = recordBytes(value.length);
-    if (tailAt + needed > tail.bytes.length) {
+    if (at[TAIL] + needed > tail.bytes.length) {
       nextChunk();
     }
-    INT.set(tail.bytes, tailAt, value.length);
-    INT.set(tail.bytes, tailAt + 4, partition);
-    System.arraycopy(value, 0, tail.bytes, tailAt + RECORD_HEAD_BYTES, value.length);
-    lastOffset = tailAt + RECORD_HEAD_BYTES;
-    tailAt += needed;
-    return tail.bytes;
+    byte[] bytes = tail.bytes;
+    int to = (int) at[TAIL];
+    INT.set(bytes, to, value.length);
+    INT.set(bytes, to + 4, partition);
+    System.arraycopy(value, 0, bytes, to + RECORD_HEAD_BYTES, value.length);
+    at[LAST] = to + RECORD_HEAD_BYTES;
+    at[TAIL] = to + needed;
+    return bytes;
   }
-
-  private int lastOffset;
 
   /** Where the copy made last begins. */
   int lastOffset() {
-    return lastOffset;
+    return (int) at[LAST];
   }
 
   /** Lets the taker see what was copied in. */
   void publish() {
-    WRITTEN.setRelease(tail, tailAt);
+    WRITTEN.setRelease(tail.written, PAD, at[TAIL]);
   }
 
   private void nextChunk() {
@@ -124,7 +132,7 @@ final class ChunkQueue {
     }
     NEXT.setRelease(tail, chunk);
     tail = chunk;
-    tailAt = 0;
+    at[TAIL] = 0;
     chunksPut++;
   }
 
@@ -137,44 +145,48 @@ final class ChunkQueue {
   }
 
   boolean isEmpty() {
-    return headAt == (int) WRITTEN.getAcquire(head) && NEXT.getAcquire(head) == null;
+    return headAt[PAD] == written(head) && NEXT.getAcquire(head) == null;
   }
 
   /** Takes what is there, at most one chunk. Returns how many messages that was. */
   int take(Taker taker) {
     Chunk next = (Chunk) NEXT.getAcquire(head);
-    int written = (int) WRITTEN.getAcquire(head);
-    if (headAt == written) {
+    int written = written(head);
+    if (headAt[PAD] == written) {
       if (next == null) {
         return 0;
       }
       recycle(head);
       head = next;
-      headAt = 0;
-      written = (int) WRITTEN.getAcquire(head);
+      headAt[PAD] = 0;
+      written = written(head);
     }
-    if (headAt < written) {
+    if (headAt[PAD] < written) {
       taker.beginBatch();
     }
     int n = 0;
     byte[] bytes = head.bytes;
-    int at = headAt;
-    while (at < written) {
-      int length = (int) INT.get(bytes, at);
-      taker.take((int) INT.get(bytes, at + 4), bytes, at + RECORD_HEAD_BYTES, length);
-      at += recordBytes(length);
+    int from = (int) headAt[PAD];
+    while (from < written) {
+      int length = (int) INT.get(bytes, from);
+      taker.take((int) INT.get(bytes, from + 4), bytes, from + RECORD_HEAD_BYTES, length);
+      from += recordBytes(length);
       n++;
     }
-    headAt = at;
+    headAt[PAD] = from;
     return n;
   }
 
   @SuppressWarnings("NonAtomicVolatileUpdate") // Written by the taker only.
   private void recycle(Chunk chunk) {
     chunk.next = null;
-    chunk.written = 0;
+    chunk.written[PAD] = 0;
     recycled.relaxedOffer(chunk);
     chunksTaken++;
+  }
+
+  private static int written(Chunk chunk) {
+    return (int) (long) WRITTEN.getAcquire(chunk.written, PAD);
   }
 
   void close() {

@@ -265,6 +265,12 @@ final class PulsarDriver implements Driver {
     return List.copyOf(clientSettings);
   }
 
+  /** False: a send queues the message for the client's own threads. */
+  @Override
+  public boolean sendsMayBlock() {
+    return false;
+  }
+
   /**
    * True: the client keeps a reference to the array. With batching until the batch is written out,
    * which happens on another thread; without until the acknowledgement, since it may have to send

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.Keys;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -14,11 +15,14 @@ import java.util.Map;
  * @param ackEvery deliveries acknowledged together; 0 = a quarter of a queue's prefetch, at most
  *     250
  * @param ackIntervalMs how long an acknowledgement is held back at most
+ * @param autoAck whether the broker counts a delivery as acknowledged once it has written it to the
+ *     socket; then nothing else here has an effect
  */
-record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
+record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boolean autoAck) {
   private static final String PREFETCH = "prefetch";
   private static final String ACK_EVERY = "ackEvery";
   private static final String ACK_INTERVAL = "ackIntervalMs";
+  private static final String AUTO_ACK = "autoAck";
 
   /** Every queue may have some deliveries under way, however many queues share a consumer. */
   private static final int PREFETCH_MIN = 100;
@@ -34,12 +38,13 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
         "RabbitMQ",
         "consumer setting",
         overrides.keySet(),
-        List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL));
+        List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL, AUTO_ACK));
     String queue = Integer.toString(Math.max(1, options.receiveQueueMessages()));
     return new ConsumerOptions(
         Values.wholeNumber(PREFETCH, overrides.getOrDefault(PREFETCH, queue), 1),
         Values.wholeNumber(ACK_EVERY, overrides.getOrDefault(ACK_EVERY, "0"), 0),
-        Values.wholeNumber(ACK_INTERVAL, overrides.getOrDefault(ACK_INTERVAL, "50"), 1));
+        Values.wholeNumber(ACK_INTERVAL, overrides.getOrDefault(ACK_INTERVAL, "50"), 1),
+        Values.truth(AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
   }
 
   /** The prefetch of each of a consumer's queues. */
@@ -58,15 +63,19 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs) {
 
   /** What was given to the client, for disclosure. */
   List<EffectiveSetting> disclosed(int queues) {
-    int prefetch = prefetchOf(queues);
-    return List.of(
-        setting("protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY"),
-        setting("acknowledgement", "manual, multiple=true"),
-        setting(PREFETCH, prefetch + " for each queue"),
-        setting(ACK_EVERY, Integer.toString(ackEveryOf(prefetch))),
-        setting(ACK_INTERVAL, Integer.toString(ackIntervalMs)),
-        setting("connections", "1 connection, 1 channel and 1 thread for each consumer"),
+    List<EffectiveSetting> settings = new ArrayList<>();
+    settings.add(setting("protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY"));
+    settings.add(setting("acknowledgement", autoAck ? "automatic" : "manual, multiple=true"));
+    if (!autoAck) {
+      int prefetch = prefetchOf(queues);
+      settings.add(setting(PREFETCH, prefetch + " for each queue"));
+      settings.add(setting(ACK_EVERY, Integer.toString(ackEveryOf(prefetch))));
+      settings.add(setting(ACK_INTERVAL, Integer.toString(ackIntervalMs)));
+    }
+    settings.add(setting("connections", "1 connection, 1 channel and 1 thread for each consumer"));
+    settings.add(
         setting("assignment", "the driver: each partition has one reader in a subscription"));
+    return List.copyOf(settings);
   }
 
   private static EffectiveSetting setting(String name, String value) {

@@ -24,7 +24,7 @@ import java.util.function.IntFunction;
 
 /**
  * Reads the queues of some partitions over a connection, a channel and a thread of its own,
- * acknowledging by hand.
+ * acknowledging by hand, or not at all where the broker is asked to take what it sent as read.
  */
 final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   private static final long RETRY_MS = 500;
@@ -151,7 +151,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
             partition,
             channel.basicConsume(
                 queueOf.apply(partition),
-                /* autoAck= */ false,
+                options.autoAck(),
                 /* consumerTag= */ "",
                 /* noLocal= */ false,
                 spec.type() == SubscriptionType.EXCLUSIVE,
@@ -230,7 +230,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
         String tag, Envelope envelope, AMQP.BasicProperties properties, byte[] body)
         throws IOException {
       sink.received(spec.topicIndex(), partition, body, 0, body.length, System.nanoTime());
-      ofChannel.processed(envelope.getDeliveryTag());
+      if (!options.autoAck()) {
+        ofChannel.processed(envelope.getDeliveryTag());
+      }
     }
 
     @Override

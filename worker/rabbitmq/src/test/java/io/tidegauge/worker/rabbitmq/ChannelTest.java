@@ -135,6 +135,24 @@ class ChannelTest {
 
   @Test
   void closingAConsumerAcknowledgesWhatItHasProcessed() throws Exception {
+    readThree(
+        new ConsumerOptions(100, 0, HOUR_MS, false),
+        () -> assertThat(calls).noneMatch(call -> call[0].equals("basicAck")));
+    assertThat(calls)
+        .filteredOn(call -> call[0].equals("basicAck"))
+        .containsExactly(new Object[] {"basicAck", 3L, true});
+    assertThat(given("basicConsume", Boolean.class)).isFalse();
+  }
+
+  @Test
+  void acknowledgedAutomaticallyNothingIsAcknowledgedByHand() throws Exception {
+    readThree(new ConsumerOptions(100, 1, HOUR_MS, true), () -> {});
+    assertThat(calls).noneMatch(call -> call[0].equals("basicAck"));
+    assertThat(given("basicConsume", Boolean.class)).isTrue();
+  }
+
+  /** Has a consumer read three messages and closes it, after what is to be looked at before. */
+  private void readThree(ConsumerOptions options, Runnable beforeClosing) throws Exception {
     ScheduledExecutorService keeper = Executors.newSingleThreadScheduledExecutor();
     try {
       QueueConsumer consumer =
@@ -142,7 +160,7 @@ class ChannelTest {
               Connection.of(Map.of("uri", "amqp://127.0.0.1:1")),
               new ConsumerSpec("t", 0, 1, "sub-0", "consumer", false, OPTIONS),
               0,
-              new ConsumerOptions(100, 0, HOUR_MS),
+              options,
               partition -> "t." + partition,
               new Nowhere(),
               keeper);
@@ -153,11 +171,8 @@ class ChannelTest {
         Envelope envelope = new Envelope(delivery, false, "t", "0");
         reader.handleDelivery("tag", envelope, new AMQP.BasicProperties(), new byte[1]);
       }
-      assertThat(calls).noneMatch(call -> call[0].equals("basicAck"));
+      beforeClosing.run();
       consumer.close();
-      assertThat(calls)
-          .filteredOn(call -> call[0].equals("basicAck"))
-          .containsExactly(new Object[] {"basicAck", 3L, true});
     } finally {
       keeper.shutdownNow();
     }

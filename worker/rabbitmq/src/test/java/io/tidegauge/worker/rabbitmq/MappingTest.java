@@ -111,7 +111,7 @@ class MappingTest {
   })
   void thePrefetchIsSharedByTheQueuesAndAcknowledgedInTime(
       int messages, int queues, int prefetch, int every) throws DriverException {
-    ConsumerOptions options = new ConsumerOptions(messages, 0, 50);
+    ConsumerOptions options = new ConsumerOptions(messages, 0, 50, false);
     assertThat(options.prefetchOf(queues)).isEqualTo(prefetch);
     assertThat(options.ackEveryOf(prefetch)).isEqualTo(every);
   }
@@ -123,7 +123,25 @@ class MappingTest {
             options("none", "all", Map.of(), Map.of("prefetch", "10", "ackEvery", "1000")));
     assertThat(options.ackEveryOf(options.prefetchOf(1))).isEqualTo(5);
     assertThat(options.prefetchOf(0)).isEqualTo(10);
-    assertThat(new ConsumerOptions(1_000_000, 0, 50).prefetchOf(1)).isEqualTo(65_535);
+    assertThat(new ConsumerOptions(1_000_000, 0, 50, false).prefetchOf(1)).isEqualTo(65_535);
+  }
+
+  @Test
+  void whoeverAcknowledgesIsDisclosed() throws DriverException {
+    List<EffectiveSetting> byHand =
+        ConsumerOptions.of(options("none", "all", Map.of(), Map.of())).disclosed(1);
+    assertThat(byHand)
+        .contains(setting("consumer", "acknowledgement", "manual, multiple=true"))
+        .contains(setting("consumer", "prefetch", "5000 for each queue"));
+    List<EffectiveSetting> automatic =
+        ConsumerOptions.of(options("none", "all", Map.of(), Map.of("autoAck", "true")))
+            .disclosed(1);
+    assertThat(automatic)
+        .contains(setting("consumer", "acknowledgement", "automatic"))
+        .noneMatch(one -> one.name().equals("prefetch"));
+    assertThatThrownBy(
+            () -> ConsumerOptions.of(options("none", "all", Map.of(), Map.of("autoAck", "maybe"))))
+        .hasMessageContaining("autoAck must be true or false");
   }
 
   @Test

@@ -6,7 +6,6 @@ import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import java.util.function.Supplier;
-import java.util.zip.CRC32C;
 
 /**
  * Checks every message that one consumer receives: that it is ours and intact, that it is new, that
@@ -28,7 +27,6 @@ public final class ConsumerChecker implements MessageSink {
   private final int producersFrom;
   private final SequenceSet.Cursor[] cursors;
   private final Order order;
-  private final CRC32C crc = new CRC32C();
 
   /**
    * @param producersFrom number of the first producer of the consumer's topic
@@ -87,8 +85,7 @@ public final class ConsumerChecker implements MessageSink {
     boolean whole = length >= MessageHeader.BYTES;
     boolean ours = length >= 4 && MessageHeader.magic(array, offset) == MessageHeader.MAGIC;
     boolean intact =
-        whole
-            && MessageHeader.headerCrc(array, offset) == MessageHeader.checksum(array, offset, crc);
+        whole && MessageHeader.headerCrc(array, offset) == MessageHeader.checksum(array, offset);
     if (ours && intact) {
       return true;
     }
@@ -112,7 +109,7 @@ public final class ConsumerChecker implements MessageSink {
     }
     int bodyCrc = MessageHeader.bodyCrc(array, offset);
     return pool.matches(MessageHeader.bodyIndex(array, offset), bodyCrc, array, offset, length)
-        || MessageHeader.isBodyIntact(array, offset, length, crc);
+        || MessageHeader.isBodyIntact(array, offset, length);
   }
 
   private SequenceSet.Cursor cursor(int producer) {

@@ -5,7 +5,6 @@ import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import java.util.function.Supplier;
-import java.util.zip.CRC32C;
 
 /**
  * Counts the messages that one consumer reads from topics that others fill. Of their content
@@ -16,7 +15,6 @@ public final class ForeignChecker implements MessageSink {
   private final ReceiveRecorder recorder;
   private final Supplier<Window> window;
   private final ErrorLog errors;
-  private final CRC32C crc = new CRC32C();
 
   public ForeignChecker(Subscription subscription, CheckContext context) {
     this.window = context.window();
@@ -30,12 +28,12 @@ public final class ForeignChecker implements MessageSink {
       int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs) {
     recorder.arrived(length);
     recorder.foreign(window.get(), receivedMonoNs);
-    if (length < MessageHeader.BYTES || !MessageHeader.isOurs(array, offset, crc)) {
+    if (length < MessageHeader.BYTES || !MessageHeader.isOurs(array, offset)) {
       recorder.count(ReceiveRecorder.FOREIGN);
       return;
     }
     recorder.count(ReceiveRecorder.VERIFIED);
-    if (!MessageHeader.isBodyIntact(array, offset, length, crc)) {
+    if (!MessageHeader.isBodyIntact(array, offset, length)) {
       recorder.count(ReceiveRecorder.CORRUPT);
     }
   }

@@ -15,6 +15,13 @@ public final class LatencyHistogram {
   static final int ROW_BITS = 10;
   static final int ROW_CELLS = 1 << ROW_BITS;
   static final int ROWS = 33;
+
+  /**
+   * Cells before and behind a row's own: its first are counted in so often that others would wait
+   * for their line.
+   */
+  private static final int PAD = 16;
+
   private static final int SUB_BUCKET_MASK = 2 * ROW_CELLS - 1;
   private static final int ZEROS_BASE = 64 - ROW_BITS - 1;
   private static final VarHandle ROW = MethodHandles.arrayElementVarHandle(long[][].class);
@@ -32,11 +39,11 @@ public final class LatencyHistogram {
     if (row == null) {
       row = newRow(index >>> ROW_BITS);
     }
-    row[index & (ROW_CELLS - 1)]++;
+    row[PAD + (index & (ROW_CELLS - 1))]++;
   }
 
   private long[] newRow(int r) {
-    long[] row = new long[ROW_CELLS];
+    long[] row = new long[PAD + ROW_CELLS + PAD];
     ROW.setRelease(rows, r, row);
     return row;
   }
@@ -48,7 +55,7 @@ public final class LatencyHistogram {
       return false;
     }
     for (int i = 0; i < ROW_CELLS; i++) {
-      sums[i] += row[i];
+      sums[i] += row[PAD + i];
     }
     return true;
   }

@@ -5,7 +5,6 @@ import io.tidegauge.worker.engine.message.MessageHeader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.util.zip.CRC32C;
 
 /**
  * What was found when a trial's topics were read back. Behind the header ("TGREAD01") records of 40
@@ -28,7 +27,6 @@ public final class ReadLog implements ReadBackSink, AutoCloseable {
 
   private final RecordFile file;
   private final long trialId;
-  private final CRC32C crc = new CRC32C();
 
   /** A new file; {@link IOException} if it exists already. */
   public ReadLog(Path path, long trialId) throws IOException {
@@ -58,11 +56,11 @@ public final class ReadLog implements ReadBackSink, AutoCloseable {
   }
 
   private int flags(byte[] value) {
-    if (value.length < MessageHeader.BYTES || !MessageHeader.isOurs(value, 0, crc)) {
+    if (value.length < MessageHeader.BYTES || !MessageHeader.isOurs(value, 0)) {
       return CORRUPT | UNATTRIBUTED;
     }
     int foreign = MessageHeader.trialId(value, 0) == trialId ? 0 : FOREIGN;
-    return MessageHeader.isBodyIntact(value, 0, value.length, crc) ? foreign : foreign | CORRUPT;
+    return MessageHeader.isBodyIntact(value, 0, value.length) ? foreign : foreign | CORRUPT;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
@@ -8,7 +9,6 @@ import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.os.TaskClock;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 import java.util.concurrent.locks.LockSupport;
-import java.util.zip.CRC32C;
 
 /**
  * Sends the messages of one or several producers when they are due. Allocates nothing and takes no
@@ -19,6 +19,7 @@ public final class LoadThread implements Runnable {
   static final long SLOT_PARK_NS = 200_000;
   private static final int SLOT_SPINS = 50;
   private static final long NEVER = Long.MAX_VALUE;
+  private static final long NOTHING = Long.MIN_VALUE;
 
   private final Producer[] producers;
   private final Live live;
@@ -26,7 +27,6 @@ public final class LoadThread implements Runnable {
   private final ErrorLog errors;
   private final LoadRecorder recorder;
   private final Waiter waiter;
-  private final CRC32C crc = new CRC32C();
   private final Thread thread;
 
   private volatile TaskClock clock;
@@ -34,8 +34,9 @@ public final class LoadThread implements Runnable {
   private final Heartbeat heartbeat;
   private volatile boolean ended;
   private Producer lastSender;
-  private boolean justSent;
-  private long lastSendNs;
+
+  /** When the last send began; {@link #NOTHING} once it was looked at. */
+  private final Counters lastSend = new Counters(1);
 
   /**
    * @param values null if every message in flight has an array of its own
@@ -57,6 +58,7 @@ public final class LoadThread implements Runnable {
     this.heartbeat = heartbeat;
     this.recorder = new LoadRecorder(ownLagToleranceNs);
     this.waiter = new Waiter(spinShareMax);
+    this.lastSend.set(0, NOTHING);
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
     for (Producer p : producers) {
@@ -117,10 +119,11 @@ public final class LoadThread implements Runnable {
   /** Sends one message or waits a little. Returns false once nothing is left to do. */
   private boolean turn() {
     long now = System.nanoTime();
-    if (justSent) {
-      justSent = false;
-      if (now - lastSendNs > LONG_SEND_NS) {
-        longSend(now);
+    long sentNs = lastSend.own(0);
+    if (sentNs != NOTHING) {
+      lastSend.set(0, NOTHING);
+      if (now - sentNs > LONG_SEND_NS) {
+        longSend(sentNs, now);
       }
     }
     RateProfile profile = live.profile;
@@ -172,14 +175,13 @@ public final class LoadThread implements Runnable {
     recorder.sending(live.window, intended, now, p.lag.of(now - intended));
     long sequence = p.nextSequence();
     byte[] value = slot.ownValue == null ? values.next(p.index) : slot.ownValue;
-    MessageHeader.writeMessage(value, sequence, intended, crc);
+    MessageHeader.writeMessage(value, sequence, intended);
     slot.fill(value, p.keys.next(), sequence, intended, now);
     p.sent(sequence, now);
     if (lastSender != p) {
       lastSender = p;
     }
-    justSent = true;
-    lastSendNs = now;
+    lastSend.set(0, now);
     try {
       p.client.send(slot);
     } catch (RuntimeException e) {
@@ -245,15 +247,15 @@ public final class LoadThread implements Runnable {
    * A call of the client took more than 1 ms: back-pressure, unless the thread had no CPU or the
    * whole process stood still.
    */
-  private void longSend(long now) {
-    Accounts.Reading before = accounts.before(lastSendNs);
+  private void longSend(long sentNs, long now) {
+    Accounts.Reading before = accounts.before(sentNs);
     long cpuWait = cpuWaitNs();
     long gcPause = ProcessUse.gcPauseNs();
     accounts.note(now, cpuWait, gcPause);
     // The heartbeat notices collections too: the same pause must not count twice.
-    long pausedNs = Math.max(gcPause - before.gcPauseNs(), heartbeat.pausedNs(lastSendNs, now));
-    long excused = OwnLag.excusable(now - lastSendNs, cpuWait - before.cpuWaitNs(), pausedNs);
-    recorder.blocked(live.window, lastSendNs, now);
+    long pausedNs = Math.max(gcPause - before.gcPauseNs(), heartbeat.pausedNs(sentNs, now));
+    long excused = OwnLag.excusable(now - sentNs, cpuWait - before.cpuWaitNs(), pausedNs);
+    recorder.blocked(live.window, sentNs, now);
     lastSender.lag.blockedBySystem(excused);
     for (Producer p : producers) {
       p.blocking.skip(excused);

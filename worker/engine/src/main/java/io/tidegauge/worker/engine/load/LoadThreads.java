@@ -5,19 +5,29 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The load threads of a trial: one for each producer up to a bound, then producers share threads
- * evenly. Not fewer where the load is small: a client's send may block, for its socket or its
- * server, and would hold up the other producers of its thread.
+ * The load threads of a trial. Where a client's send may block, for its socket or its server, or
+ * the rate has no bound, there is one for each producer; else as many as the rate needs, since each
+ * thread that waits for what is due costs CPU. Producers share threads evenly.
  */
 public final class LoadThreads {
   /** More threads than this only fight for the CPUs. */
   public static final int THREADS_MAX = 64;
+
+  /** A thread that sends so much still has time to wait, so that it is rarely late. */
+  static final double MSGS_PER_S_EACH = 50_000;
+
+  static final double BYTES_PER_S_EACH = 64 << 20;
+
+  /** For each message a thread looks at all of its producers. */
+  static final int PRODUCERS_EACH_MAX = 16;
 
   private final List<LoadThread> threads = new ArrayList<>();
   private final Heartbeat heartbeat = new Heartbeat();
 
   /**
    * @param ownValues whether every message in flight has an array of its own
+   * @param sharedMsgsPerSMax the highest total rate; infinite where there is none, or a send may
+   *     block
    * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits
    */
   public LoadThreads(
@@ -25,8 +35,9 @@ public final class LoadThreads {
       Producer.Context context,
       boolean ownValues,
       long ownLagToleranceNs,
+      double sharedMsgsPerSMax,
       double spinShareMax) {
-    int count = Math.min(producers.size(), THREADS_MAX);
+    int count = countFor(producers.size(), sharedMsgsPerSMax, context.pool().messageBytes());
     for (int t = 0; t < count; t++) {
       List<Producer> mine = new ArrayList<>();
       for (int p = t; p < producers.size(); p += count) {
@@ -44,6 +55,14 @@ public final class LoadThreads {
               ownLagToleranceNs,
               spinShareMax));
     }
+  }
+
+  /** Threads for so many producers that together send so much. */
+  static int countFor(int producers, double msgsPerS, int messageBytes) {
+    double each = Math.min(MSGS_PER_S_EACH, BYTES_PER_S_EACH / messageBytes);
+    double needed =
+        Math.max(Math.ceil(msgsPerS / each), Math.ceil(1.0 * producers / PRODUCERS_EACH_MAX));
+    return (int) Math.max(1, Math.min(Math.min(producers, THREADS_MAX), needed));
   }
 
   public int count() {

@@ -2,13 +2,12 @@ package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.engine.check.SequenceSet;
+import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.HistoryFile;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 import io.tidegauge.worker.engine.schedule.Schedule;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.MpscArrayQueue;
 
@@ -21,15 +20,10 @@ public final class Producer {
   public record Context(
       long trialId, PayloadPool pool, Live live, AckRecorders acks, ErrorLog errors) {}
 
-  private static final VarHandle SEQUENCES;
-
-  static {
-    try {
-      SEQUENCES = MethodHandles.lookup().findVarHandle(Producer.class, "sequences", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  // What changes with every message lies apart from what other threads read.
+  private static final int SENT = 0;
+  private static final int FREE_HERE = 1;
+  private static final int LAST_SENT_NS = 2;
 
   final int index;
   final MessageProducer client;
@@ -45,13 +39,10 @@ public final class Producer {
   private final int wakeAt;
   private final SequenceSet failed = new SequenceSet(false);
   private final SequenceSet.Cursor failing = failed.cursor();
-  private int freeHereCount;
+  private final Counters mine = new Counters(3);
   private Thread loadThread;
   private volatile Thread waiter;
   private volatile AckRecorder lastAcker;
-  // Written by the load thread through the handle, read by observers.
-  private long sequences;
-  private long lastSentNs = Long.MIN_VALUE;
 
   /**
    * A producer without a history.
@@ -94,9 +85,12 @@ public final class Producer {
       int body = (index * slotCount + i) % context.pool().size();
       byte[] own = ownValues ? context.pool().newValue(context.trialId(), index, body) : null;
       slots[i] = history == null ? new Slot(this, own) : new RecordedSlot(this, own, history);
-      freeHere[slotCount - 1 - i] = slots[i];
+      // Those in the middle are used first: mostly few are in use, and their neighbours in memory
+      // rest.
+      freeHere[(slotCount - 1 - i + slotCount / 2) % slotCount] = slots[i];
     }
-    this.freeHereCount = slotCount;
+    mine.set(FREE_HERE, slotCount);
+    mine.set(LAST_SENT_NS, Long.MIN_VALUE);
   }
 
   /**
@@ -117,24 +111,26 @@ public final class Producer {
 
   /** A free message, or null. By the load thread only. */
   Slot take() {
-    if (freeHereCount > 0) {
-      return freeHere[--freeHereCount];
+    int n = (int) mine.own(FREE_HERE);
+    if (n > 0) {
+      mine.set(FREE_HERE, n - 1);
+      return freeHere[n - 1];
     }
     return free.relaxedPoll();
   }
 
   boolean hasFree() {
-    return freeHereCount > 0 || !free.isEmpty();
+    return mine.own(FREE_HERE) > 0 || !free.isEmpty();
   }
 
   private void release(Slot slot) {
     if (Thread.currentThread() == loadThread) {
-      int n = freeHereCount;
+      int n = (int) mine.own(FREE_HERE);
       if (freeHere[n] != slot) {
         // Mostly it is still there, and storing a reference costs more than looking.
         freeHere[n] = slot;
       }
-      freeHereCount = n + 1;
+      mine.set(FREE_HERE, n + 1);
       return;
     }
     free.relaxedOffer(slot);
@@ -158,13 +154,13 @@ public final class Producer {
   }
 
   long nextSequence() {
-    return sequences;
+    return mine.own(SENT);
   }
 
   void sent(long sequence, long nowNs) {
-    SEQUENCES.setRelease(this, sequence + 1);
+    mine.set(SENT, sequence + 1);
     if (schedule == null) {
-      lastSentNs = nowNs;
+      mine.set(LAST_SENT_NS, nowNs);
     } else {
       schedule.advance();
     }
@@ -179,7 +175,9 @@ public final class Producer {
    * of the thread.
    */
   long dueNs(RateProfile profile) {
-    return schedule == null ? Math.max(lastSentNs, profile.startNs()) : schedule.nextNs(profile);
+    return schedule == null
+        ? Math.max(mine.own(LAST_SENT_NS), profile.startNs())
+        : schedule.nextNs(profile);
   }
 
   /**
@@ -231,7 +229,7 @@ public final class Producer {
 
   /** Messages sent so far: their sequences are 0 up to this. */
   public long sentCount() {
-    return (long) SEQUENCES.getAcquire(this);
+    return mine.get(SENT);
   }
 
   public int index() {

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
 
@@ -15,7 +16,7 @@ final class Values {
   static final long BYTES_MAX = 32L << 20;
 
   private final byte[][] values;
-  private int next;
+  private final Counters next = new Counters(1);
 
   Values(PayloadPool pool, long trialId, int threads) {
     long fit = BYTES_MAX / ((long) threads * pool.messageBytes());
@@ -26,8 +27,9 @@ final class Values {
   }
 
   byte[] next(int producer) {
-    byte[] value = values[next];
-    next = next + 1 == values.length ? 0 : next + 1;
+    int at = (int) next.own(0);
+    byte[] value = values[at];
+    next.set(0, at + 1 == values.length ? 0 : at + 1);
     if (MessageHeader.producer(value, 0) != producer) {
       MessageHeader.writeProducer(value, producer);
     }

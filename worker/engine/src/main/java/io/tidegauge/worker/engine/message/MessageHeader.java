@@ -41,32 +41,35 @@ public final class MessageHeader {
   }
 
   /** Writes what differs from message to message, and the header's checksum. */
-  public static void writeMessage(byte[] a, long sequence, long intendedNs, CRC32C crc) {
+  public static void writeMessage(byte[] a, long sequence, long intendedNs) {
     LONG.set(a, 24, sequence);
     LONG.set(a, 32, intendedNs);
-    INT.set(a, 4, checksum(a, 0, crc));
+    INT.set(a, 4, checksum(a, 0));
   }
 
   /** CRC32C over the part of the header that is checked. */
-  public static int checksum(byte[] a, int offset, CRC32C crc) {
-    crc.reset();
-    crc.update(a, offset + CHECKED_FROM, BYTES - CHECKED_FROM);
-    return (int) crc.getValue();
+  public static int checksum(byte[] a, int offset) {
+    return crc(a, offset + CHECKED_FROM, BYTES - CHECKED_FROM);
   }
 
   /** Whether a whole header of ours is there, undamaged. */
-  public static boolean isOurs(byte[] a, int offset, CRC32C crc) {
-    return magic(a, offset) == MAGIC && headerCrc(a, offset) == checksum(a, offset, crc);
+  public static boolean isOurs(byte[] a, int offset) {
+    return magic(a, offset) == MAGIC && headerCrc(a, offset) == checksum(a, offset);
   }
 
   /** Whether the value is as long as its header says and its body has the checksum there. */
-  public static boolean isBodyIntact(byte[] a, int offset, int length, CRC32C crc) {
+  public static boolean isBodyIntact(byte[] a, int offset, int length) {
     if (totalLength(a, offset) != length) {
       return false;
     }
-    crc.reset();
-    crc.update(a, offset + BYTES, length - BYTES);
-    return (int) crc.getValue() == bodyCrc(a, offset);
+    return crc(a, offset + BYTES, length - BYTES) == bodyCrc(a, offset);
+  }
+
+  /** The compiled code makes no object of it: the sum stays in a register. */
+  private static int crc(byte[] a, int offset, int length) {
+    CRC32C crc = new CRC32C();
+    crc.update(a, offset, length);
+    return (int) crc.getValue();
   }
 
   public static int magic(byte[] a, int offset) {

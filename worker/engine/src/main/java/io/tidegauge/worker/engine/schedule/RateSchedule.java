@@ -84,6 +84,15 @@ public final class RateSchedule {
     return phases[0].fromMsgsPerS();
   }
 
+  /** The highest rate of any phase. */
+  public double msgsPerSMax() {
+    double most = 0;
+    for (Phase phase : phases) {
+      most = Math.max(most, Math.max(phase.fromMsgsPerS(), phase.toMsgsPerS()));
+    }
+    return most;
+  }
+
   private double lastMsgsPerS() {
     return phases[phases.length - 1].toMsgsPerS();
   }

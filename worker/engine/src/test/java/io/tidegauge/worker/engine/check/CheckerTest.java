@@ -7,7 +7,6 @@ import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import java.util.List;
-import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 
 /** Hand-written histories with known answers. */
@@ -17,7 +16,6 @@ class CheckerTest {
 
   private final PayloadPool pool = PayloadPool.seeded(1, BYTES, 1, 4);
   private final ErrorLog errors = new ErrorLog();
-  private final CRC32C crc = new CRC32C();
   private Window window = new Window(1, 0, Long.MAX_VALUE);
   private final CheckContext context = new CheckContext(TRIAL, pool, () -> window, errors);
   private final Subscription alone = new Subscription("sub-0", 2, false);
@@ -26,7 +24,7 @@ class CheckerTest {
 
   private byte[] message(int producer, long sequence) {
     byte[] value = pool.newValue(TRIAL, producer, (int) (sequence % 4));
-    MessageHeader.writeMessage(value, sequence, 1_000, crc);
+    MessageHeader.writeMessage(value, sequence, 1_000);
     return value;
   }
 
@@ -156,7 +154,7 @@ class CheckerTest {
   @Test
   void messagesOfOthersAreForeign() {
     byte[] otherTrial = pool.newValue(TRIAL + 1, 0, 0);
-    MessageHeader.writeMessage(otherTrial, 0, 0, crc);
+    MessageHeader.writeMessage(otherTrial, 0, 0);
     give(consumer, 0, otherTrial);
     give(consumer, 0, message(2, 0));
     give(consumer, 0, new byte[60]);
@@ -169,7 +167,7 @@ class CheckerTest {
   void bodiesOfAnotherPoolAreCheckedByTheirChecksum() {
     PayloadPool larger = PayloadPool.seeded(1, BYTES, 1, 40);
     byte[] value = larger.newValue(TRIAL, 0, 30);
-    MessageHeader.writeMessage(value, 0, 0, crc);
+    MessageHeader.writeMessage(value, 0, 0);
     give(consumer, 0, value);
     assertThat(sum(ReceiveRecorder.CORRUPT)).isZero();
     value[100] ^= 1;
@@ -196,7 +194,7 @@ class CheckerTest {
   @Test
   void latencyBelowZeroIsCountedAndNotDropped() {
     byte[] value = pool.newValue(TRIAL, 0, 0);
-    MessageHeader.writeMessage(value, 0, 6_000, crc);
+    MessageHeader.writeMessage(value, 0, 6_000);
     give(consumer, 0, value);
     assertThat(sum(ReceiveRecorder.NEGATIVE_LATENCY)).isEqualTo(1);
     assertThat(alone.windowReceived(1)).isEqualTo(1);
@@ -207,7 +205,7 @@ class CheckerTest {
     window = new Window(1, 2_000, 3_000);
     for (int i = 0; i < 5; i++) {
       byte[] value = pool.newValue(TRIAL, 0, 0);
-      MessageHeader.writeMessage(value, i, 1_000 + i * 500L, crc);
+      MessageHeader.writeMessage(value, i, 1_000 + i * 500L);
       give(consumer, 0, value);
     }
     assertThat(alone.windowReceived(1)).isEqualTo(2);
@@ -217,7 +215,7 @@ class CheckerTest {
     assertThat(alone.windowReceived(1)).isZero();
     assertThat(alone.windowReceived(2)).isZero();
     byte[] value = pool.newValue(TRIAL, 0, 0);
-    MessageHeader.writeMessage(value, 6, 2_600, crc);
+    MessageHeader.writeMessage(value, 6, 2_600);
     give(consumer, 0, value);
     assertThat(alone.windowReceived(2)).isEqualTo(1);
   }

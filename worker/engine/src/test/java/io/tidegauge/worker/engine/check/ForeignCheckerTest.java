@@ -7,7 +7,6 @@ import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import java.nio.charset.StandardCharsets;
-import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 
 /** Messages of others are counted, those of earlier trials verified. */
@@ -24,7 +23,7 @@ class ForeignCheckerTest {
 
   private byte[] ofAnEarlierTrial(long sequence) {
     byte[] value = pool.newValue(99, 0, (int) (sequence % 4));
-    MessageHeader.writeMessage(value, sequence, 1, new CRC32C());
+    MessageHeader.writeMessage(value, sequence, 1);
     return value;
   }
 

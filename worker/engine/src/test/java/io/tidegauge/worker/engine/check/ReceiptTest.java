@@ -12,7 +12,6 @@ import io.tidegauge.worker.engine.message.PayloadPool;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.zip.CRC32C;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +30,7 @@ class ReceiptTest {
     ConsumerChecker checker = new ConsumerChecker(subscription, context, 0, 1, Order.NONE);
     for (int at = MessageHeader.BYTES; at < BYTES; at++) {
       byte[] value = pool.newValue(9, 0, 0);
-      MessageHeader.writeMessage(value, at, 1_000, new CRC32C());
+      MessageHeader.writeMessage(value, at, 1_000);
       value[at] ^= 1;
       checker.received(0, 0, value, 0, BYTES, 5_000);
     }

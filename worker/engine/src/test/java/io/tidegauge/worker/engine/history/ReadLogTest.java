@@ -11,7 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,7 +23,7 @@ class ReadLogTest {
 
   private static byte[] message(long trialId, int producer, long sequence) {
     byte[] value = PayloadPool.seeded(1, 200, 0.5, 1).newValue(trialId, producer, 0);
-    MessageHeader.writeMessage(value, sequence, 123, new CRC32C());
+    MessageHeader.writeMessage(value, sequence, 123);
     return value;
   }
 
