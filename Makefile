@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-slow test-fast test-java check format build proto schemas wheel clean
+.PHONY: help quick test test-slow test-fast test-java check format build proto schemas published wheel clean
 
 # The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
 export BASE_PYTHON := $(PYTHON)
@@ -50,6 +50,9 @@ proto: .venv/.ready ## Regenerate the Python side of proto/worker.proto
 
 schemas: .venv/.ready ## Regenerate docs/schemas, the JSON Schemas of everything that is written as JSON
 	$(PYTHON) scripts/generate_schemas.py
+
+published: .venv/.ready ## Regenerate the claims of published reports in docs/published.md
+	$(PYTHON) scripts/generate_published.py
 
 wheel: .tools/worker-built ## A wheel that carries the worker: pip install is all its user needs
 	$(PYTHON) scripts/build_wheel.py

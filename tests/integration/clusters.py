@@ -14,12 +14,14 @@ from patience import Patience
 
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, LevelFinding, Setting, System
+from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
-from tidegauge.workload.model import Workload
 
 NODES = 3
 COMPLETE_S_MAX = 60.0

@@ -16,12 +16,14 @@ from patience import Patience
 from tidegauge.attestation.reads import Read, load_read
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.workload import Payload, Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest, LevelChoice, LevelFinding, Setting, System
+from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
-from tidegauge.workload.model import Payload, Workload
 
 MSGS_PER_S = 500.0
 LOAD_S = 1.0

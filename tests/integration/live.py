@@ -12,11 +12,13 @@ from patience import Patience
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest, LevelChoice
-from tidegauge.worker.api import LoadOrder, LoadWorker, TotalFigures
+from tidegauge.systems.api import Deployment, DeployRequest
+from tidegauge.worker.api import LoadOrder, LoadWorker
 from tidegauge.worker.launch import start_worker
-from tidegauge.workload.model import Workload
 
 SECOND_NS = 1_000_000_000
 

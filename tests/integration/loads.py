@@ -8,9 +8,10 @@ from dataclasses import replace
 from deployments import Ready
 from patience import Patience
 
-from tidegauge.worker.api import LoadOrder, TotalFigures
-from tidegauge.workload.model import Arrival, ClientSettings, Payload, Workload
-from tidegauge.workload.schedule import RateSchedule
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.schedule import RateSchedule
+from tidegauge.model.workload import Arrival, ClientSettings, Payload, Workload
+from tidegauge.worker.api import LoadOrder
 
 SMALL = Workload(payload=Payload(message_bytes=200), client=ClientSettings(in_flight_messages_max=500))
 DRAIN_S_MAX = 20.0

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from patience import Patience
 
-from tidegauge.worker.api import LoadOrder, SecondFigures, TotalFigures
+from tidegauge.model.load import SecondFigures, TotalFigures
+from tidegauge.model.workload import ClientSettings, Payload, Workload
+from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker
-from tidegauge.workload.model import ClientSettings, Payload, Workload
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = (ROOT / "worker" / "app" / "target" / "dist" / "core").is_dir()

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tidegauge.fleet import procfs
 from tidegauge.fleet.agent_rig import refusals
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.rig_api import Ability
+from tidegauge.hosts import procfs
 
 MIB = 1 << 20
 SIZE_BYTES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "fuse": 0}

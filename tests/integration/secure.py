@@ -16,8 +16,9 @@ from patience import Patience
 
 from tidegauge.errors import AccessRefusedError, RunFailedError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, LevelChoice
+from tidegauge.systems.api import Deployment
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
 

@@ -14,7 +14,7 @@ from command import PATIENCE_S, Place, valid_unless_starved, wait_for, wait_unti
 from deployments import Ready, ready
 from kafka_names import broker_names
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 
 pytestmark = pytest.mark.integration
 

@@ -14,7 +14,7 @@ import pytest
 from command import Place, valid_unless_starved
 from deployments import ready
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems.rabbitmq.config import PASSWORD, USER
 
 pytestmark = pytest.mark.integration

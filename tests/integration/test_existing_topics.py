@@ -16,7 +16,7 @@ from deployments import Ready, ready
 from kafka_names import broker_names
 from loads import SMALL, order_for, run_load
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 
 pytestmark = pytest.mark.integration
 

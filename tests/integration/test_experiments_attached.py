@@ -12,7 +12,7 @@ from command import Place, valid_unless_starved
 from deployments import Ready, ready
 from loads import fill
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems.rabbitmq.config import PASSWORD, USER
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]

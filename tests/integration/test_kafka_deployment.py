@@ -13,7 +13,7 @@ from deployments import failure_of, listening_addresses, ready, taken_port
 from patience import Patience
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems.kafka.level import SYNC_TOPIC_SETTINGS
 
 pytestmark = pytest.mark.integration

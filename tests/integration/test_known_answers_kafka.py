@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from live import SECOND_NS, Live, drained, live_system, sleep_until, with_trial_id
 
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.statistics.histograms import Histogram, decode
-from tidegauge.worker.api import TotalFigures
-from tidegauge.workload.model import ClientSettings, Payload, Workload
 
 pytestmark = [pytest.mark.integration, pytest.mark.alone]
 

@@ -11,7 +11,7 @@ import pytest
 from command import Place, valid_unless_starved
 from deployments import ready
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1300)]
 

@@ -16,8 +16,8 @@ from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, readable, writer
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.rig_api import DeviceFileSystem, FileSystem
 from tidegauge.hosts import loop_disk, slow_disk
+from tidegauge.model.host import DeviceFileSystem, FileSystem
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
 DEADLINE_S = 120.0

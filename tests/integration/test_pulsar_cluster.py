@@ -21,13 +21,15 @@ from patience import Patience
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.workload import Payload, Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.pulsar.bookie import is_writable
 from tidegauge.systems.pulsar.deployment import PulsarDeployment
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.launch import start_worker
-from tidegauge.workload.model import Payload, Workload
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from deployments import failure_of, listening_addresses, ready, taken_port
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 
 pytestmark = pytest.mark.integration

@@ -15,11 +15,13 @@ from test_rabbitmq_deployment import LOOPBACK, OLD_VERSION, distribution_of, lis
 
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.workload import Payload, Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, LevelChoice, LevelFinding
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION
-from tidegauge.worker.api import LoadOrder, TotalFigures
-from tidegauge.workload.model import Payload, Workload
+from tidegauge.worker.api import LoadOrder
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

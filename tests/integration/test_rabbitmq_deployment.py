@@ -22,8 +22,10 @@ from patience import Patience
 
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice
+from tidegauge.systems.api import Deployment, DeployRequest
 from tidegauge.systems.rabbitmq.layout import find_layout
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION
 from tidegauge.worker.launch import start_worker

@@ -16,15 +16,16 @@ from live import await_ready
 from loads import order_for
 from patience import Patience
 
-from tidegauge.attestation.anomalies import Anomalies, Fate
+from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
 from tidegauge.attestation.reads import Read, load_read
 from tidegauge.errors import RunFailedError
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.fate import Fate
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.read_back import CommittedPositions
+from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.read_back import CommittedPositions
-from tidegauge.workload.model import ClientSettings, Payload, Workload
 
 pytestmark = pytest.mark.integration
 

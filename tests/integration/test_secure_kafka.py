@@ -12,8 +12,8 @@ from java_source import run_java_source
 from secure import Secured, Start, eventually, secured
 
 from tidegauge.errors import AccessRefusedError
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice
 
 pytestmark = pytest.mark.integration
 

@@ -20,7 +20,7 @@ from patience import Patience
 from secure import Secured, Start, eventually, secured
 
 from tidegauge.errors import AccessRefusedError
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -17,8 +17,8 @@ from certificates import ELSEWHERE, Issued, make_authority
 from secure import Secured, Start, eventually, secured
 
 from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.rabbitmq.layout import find_layout
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -19,8 +19,9 @@ from test_rabbitmq_deployment import manage
 
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, LevelChoice
+from tidegauge.systems.api import Deployment
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -220,18 +221,32 @@ def test_a_server_setting_that_weakens_the_level_stops_the_run(tmp_path: Path) -
     assert [list(disk.iterdir()) for disk in disks] == [[], [], []]
 
 
-@pytest.mark.parametrize("dry", [pytest.param((), marks=pytest.mark.slow), ("--dry-run",)])
-def test_too_little_memory_is_refused_with_figures_before_anything_is_started(
-    tmp_path: Path, dry: tuple[str, ...]
-) -> None:
+TOO_LARGE = CAMPAIGN.replace("SETTINGS", "{}").replace("heap: 384MiB", "heap: 900GiB")
+
+
+def _says_what_memory_lacks(output: str) -> None:
+    words = " ".join(output.split())
+    assert "kafka@4.3.1 needs 2,76" in words
+    assert "for 3 nodes" in words
+    assert "MiB are available of the" in words
+
+
+@pytest.mark.slow
+def test_too_little_memory_is_refused_with_figures_before_anything_is_started(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    text = CAMPAIGN.replace("SETTINGS", "{}").replace("heap: 384MiB", "heap: 900GiB")
-    done = place.run("run", str(place.write(text)), *dry)
-    told = " ".join(done.stderr.split())
+    done = place.run("run", str(place.write(TOO_LARGE)))
     assert done.returncode == 2
-    assert "kafka@4.3.1 needs 2,76" in told
-    assert "for 3 nodes" in told
-    assert "MiB are available of the" in told
+    _says_what_memory_lacks(done.stderr)
+    assert not place.runs.exists()
+
+
+def test_a_plan_that_needs_more_memory_than_this_machine_has_is_shown_with_what_it_lacks(tmp_path: Path) -> None:
+    """A plan is often made on another machine than the one that it is for."""
+    place = Place(tmp_path)
+    done = place.run("run", str(place.write(TOO_LARGE)), "--dry-run")
+    assert done.returncode == 0
+    assert "It can't run here: " in " ".join(done.stdout.split())
+    _says_what_memory_lacks(done.stdout)
     assert not place.runs.exists()
 
 

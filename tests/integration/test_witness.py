@@ -15,9 +15,9 @@ from tidegauge.campaign.witnessing import MESSAGES, Scene, with_witness
 from tidegauge.durability.witness import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.systems.api import Agreement, LevelChoice, LevelFinding, SyncFinding
+from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SyncFinding
+from tidegauge.model.workload import Workload
 from tidegauge.worker.api import LoadOrder
-from tidegauge.workload.model import Workload
 
 
 def why_not() -> str:

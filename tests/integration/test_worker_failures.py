@@ -17,12 +17,12 @@ from null_worker import BUILT, WORKLOAD, drained, order, run_trial, sleep_until
 from patience import wait_for
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import procfs
 from tidegauge.fleet.local import LocalHost
+from tidegauge.hosts import procfs
+from tidegauge.model.workload import Arrival, ClientSettings
 from tidegauge.statistics.histograms import decode
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
 from tidegauge.worker.launch import WorkerOptions, start_worker
-from tidegauge.workload.model import Arrival, ClientSettings
 
 pytestmark = [
     pytest.mark.integration,

@@ -13,10 +13,10 @@ from loads import SMALL, fill, order_for, read_all, run_load
 from patience import Patience
 
 from tidegauge.errors import RunFailedError
-from tidegauge.systems.api import LevelChoice
-from tidegauge.worker.api import TotalFigures
-from tidegauge.workload.model import Keys, SubscriptionType
-from tidegauge.workload.schedule import RatePhase, RateSchedule
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.schedule import RatePhase, RateSchedule
+from tidegauge.model.workload import Keys, SubscriptionType
 
 SYSTEMS = ["kafka", "pulsar", "rabbitmq"]
 HAVE = {

@@ -15,16 +15,21 @@ from wrong_servers import Honest
 
 from tidegauge.attestation import history, reads
 from tidegauge.attestation.history import Kind as Record
-from tidegauge.attestation.model import AttestPlan
 from tidegauge.attestation.records import HEADER
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.fleet.rig_api import CutReport, DiskCheck
-from tidegauge.systems.api import DeployRequest, LevelChoice, Setting
+from tidegauge.fleet.rig_api import CutReport
+from tidegauge.model.attest import AttestPlan
+from tidegauge.model.host import DiskCheck
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.read_back import CommittedPosition, CommittedPositions, ReadBack
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import Workload
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.nodes import Node
-from tidegauge.worker.api import LoadOrder, Told, TotalFigures, tell_nobody
-from tidegauge.worker.read_back import NOWHERE, CommittedPosition, CommittedPositions, Positions, ReadBack
-from tidegauge.workload.model import Workload
+from tidegauge.worker.api import LoadOrder, Told, tell_nobody
+from tidegauge.worker.read_back import NOWHERE, Positions
 
 EACH_S = 0.002
 """Between two messages of the simulated load."""

@@ -15,29 +15,30 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.attestation.model import AttestOutcome
 from tidegauge.campaign.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
 from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
-from tidegauge.fairness.tilt import Tilt
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, LevelFinding, Setting, SyncFinding
-from tidegauge.worker.api import (
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
+from tidegauge.model.load import (
     AckedMessage,
-    LoadOrder,
     SecondFigures,
     SubscriptionSecond,
     SubscriptionTotals,
-    Told,
     TotalFigures,
     WindowFigures,
     WorkerFacts,
-    tell_nobody,
 )
-from tidegauge.workload.model import Workload
+from tidegauge.model.memory import ProcessMemory
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.workload import Workload
+from tidegauge.systems import registry
+from tidegauge.systems.api import DeployRequest
+from tidegauge.worker.api import LoadOrder, Told, tell_nobody
 
 SECOND_S = 0.02
 
@@ -266,6 +267,7 @@ class FakeSystem:
     deploy_fails: bool = False
     tells_batch_size: int = 0
     metrics: tuple[Any, ...] = ()
+    server_defaults: Mapping[str, str] = field(default_factory=dict)
     spaces_in_paths: bool = True
 
     def provision(self, version: str, report: Any) -> Distribution:
@@ -299,8 +301,10 @@ class FakeSystem:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         return "double has no options of layout" if shape else ""
 
-    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
-        return 0
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> tuple[ProcessMemory, ...]:
+        return ()
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         return ""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from campaign_doubles import FakeLab, result_of, spec_of
 
-from tidegauge.experiments.api import Latency, Slope, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
-from tidegauge.workload.model import Arrival
+from tidegauge.model.trial import Latency, Slope, TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival
 
 SYSTEM = "kafka@1"
 

@@ -10,12 +10,12 @@ import pytest
 from test_attest_procedure import NONE, Stage, all_at, outcome_of, stage
 from wrong_servers import AcknowledgesBeforeItWrites, Honest
 
-from tidegauge.attestation.kinds import FileSystem, Means
-from tidegauge.attestation.model import AttestOutcome, AttestPlan
 from tidegauge.attestation.words import until_then
 from tidegauge.campaign import attesting
-from tidegauge.campaign.events import Note, PhaseProgress
 from tidegauge.campaign.recorded import OtherwiseError
+from tidegauge.model.attest import AttestOutcome, AttestPlan
+from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.model.events import Note, PhaseProgress
 
 __all__ = ["stage"]
 CYCLES = (NONE, all_at(), all_at(number=3), all_at(number=4))

@@ -19,20 +19,20 @@ from wrong_servers import (
     LosesTheMiddle,
 )
 
-from tidegauge.attestation.kinds import FileSystem, Means
-from tidegauge.attestation.model import AttestOutcome, AttestPlan
-from tidegauge.attestation.scenario import Act, Cycle, Kind, Role, Scenario
 from tidegauge.campaign import attest_cycle, attesting, session
 from tidegauge.campaign.attesting import run_attestation
-from tidegauge.campaign.events import Event, PhaseProgress
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialResult
 from tidegauge.hosts.data_files import Copy, Message
 from tidegauge.hosts.page_cache import CacheDrop
-from tidegauge.store.plain import plain, typed
-from tidegauge.systems.api import Setting
+from tidegauge.model.attest import AttestOutcome, AttestPlan
+from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.model.events import Event, PhaseProgress
+from tidegauge.model.scenario import Act, Cycle, Kind, Role, Scenario
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialResult
+from tidegauge.plain import plain, typed
 from tidegauge.worker.api import LoadOrder, Told, tell_nobody
 
 NONE = Cycle(1, Scenario.NONE, (), tail_s=0.1)

@@ -19,19 +19,20 @@ from wrong_servers import (
     ReplicasPartInACut,
 )
 
-from tidegauge.attestation.anomalies import LOST, Fate
 from tidegauge.attestation.history import Kind as Record
-from tidegauge.attestation.scenario import Cycle, Scenario
-from tidegauge.attestation.verdict import Verdict
 from tidegauge.campaign import attest_cycle
 from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.session import Bench, Subject
-from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
-from tidegauge.experiments.finding import Finding
 from tidegauge.hosts.page_cache import CacheDrop
-from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+from tidegauge.model.attestation import Verdict
+from tidegauge.model.fate import LOST, Fate
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.scenario import Cycle, Scenario
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 CUTS = 1
 AT_ONCE = 300

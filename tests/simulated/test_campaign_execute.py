@@ -10,8 +10,7 @@ import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
 from tidegauge.campaign import execute as execute_module
-from tidegauge.campaign import space, trial
-from tidegauge.campaign.events import Event, Note, RunStarted, TrialEnded, UnequalFound
+from tidegauge.campaign import trial
 from tidegauge.campaign.execute import _dropper, carry_out, execute
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
@@ -22,13 +21,16 @@ from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.peak import PeakOptions
-from tidegauge.fairness.tilt import Severity, Stage
 from tidegauge.fleet.api import Host
+from tidegauge.hosts import space
 from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.tilt import Severity, Stage
+from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, LevelChoice, LevelFinding
+from tidegauge.systems.api import DeployRequest
 from tidegauge.worker.launch import WorkerOptions
-from tidegauge.workload.model import Workload
 
 
 def options(model: type[Fields], **more: Any) -> Any:

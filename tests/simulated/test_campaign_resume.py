@@ -13,9 +13,7 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, result
 from simulated_systems import SYSTEM, System
 from test_campaign_execute import Scene
 
-from tidegauge.attestation.model import AttestOutcome
 from tidegauge.campaign import trial
-from tidegauge.campaign.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Point, SystemChoice
@@ -23,15 +21,17 @@ from tidegauge.campaign.plan import Step, make_plan
 from tidegauge.campaign.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
 from tidegauge.campaign.session import Bench
 from tidegauge.campaign.step import StepLab
-from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
-from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import Experiment
-from tidegauge.fairness.tilt import Severity, Stage, Tilt
 from tidegauge.hosts.page_cache import CacheDrop
-from tidegauge.systems.api import Distribution
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.events import Event, Found, Note, TrialEnded, TrialKept
+from tidegauge.model.finding import Finding
+from tidegauge.model.server import Distribution
+from tidegauge.model.tilt import Severity, Stage, Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 OPTIONS = {"goals": [{"name": "no limit"}, {"name": "quick", "response-p99-max": "2ms"}]}
 

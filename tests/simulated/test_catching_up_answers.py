@@ -14,13 +14,13 @@ from campaign_doubles import FakeLab, FakeWorker, histogram, result_of, spec_of,
 from test_trial_procedure import SPEC, Scene
 
 from tidegauge.campaign.chase import _device_reads
-from tidegauge.experiments.api import CatchUp, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
-from tidegauge.experiments.late_readers import AFTER, BEFORE, DURING, DeviceReads, LateReaders
 from tidegauge.experiments.mixed import EXPERIMENT as MIXED
+from tidegauge.model.late_readers import AFTER, BEFORE, DURING, DeviceReads, LateReaders
+from tidegauge.model.load import SecondFigures, SubscriptionSecond
+from tidegauge.model.trial import CatchUp, TrialResult, TrialSpec, Validity
 from tidegauge.statistics.catching_up import ChaseTimes, PhaseTally, catch_up, crossed_s, gone_at
 from tidegauge.statistics.figures import FINDING_FIGURES
-from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 RATE = 10_000
 FROM_DEVICE = DeviceReads(95_000_000, 0.0, 100_000_000, 10.0)

@@ -12,14 +12,14 @@ from campaign_doubles import FakeLab, result_of, spec_of
 
 import tidegauge.experiments
 from tidegauge.config.units import Rate
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import first_peaks, resolve_rate
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import PreconditionError
 from tidegauge.experiments.registry import experiments
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
-from tidegauge.workload.model import Arrival
 
 HALF = Rate(share_of_lowest_peak=0.5)
 

@@ -17,10 +17,11 @@ from tidegauge.campaign.injection import Injector, Scene
 from tidegauge.campaign.rigging import NOTHING_RIGGED
 from tidegauge.campaign.session import Session, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
 from tidegauge.fleet.rig_api import Rig
-from tidegauge.systems.api import Deployment, Setting
+from tidegauge.model.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialSpec
+from tidegauge.systems.api import Deployment
 from tidegauge.systems.nodes import KEEPER, Node
 
 NODES = tuple(Node(number, (f"a-{number}", f"b-{number}"), ()) for number in (1, 2, 3))

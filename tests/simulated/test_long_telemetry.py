@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse
 from tidegauge.limiting.window_use import Tally
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse
 from tidegauge.store.telemetry import HOST, PROCESSES, MetricRow, TelemetryLog, read_telemetry
 
 ROOT = Path(__file__).resolve().parents[2]

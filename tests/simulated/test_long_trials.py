@@ -20,12 +20,12 @@ from hdrh.histogram import HdrHistogram
 
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint, _merged
+from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
 from tidegauge.store.files import LineFile
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.seconds import columns, row
 from tidegauge.store.tables import write_parquet
-from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 DAY_S = 86_400
 SECOND_NS = 10**9

@@ -23,10 +23,10 @@ from simulated_systems import (
 )
 
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions, first_sustainable
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import RATE_SHORTFALL
-from tidegauge.workload.model import Arrival
 
 WIDTH = 0.05
 TRIALS_MAX = 15

@@ -9,7 +9,7 @@ import pytest
 from campaign_doubles import spec_of
 from simulated_systems import latency, trial
 
-from tidegauge.experiments.api import Slope, TrialResult, Validity
+from tidegauge.model.trial import Slope, TrialResult, Validity
 from tidegauge.search.goals import Goal, Limit, Outcome, judge
 
 ANY = Goal("no limit")

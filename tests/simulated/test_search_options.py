@@ -14,13 +14,13 @@ from rich.console import Console
 from simulated_systems import SYSTEM, System, invalid, search, trial
 
 from tidegauge.config.units import Rate
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import resolve_rate
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import PreconditionError
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
 from tidegauge.report.lists import plan_list
 from tidegauge.search.goals import Limit
 

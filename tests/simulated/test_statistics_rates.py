@@ -16,9 +16,9 @@ from functools import cache
 import pytest
 from campaign_doubles import result_of, spec_of
 
-from tidegauge.experiments.api import TrialResult
-from tidegauge.report.compare import ratios
-from tidegauge.report.tables import blocks
+from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.within import ratios
+from tidegauge.model.trial import TrialResult
 from tidegauge.statistics.intervals import figure_interval, paired_ratio, unpaired_ratio
 from tidegauge.statistics.power import power
 from tidegauge.statistics.verdict import Verdict, compare_paired, compare_unpaired

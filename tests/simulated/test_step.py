@@ -11,7 +11,6 @@ import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
 from tidegauge.campaign import trial
-from tidegauge.campaign.events import Decided, Event, Found, TrialEnded
 from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan import make_plan
@@ -20,13 +19,14 @@ from tidegauge.campaign.topics import topics_for
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments import registry
-from tidegauge.experiments.api import Servers, TrialSpec
-from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.hosts.page_cache import CacheDrop
-from tidegauge.systems.api import LevelChoice
-from tidegauge.workload.model import Workload
+from tidegauge.model.events import Decided, Event, Found, TrialEnded
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.workload import Workload
 
 
 class NoOptions(Fields):

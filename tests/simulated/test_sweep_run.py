@@ -10,13 +10,13 @@ import pytest
 from test_campaign_execute import Scene
 
 from tidegauge.campaign import trial
-from tidegauge.campaign.events import TrialEnded
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.events import TrialEnded
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
 
 
 @pytest.fixture
@@ -78,16 +78,40 @@ def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) ->
     )
 
 
+def at_levels(scene: Scene, *levels: LevelChoice, **changes: Any) -> Campaign:
+    """A sweep over durability levels. The doubles tell level 3, whatever is asked for."""
+    campaign = replace(scene.campaign, experiments=scene.campaign.experiments[:1], **changes)
+    points = tuple(Point({"durability": str(one.level)}, replace(campaign, durability=one)) for one in levels)
+    return replace(points[0].campaign, points=points)
+
+
 def test_shared_servers_end_where_other_ones_are_wanted(scene: Scene) -> None:
-    campaign = replace(scene.campaign, systems=(SystemChoice("kafka"),), experiments=scene.campaign.experiments[:1])
-    points = tuple(
-        Point({"durability": str(n)}, replace(campaign, durability=LevelChoice(n), deployment=Servers.SHARED))
-        for n in (3, 4)
-    )
-    scene.campaign = replace(points[0].campaign, points=points)
-    with pytest.raises(RunFailedError, match="level 4"):
-        scene.run()  # The double tells level 3 whatever is asked for.
-    assert scene.journal.entries.count("deploy") == scene.journal.entries.count("deployment stopped") >= 1
+    levels = LevelChoice(3), LevelChoice(4)
+    scene.campaign = at_levels(scene, *levels, systems=(SystemChoice("kafka"),), deployment=Servers.SHARED)
+    scene.run()
+    assert scene.journal.entries.count("deploy") == scene.journal.entries.count("deployment stopped") == 2
+
+
+def test_a_system_that_is_not_at_the_level_of_a_point_is_measured_at_the_others(scene: Scene) -> None:
+    scene.campaign = at_levels(scene, LevelChoice(4), LevelChoice(3), repeat=3)
+    results = scene.run()
+    assert [one.spec.point["durability"] for one in results] == ["3"] * 6, "both systems, three times each"
+    failed = [text for text in scene.ended().values() if text]
+    assert len(failed) == 6
+    assert all("is not at durability level 4" in text for text in failed), "each says why"
+    assert sum(text.startswith("skipped: ") for text in failed) == 4, "tried once for each system"
+    assert scene.journal.entries.count("deploy") == 8
+    assert scene.store.ended is not None
+    assert scene.store.ended[0] == "failed"
+    assert scene.store.ended[1].startswith("6 of 12 trials failed")
+
+
+def test_a_system_that_is_at_no_level_of_a_sweep_ends_without_result(scene: Scene) -> None:
+    for system in scene.systems.values():
+        system.finding = LevelFinding(2, (), ("acks is 2",))
+    scene.campaign = at_levels(scene, LevelChoice(4), LevelChoice(3))
+    with pytest.raises(RunFailedError, match=r"No trial gave a result: .* is not at durability level"):
+        scene.run()
 
 
 def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

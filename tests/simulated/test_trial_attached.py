@@ -14,7 +14,6 @@ import pytest
 from test_trial_procedure import SPEC, Scene
 
 from tidegauge.campaign import leftover_topics, session, topic_ledger, trial
-from tidegauge.campaign.events import Note
 from tidegauge.campaign.leftover_topics import Tools, delete_leftover_topics
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
@@ -23,8 +22,10 @@ from tidegauge.campaign.topic_ledger import TopicLedger
 from tidegauge.campaign.topics import Attachment
 from tidegauge.campaign.trial import run_trial
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.systems.api import LevelFinding, Setting
+from tidegauge.model.events import Note
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
 
 SECRET = "hunter2-hunter2"

@@ -11,10 +11,11 @@ import pytest
 from test_campaign_execute import Scene as RunScene
 from test_trial_procedure import SPEC, Scene
 
-from tidegauge.campaign import session, space, trial
-from tidegauge.campaign.events import Note
+from tidegauge.campaign import session, trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
+from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency
+from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
 
 THREE = replace(SPEC, nodes=3)
@@ -55,11 +56,11 @@ def test_every_node_has_its_disk_by_turns_and_nothing_stays_on_it(
 
 
 def test_a_disk_must_have_room_for_all_its_nodes(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    shares: list[int] = []
-    needed = space.bytes_needed
-    monkeypatch.setattr(space, "bytes_needed", lambda spec, nodes: shares.append(nodes) or needed(spec, nodes))
-    scene.run(THREE)
-    assert shares == [6], "three nodes and their journals, all on the one disk of this test"
+    needed = space.bytes_needed(THREE, 3)
+    assert needed > space.bytes_needed(THREE, 2)
+    monkeypatch.setattr(space.shutil, "disk_usage", lambda _path: Usage(0, 0, needed - 1))
+    with pytest.raises(space.DiskFullError, match="Not enough room"):
+        scene.run(THREE)  # Three nodes and their journals, all on the one disk of this test.
 
 
 def test_a_disk_of_a_node_without_room_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

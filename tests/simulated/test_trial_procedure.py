@@ -20,20 +20,22 @@ from campaign_doubles import (
     window,
 )
 
-from tidegauge.campaign import session, space, trial
-from tidegauge.campaign.events import Event, PhaseStarted, SecondSeen
+from tidegauge.campaign import session, trial
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
 from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.trial import run_trial
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.model.events import Event, PhaseStarted, SecondSeen
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival, Workload
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
-from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
-from tidegauge.workload.model import Arrival, Workload
 
 SPEC = TrialSpec(
     trial_id="0001-latency-kafka",

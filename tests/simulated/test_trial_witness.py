@@ -19,10 +19,10 @@ from tidegauge.campaign.session import Bench, Subject
 from tidegauge.campaign.trial import run_trial
 from tidegauge.durability.witness import SyncCall, Watch
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.hosts.page_cache import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.systems.api import Agreement, LevelChoice, LevelFinding
+from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 
 class Seen:

@@ -21,11 +21,13 @@ from wrong_servers import (
     drive,
 )
 
-from tidegauge.attestation.anomalies import LOST, Anomalies, Fate
+from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History
 from tidegauge.attestation.reads import Read, last_positions
-from tidegauge.attestation.verdict import Criteria, CutResult, Judgement, Verdict, cut_result, judge
+from tidegauge.attestation.verdict import Criteria, CutResult, Judgement, cut_result, judge
+from tidegauge.model.attestation import Verdict
+from tidegauge.model.fate import LOST, Fate
 
 SMALL = Criteria(at_risk_min=10, in_flight_min=0)
 

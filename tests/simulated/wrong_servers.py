@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tidegauge.attestation.history import History, history_of
-from tidegauge.attestation.messages import Flag, Found, Outcome, Sent
 from tidegauge.attestation.reads import Read, read_of
-from tidegauge.worker.read_back import PartitionRead
+from tidegauge.model.message import Flag, Found, Outcome, Sent
+from tidegauge.model.read_back import PartitionRead
 
 PARTITIONS = 2
 STEP_NS = 1_000

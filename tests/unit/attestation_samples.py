@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidegauge.attestation.anomalies import Fate, Witness
-from tidegauge.attestation.kinds import FileSystem, Means
-from tidegauge.attestation.messages import Outcome, Sent
-from tidegauge.attestation.model import AttestOutcome, CutTold, CycleOutcome
-from tidegauge.attestation.record import Attestation
-from tidegauge.attestation.scenario import Scenario
-from tidegauge.attestation.verdict import Verdict
+from tidegauge.model.attest import AttestOutcome, CutTold, CycleOutcome
+from tidegauge.model.attestation import Attestation, Verdict
+from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.model.fate import Fate, Witness
+from tidegauge.model.message import Outcome, Sent
+from tidegauge.model.scenario import Scenario
 
 DIGEST = "0123456789abcdef"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from patience import wait_for
 
-from tidegauge.fleet import procfs
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.hosts import procfs
 
 DEADLINE_S = 60.0
 

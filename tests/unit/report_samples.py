@@ -9,9 +9,6 @@ from pathlib import Path
 from run_samples import encoded, latency, result, second, spec, totals
 
 from tidegauge import store
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Severity, Stage, Tilt
 from tidegauge.hosts.ceilings import (
     Ceilings,
     DiskCeiling,
@@ -20,10 +17,14 @@ from tidegauge.hosts.ceilings import (
     RunCeilings,
     SyncCeiling,
 )
-from tidegauge.systems.api import Agreement, Distribution, LevelFinding, Setting, SyncFinding
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import Agreement, LevelFinding, SyncFinding
+from tidegauge.model.load import SecondFigures, TotalFigures
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.tilt import Severity, Stage, Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival
 from tidegauge.usage.price import Price
-from tidegauge.worker.api import SecondFigures, TotalFigures
-from tidegauge.workload.model import Arrival
 
 KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</textarea>"

@@ -7,16 +7,10 @@ from dataclasses import replace
 
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.experiments.api import Latency, SubscriptionResult, TrialResult, TrialSpec, Validity
-from tidegauge.systems.api import LevelChoice, LevelFinding
-from tidegauge.worker.api import (
-    SecondFigures,
-    SubscriptionSecond,
-    SubscriptionTotals,
-    TotalFigures,
-    WindowFigures,
-)
-from tidegauge.workload.model import Workload
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.load import SecondFigures, SubscriptionSecond, SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Workload
 
 
 def encoded(*values_ns: int) -> bytes:
@@ -55,6 +49,9 @@ def latency(scale: float = 1.0, count: int = 600_000) -> Latency:
         p99_ms=7.8 * scale if count >= 1000 else None,
         p999_ms=21.3 * scale if count >= 10_000 else None,
         max_ms=44.1 * scale,
+        p75_ms=1.9 * scale,
+        p90_ms=2.8 * scale,
+        p9999_ms=31.5 * scale if count >= 100_000 else None,
     )
 
 

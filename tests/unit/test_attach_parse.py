@@ -9,7 +9,9 @@ import pytest
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.errors import UserError
-from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference, TlsChoice
+from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference, TlsChoice, secure_addresses
+from tidegauge.systems.attached import connection_settings
+from tidegauge.systems.pulsar.attach import RULES
 
 SECRET = "hunter2"
 
@@ -156,3 +158,37 @@ def test_two_clusters_of_one_system_need_labels(tmp_path: Path) -> None:
     assert "'kafka@attached' is listed twice; give one of them a 'label'" in complaint(tmp_path, kafka(), kafka())
     both = systems(tmp_path, kafka(), kafka("label: other"), "kafka@4.3.1")
     assert [one.attach.label if one.attach else one.version for one in both] == ["attached", "other", "4.3.1"]
+
+
+class TestSeveralBrokers:
+    """Pulsar writes the scheme once, before all brokers; its client reads a second one as a host."""
+
+    @pytest.mark.parametrize("scheme", ["pulsar", "pulsar+ssl"])
+    @pytest.mark.parametrize("again", ["", "{scheme}://"])
+    def test_the_scheme_is_handed_on_once(self, tmp_path: Path, scheme: str, again: str) -> None:
+        admin = "http://h:80" if scheme == "pulsar" else "https://h:80"
+        url = f"{scheme}://h1:6650, {again.format(scheme=scheme)}h2:6650,{again.format(scheme=scheme)}[::1]:6650"
+        choice = attached(tmp_path, f"{{name: pulsar, attach: {{service-url: '{url}', admin-url: '{admin}'}}}}")
+        assert choice.addresses["service-url"] == f"{scheme}://h1:6650,h2:6650,[::1]:6650"
+        handed = connection_settings(choice, RULES, {})
+        assert handed["serviceUrl"] == f"{scheme}://h1:6650,h2:6650,[::1]:6650"
+        secure = scheme == "pulsar+ssl"
+        assert bool(secure_addresses(choice.addresses, RULES)) == secure
+        assert handed.get("tls.enabled") == ("true" if secure else None), "the plain scheme speaks for itself"
+
+    @pytest.mark.parametrize(
+        ("url", "admin", "problem"),
+        [
+            ("pulsar://h1:6650,pulsar+ssl://h2:6651", "http://h:80", "must have one scheme for all addresses"),
+            ("h1:6650,pulsar://h2:6650", "http://h:80", "must have one scheme for all addresses"),
+            ("h1:6650,h2:6650", "http://h:80", "must begin with pulsar:// or pulsar+ssl://"),
+            ("pulsar://h1:6650,h2", "http://h:80", "'pulsar://h2': must have a host and a port"),
+            ("pulsar://h1:6650,,h2:6650", "http://h:80", "must be text: addresses separated by commas"),
+            ("pulsar://h1:6650", "http://h1:80,h2:80", "must be one address, such as https://host:8443"),
+        ],
+    )
+    def test_what_the_client_would_not_understand_is_refused(
+        self, tmp_path: Path, url: str, admin: str, problem: str
+    ) -> None:
+        block = f"{{name: pulsar, attach: {{service-url: '{url}', admin-url: '{admin}'}}}}"
+        assert problem in complaint(tmp_path, block)

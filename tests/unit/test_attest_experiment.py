@@ -15,20 +15,20 @@ from rich.console import Console
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.attestation.kinds import NOT_MODELLED, Means
-from tidegauge.attestation.model import AttestOutcome
-from tidegauge.attestation.scenario import Scenario
 from tidegauge.cli.running import CODES
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
-from tidegauge.experiments.finding import Finding
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.cut_method import NOT_MODELLED, Means
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.scenario import Scenario
+from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.report.ending import ending
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
-from tidegauge.systems.api import LevelChoice
 
 
 class Lab:

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegauge.attestation.anomalies import LOST, Anomalies, Fate, PositionChange
+from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify, moved_back
 from tidegauge.attestation.history import History, Kind, history_of, read_history
-from tidegauge.attestation.messages import Flag, Found, Outcome, Sent
 from tidegauge.attestation.reads import Read, read_of
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead
+from tidegauge.model.fate import LOST, Fate, PositionChange
+from tidegauge.model.message import Flag, Found, Outcome, Sent
+from tidegauge.model.read_back import CommittedPosition, CommittedPositions, PartitionRead
 
 ACKED, UNKNOWN, REFUSED = Outcome.ACKNOWLEDGED, Outcome.UNKNOWN, Outcome.REFUSED
 

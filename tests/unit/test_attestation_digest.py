@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegauge.attestation.digest import DIGEST_CHARS, settings_digest
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 
 RUN = "/runs/2026-11-21-attest/data/0001-attest-kafka"
 IN_FORCE = {

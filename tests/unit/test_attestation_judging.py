@@ -6,14 +6,14 @@ import pytest
 from attestation_samples import attestation, cut, cycle, outcome, witness
 
 from tidegauge.attestation.judging import Judged, cut_results, judge_scenarios
-from tidegauge.attestation.kinds import FUSE_LABEL, NOT_MODELLED, FileSystem, Means
-from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.record import CLAIMED_ONLY, carried
-from tidegauge.attestation.scenario import Scenario
-from tidegauge.attestation.verdict import Verdict
 from tidegauge.attestation.words import cells, sentences
-from tidegauge.store.plain import plain, typed
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.attestation import Verdict
+from tidegauge.model.cut_method import FUSE_LABEL, NOT_MODELLED, FileSystem, Means
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.scenario import Scenario
+from tidegauge.plain import plain, typed
 
 LOSING_CONTROL = outcome(cycle(lost=300))
 CHOICE = LevelChoice(1)

@@ -12,7 +12,8 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.model.trial import TrialSpec
+from tidegauge.report.again import command_words
 
 from test_campaign_plan import CAMPAIGN, SYSTEMS  # isort: skip
 from tidegauge.campaign.plan import make_plan  # isort: skip
@@ -55,6 +56,33 @@ def test_what_makes_no_sense_is_an_error(tmp_path: Path, more: str, message: str
 def test_a_disk_of_the_command_line_replaces_those_of_the_file(tmp_path: Path) -> None:
     campaign = parsed(tmp_path, "data-directories: [/mnt/a]\n", data_directory="/mnt/c")
     assert (campaign.data_directory, campaign.data_directories) == ("/mnt/c", ())
+    campaign = parsed(tmp_path, "data-directory: /mnt/a\n", data_directories=["/mnt/c", "/mnt/d"])
+    assert (campaign.data_directory, campaign.data_directories) == ("", ("/mnt/c", "/mnt/d"))
+
+
+def test_the_option_may_be_repeated_and_the_plan_names_every_disk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disks = [tmp_path / f"d{number}" for number in range(1, 7)]
+    for disk in disks:
+        disk.mkdir()
+    options = [word for disk in disks for word in ("--data-dir", str(disk))]
+    assert run_command(["run", "confluent-2020-fsync", "--dry-run", *options]) == 0
+    told = "".join(capsys.readouterr().out.split())
+    first, second, third = (f"node {number + 1} on {disks[number]} and {disks[number + 3]}" for number in range(3))
+    assert "".join(f"Data: {first}; {second}; {third}.".split()) in told
+    assert run_command(["run", "confluent-2020-fsync", "--dry-run", *options[:2]]) == 0
+    assert "Data:" not in capsys.readouterr().out, "one is named where it says how much room it needs"
+    missing = [*options[:2], "--data-dir", str(tmp_path / "unmounted")]
+    assert run_command(["run", "confluent-2020-fsync", "--runs-dir", str(tmp_path / "runs"), *missing]) == 2
+    assert "unmounted does not exist" in "".join(capsys.readouterr().err)
+
+
+def test_the_command_to_repeat_a_run_names_every_disk(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "one", "", "c.yaml")
+    run.meaning({"data-directories": ["/mnt/c", "/mnt/d"]}, {})
+    stored = store.load_run(run.path)
+    assert command_words(stored, ["run", "c.yaml"]) == ["run", "c.yaml", "--data-dir", "/mnt/c", "--data-dir", "/mnt/d"]
 
 
 def test_systems_of_the_command_line_are_never_optional(tmp_path: Path) -> None:

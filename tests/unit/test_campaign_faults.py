@@ -14,8 +14,8 @@ from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.rigging import check_faults, refused
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import Servers, TrialSpec
-from tidegauge.experiments.faults import Fault, FaultKind
+from tidegauge.model.faults import Fault, FaultKind
+from tidegauge.model.trial import Servers, TrialSpec
 from tidegauge.systems import registry
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,11 @@ from tidegauge.campaign.handles import check_handles
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.errors import UserError
 from tidegauge.hosts.handles import UNBOUNDED, handles_available
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Handles
+from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import Handles, LevelChoice
 from tidegauge.systems.attach import AttachChoice
-from tidegauge.workload.model import Workload
 
 MANY = Campaign(
     name="many",

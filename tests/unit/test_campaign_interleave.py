@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegauge.campaign.interleave import Entry, Seat, interleaved
-from tidegauge.experiments.api import Servers
+from tidegauge.model.trial import Servers
 
 SEEDS = st.integers(min_value=0, max_value=2**63 - 1)
 ENTRIES = st.lists(

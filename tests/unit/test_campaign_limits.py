@@ -14,8 +14,8 @@ from run_samples import spec
 from tidegauge.campaign.limits import Means, limit_servers, too_small
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.late_readers import ServerLimits
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.model.late_readers import ServerLimits
 
 LIMITED = replace(spec(), limits=ServerLimits(512 << 20, direct_io=True))
 PROCESS = ProcessSpec("kafka-1", ("java",), {}, "/", "/log")

@@ -13,9 +13,9 @@ from tidegauge.config.units import Rate
 from tidegauge.errors import UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.registry import experiments
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import Arrival, Compression, Keys
 from tidegauge.systems.registry import all_systems
-from tidegauge.workload.model import Arrival, Compression, Keys
 
 ROOT = Path(__file__).parents[2]
 KNOWN = ["kafka", "pulsar"]

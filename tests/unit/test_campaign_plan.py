@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan import Plan, make_plan, seconds_expected
+from tidegauge.campaign.plan import Plan, make_plan
 from tidegauge.errors import UserError
+from tidegauge.experiments.expected import seconds_expected
 from tidegauge.experiments.registry import experiments
-from tidegauge.systems.api import LevelChoice
-from tidegauge.workload.model import Arrival, Workload
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import Arrival, Workload
 
 
 class Known:

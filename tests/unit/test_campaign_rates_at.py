@@ -13,8 +13,8 @@ from tidegauge.campaign.plan import Plan, make_plan
 from tidegauge.campaign.rates_at import is_made, reference
 from tidegauge.campaign.step import StepLab
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.systems import registry
 
 BASE = """name: swept

@@ -11,10 +11,10 @@ from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan import make_plan
 from tidegauge.errors import UserError
 from tidegauge.experiments.registry import experiments
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
-from tidegauge.workload.model import Arrival, Keys, SubscriptionType, Workload
 
 
 def choice(name: str, **options: object) -> ExperimentChoice:

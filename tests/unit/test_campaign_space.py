@@ -12,23 +12,30 @@ from report_samples import ceilings
 from run_samples import spec
 from test_report_terminal import peak
 
-from tidegauge.campaign import space
-from tidegauge.campaign.space import (
-    ASSUMED,
-    DiskFullError,
-    FreeRoom,
-    FullSpeed,
-    check_during,
-    full_speed,
-    full_speed_known,
-    is_open_ended,
-    room_note,
-)
 from tidegauge.errors import RunFailedError
+from tidegauge.hosts import space
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_kept import keep
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.memory import dirty_limit_bytes
+from tidegauge.hosts.space import (
+    ASSUMED,
+    DiskFullError,
+    FreeRoom,
+    FullSpeed,
+    check_before,
+    check_during,
+    full_speed,
+    full_speed_known,
+    is_open_ended,
+    journal_bytes,
+    room_note,
+    rooms,
+    stays_bytes,
+)
+from tidegauge.model.late_readers import LateReaders
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import Payload
 from tidegauge.report.lists import disk_words
 
 
@@ -92,6 +99,90 @@ def test_room_that_is_taken_at_once_and_stays_ends_nothing(monkeypatch: pytest.M
     for number in range(100):
         disk.free -= GIB // 8 if number == 50 else 0
         disk.look()
+
+
+THEIRS = 2328 * GIB
+"""A disk of the hosts of the published reports."""
+
+
+def catching_up(rate: float = 200_000.0) -> TrialSpec:
+    """512 GB to be caught up with at the reports' rate, for two hours at most."""
+    late = LateReaders(subscriptions=1, backlog_msgs=500_000_000, rule="512GB", drained_share=0.0, chase_s_max=7200.0)
+    return replace(spec(), nodes=3, msgs_per_s=rate, late=late, warmup_s_max=60.0, measure_s=300.0)
+
+
+def on_disks(monkeypatch: pytest.MonkeyPatch, *free: int) -> list[Path]:
+    """Places on disks of their own, with so much free."""
+    places = {Path(f"/disk{number}"): one for number, one in enumerate(free)}
+    devices = {place: number for number, place in enumerate(places)}
+    monkeypatch.setattr(space, "device_of", devices.__getitem__)
+    monkeypatch.setattr(space.shutil, "disk_usage", lambda place: SimpleNamespace(free=places[place]))
+    return list(places)
+
+
+def test_the_backlog_of_the_reports_fits_on_disks_like_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_before(catching_up(), on_disks(monkeypatch, THEIRS, THEIRS, THEIRS), [])
+    (alone,) = rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, [])
+    assert alone.needed_bytes > 2.5 * THEIRS, "three copies on one disk are three times as much"
+    with pytest.raises(DiskFullError, match=r"Not enough room for .* may need 6,5"):
+        check_before(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, [])
+
+
+def test_everything_that_may_be_written_is_counted() -> None:
+    trial = catching_up()
+    sent = 200_000 * (60 + 300 + 5 + 2500 + 7200)
+    assert stays_bytes(trial) == sent * (1024 + 128), "the backlog, and what is sent while it is read away"
+    assert stays_bytes(trial) > 1.1 * sent * 1024
+    assert journal_bytes(trial) < stays_bytes(trial) / 50, "a journal is removed as it goes"
+    short = replace(spec(), msgs_per_s=100.0)
+    assert journal_bytes(short) == stays_bytes(short), "but until then it holds all"
+    small = replace(trial, workload=replace(trial.workload, payload=Payload(48)))
+    assert stays_bytes(small) > 3 * sent * 48, "of small messages most is not the message"
+
+
+def test_journals_on_disks_of_their_own_are_counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = on_disks(monkeypatch, THEIRS, THEIRS, 100 * GIB)
+    found = {room.places: room.needed_bytes for room in rooms(catching_up(), [first, second, first], [third] * 3)}
+    stays, journal = stays_bytes(catching_up()), journal_bytes(catching_up())
+    floor = space.FREE_BYTES_BEFORE
+    assert found == {(first,): 2 * stays + floor, (second,): stays + floor, (third,): 3 * journal + floor}
+
+
+def test_two_disks_of_a_node_have_room_together_and_the_last_of_them_a_journals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trial, floor = catching_up(), space.FREE_BYTES_BEFORE
+    stays, journal = stays_bytes(trial), journal_bytes(trial)
+    half = stays // 2 + journal + floor
+    disks = on_disks(monkeypatch, *[half] * 6)
+    check_before(trial, disks, [])
+    found = {room.places: (room.needed_bytes, room.free_bytes) for room in rooms(trial, disks, [])}
+    for number in range(3):
+        first, last = disks[number], disks[number + 3]
+        assert found[first, last] == (stays + journal + 2 * floor, 2 * half)
+        assert found[last,] == (journal + floor, half)
+    assert len(found) == 6
+    words = disk_words([trial], places=(tuple(disks), ()))
+    assert "free on the disks of /disk0 and /disk3 together" in words
+    assert "TOO LITTLE" not in words
+
+
+def test_a_full_disk_of_a_journal_is_seen_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    disks = on_disks(monkeypatch, *[10 * THEIRS] * 5, GIB)
+    with pytest.raises(DiskFullError, match=r"and /disk5 has 1\.0 GiB free"):
+        check_before(catching_up(), disks, [])
+    apart = rooms(catching_up(), disks, disks[:3])
+    assert all(room.free_bytes >= room.needed_bytes for room in apart), "its journal is elsewhere"
+    with pytest.raises(DiskFullError, match="/disk0 and /disk3 together have"):
+        check_before(catching_up(), on_disks(monkeypatch, *[stays_bytes(catching_up()) // 3] * 6), [])
+
+
+def test_the_plan_says_which_disk_has_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = on_disks(monkeypatch, THEIRS, GIB, THEIRS)
+    words = disk_words([catching_up(), spec()], places=((first, second, third), ()))
+    assert words.count("free on the disk of") == 3
+    assert words.count("TOO LITTLE") == 1
+    assert "free on the disk of /disk1 (it has 1.0 GiB: TOO LITTLE" in words
 
 
 def known(write_bytes_per_s: float | None, loopback_bytes_per_s: float) -> Ceilings:

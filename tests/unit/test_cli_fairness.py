@@ -11,14 +11,14 @@ import pytest
 from run_samples import result, second, totals
 
 from tidegauge import store
-from tidegauge.campaign.events import Observer, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import plan_campaign
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
+from tidegauge.model.events import Observer, RunStarted, TrialEnded
+from tidegauge.model.level import LevelFinding
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelFinding
 
 EQUAL = """\
 name: mine
@@ -193,6 +193,30 @@ def test_a_systems_own_level_is_checked_like_the_campaigns(tmp_path: Path, capsy
     assert "can't give level 1" in capsys.readouterr().err
     same = written(tmp_path, "[{name: kafka, durability: 3}, pulsar]")
     assert run_command(["run", same, "--dry-run"]) == 0
+
+
+def test_a_systems_own_partitions_are_its_topics_and_make_the_comparison_unequal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "name: own\nsystems: [{name: kafka, partitions: 24}, pulsar]\nworkload: {partitions: 100}\n"
+        "experiments: [{name: latency, rate: 1000}]\n"
+    )
+    path = tmp_path / "own.yaml"
+    path.write_text(text)
+    assert run_command(["run", str(path), "--dry-run", "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    partitions = {one["system"].partition("@")[0]: one["workload"]["partitions"] for one in told["trials"]}
+    assert partitions == {"kafka": 24, "pulsar": 100}
+    (tilt,) = [one for one in told["unequal"] if one["rule"] == "partitions"]
+    assert "partitions=24" in tilt["what"]
+    path.write_text(text.replace("24", "0"))
+    assert run_command(["run", str(path), "--dry-run"]) == 2
+    assert "own.yaml:2: systems[0].partitions" in capsys.readouterr().err
+    attached = text.replace("partitions: 24", "partitions: 24, attach: {bootstrap-servers: h:9092}")
+    path.write_text(attached.replace("partitions: 100", "existing-topics: [a]").replace(", pulsar]", "]"))
+    assert run_command(["run", str(path), "--dry-run"]) == 2
+    assert "systems: kafka: partitions: can't be given beside 'existing-topics'" in capsys.readouterr().err
 
 
 def test_a_single_system_is_no_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,13 +12,13 @@ import pytest
 from run_samples import result, second, totals
 
 from tidegauge import store
-from tidegauge.campaign.events import Observer
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import plan_campaign
 from tidegauge.campaign.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
-from tidegauge.fairness.tilt import Severity, Stage, Tilt
+from tidegauge.model.events import Observer
+from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.report.html.page import report_page
 
 TEXT = """name: tiny
@@ -189,7 +189,7 @@ def test_a_dry_run_tells_what_is_left(made: Made, campaign: Path, capsys: pytest
     assert run_command(["run", "--resume", "last", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "1 trial, in this order" in shown
-    assert "0003-latency-kafka" in shown
+    assert "0003  latency     kafka@" in shown
     assert "2 finished trials are kept" in shown
 
 

@@ -15,9 +15,10 @@ from run_samples import result, spec, totals
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
-from tidegauge.systems.api import LevelFinding, Setting
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialResult, Validity
 
 CAMPAIGN = "name: quick\nsystems: [kafka]\nworkload: {partitions: 4}\nexperiments: [{name: latency, rate: 20k}]\n"
 HOST = {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30, "kernel": "Linux 6.1", "disks": {"/x": {}}}

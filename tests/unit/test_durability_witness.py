@@ -16,8 +16,8 @@ from tidegauge.durability.witness import (
     not_watched,
     told,
 )
-from tidegauge.systems.api import Agreement, LevelFinding
-from tidegauge.worker.api import AckedMessage
+from tidegauge.model.level import Agreement, LevelFinding
+from tidegauge.model.load import AckedMessage
 
 ONE = ("kafka-1",)
 THREE = ("a-1", "a-2", "a-3")

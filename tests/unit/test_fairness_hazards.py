@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from tidegauge.fairness.case import Case
-from tidegauge.fairness.tilt import Severity
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
+from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice, Setting
-from tidegauge.workload.model import Workload
 
 UNEQUAL, ADVICE = Severity.UNEQUAL, Severity.ADVICE
 NEVER = "9223372036854775807"
@@ -159,6 +160,10 @@ def test_rabbitmqs_automatic_acknowledgement() -> None:
     }
     assert told("rabbitmq", read(case(), consumer={"acknowledgement": "manual, multiple=true"})) == {}
     assert told("rabbitmq", read(case(4, "stream"), consumer={"offset": "first"})) == {}, "streams have none"
+    wanted = case(consumer={"autoAck": "true"})
+    assert told("rabbitmq", wanted) == {"automatic-acknowledgement": UNEQUAL}, "seen before anything runs"
+    assert told("rabbitmq", case(consumer={"autoAck": "false"})) == {}
+    assert "autoAck" in registry.get("rabbitmq").client_facts(wanted).judged
 
 
 def test_rabbitmqs_missing_confirms() -> None:
@@ -172,6 +177,8 @@ def test_rabbitmqs_transient_messages() -> None:
     transient = {**QUEUE, "delivery_mode": "1 (transient)"}
     assert told("rabbitmq", case(4, "transient")) == {"transient-messages": UNEQUAL}, "classic would be persistent"
     assert told("rabbitmq", case(4, "transient", version="3.8.9")) == {"transient-messages": ADVICE}, "nothing else"
+    assert told("rabbitmq", case(2, "mirrored-transient", version="3.10.8", nodes=3)) == {"transient-messages": UNEQUAL}
+    assert told("rabbitmq", case(2, "mirrored-transient", version="3.8.9", nodes=3)) == {"transient-messages": UNEQUAL}
     assert told("rabbitmq", case(4, "classic")) == {}
     assert told("rabbitmq", read(case(3, "quorum"), producer=transient)) == {"transient-messages": UNEQUAL}
     assert told("rabbitmq", read(case(3, "quorum"), producer=QUEUE)) == {}

@@ -9,10 +9,11 @@ import pytest
 from tidegauge.fairness.case import Case, Fact, Hazard, Property
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, Contender, check
 from tidegauge.fairness.rules import RULES
-from tidegauge.fairness.tilt import Severity, Stage, Terms, Tilt, new_among
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
+from tidegauge.model.tilt import Severity, Stage, Terms, Tilt, new_among
+from tidegauge.model.workload import ClientSettings, Compression, Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice, Setting
-from tidegauge.workload.model import ClientSettings, Compression, Workload
 
 UNEQUAL, ADVICE = Severity.UNEQUAL, Severity.ADVICE
 CLIENT = {"batch_bytes_max": 65_536, "batch_delay_ms_max": 2.0, "in_flight_messages_max": 1000}

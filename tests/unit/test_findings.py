@@ -12,18 +12,20 @@ from rich.console import Console, Group
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.campaign.events import Decided, Found, RunStarted
-from tidegauge.campaign.plan import seconds_expected
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
 from tidegauge.cli.running import CODES
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.expected import seconds_expected
+from tidegauge.model.events import Decided, Found, RunStarted
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report.ending import ending
 from tidegauge.report.findings import findings
 from tidegauge.report.live import LiveState, advance, lasting, plain_lines, seconds_left
+from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
 
+NAMES = SystemNames(("kafka@4.3.1",))
 FINDING = Finding(
     finding_id="0002-max-throughput-kafka",
     experiment="max-throughput",
@@ -67,7 +69,7 @@ def test_a_finding_reads_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_finding_is_words_and_a_table() -> None:
-    text = text_of(*findings([FINDING]))
+    text = text_of(*findings([FINDING], NAMES))
     assert "kafka@4.3.1: sustains 81,250 msg/s" in text
     head, row = text.splitlines()[-3:-1]
     assert head.split() == ["system", "goal", "msg/s", "p99,", "ms", "trials", "clause"]
@@ -75,7 +77,7 @@ def test_a_finding_is_words_and_a_table() -> None:
 
 
 def test_repeated_findings_name_their_block() -> None:
-    assert "kafka@4.3.1, block 2: " in text_of(*findings([FINDING, replace(FINDING, block=1)]))
+    assert "kafka@4.3.1, block 2: " in text_of(*findings([FINDING, replace(FINDING, block=1)], NAMES))
 
 
 def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_path: Path) -> None:

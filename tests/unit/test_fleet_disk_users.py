@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import agent_disks, procfs
+from tidegauge.fleet import agent_disks
 from tidegauge.fleet.agent_disks import AgentDisks
-from tidegauge.fleet.procfs import Stat
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Stat
 
 FORKED = os.getppid()
 """A process that lives, and is not this one."""

@@ -12,7 +12,7 @@ from tidegauge.fleet import wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.directories import refusal, remove_directory
 from tidegauge.fleet.ports import find_free_ports, port_candidates
-from tidegauge.fleet.procfs import Identity, parse_stat
+from tidegauge.hosts.procfs import Identity, parse_stat
 
 
 def test_stat_with_brackets_in_the_command() -> None:

@@ -14,7 +14,7 @@ import pytest
 from fleet_samples import spec, wait_until
 
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.use import Sample
+from tidegauge.model.use import Sample
 
 COST_SHARE_MAX = 0.05
 """Of one CPU; 0.6 % was seen with two processes, and looking at a JVM's hundred threads adds about 0.2 %."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.abilities import Ability, abilities
 from tidegauge.hosts.advice import Advice, Bounds, advise
 from tidegauge.hosts.clock import ClockQuality
+from tidegauge.model.host import HostFacts
 
 DISK = {
     "mount_point": "/data",

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from patience import wait_for
 
-from tidegauge.fleet import procfs
-from tidegauge.fleet.procfs import Stat
-from tidegauge.hosts import stopping
+from tidegauge.hosts import procfs, stopping
+from tidegauge.hosts.procfs import Stat
 from tidegauge.hosts.stopping import NotStoppedError, not_stopped, stop_all
 
 THREADS = """

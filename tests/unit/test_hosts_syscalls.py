@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.fleet.procfs import Identity
 from tidegauge.hosts import tracefs
+from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.syscalls import clean_traces, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 

@@ -11,12 +11,12 @@ from run_samples import result, spec, totals
 
 from tidegauge.campaign import limiting as of_trial
 from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
-from tidegauge.limiting.api import Limiting, Resource
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
-from tidegauge.systems.api import LevelFinding
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.workload import Arrival
 from tidegauge.systems.metrics import Metric
-from tidegauge.workload.model import Arrival
 
 MB = 1_000_000
 

@@ -16,9 +16,9 @@ from run_samples import result, second, spec, totals
 from test_telemetry_parts import SAMPLE
 
 from tidegauge import store
-from tidegauge.campaign.plan import seconds_expected
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
+from tidegauge.experiments.expected import seconds_expected
 from tidegauge.live.access import Access, is_loopback
 from tidegauge.live.server import LiveServer
 from tidegauge.live.state import Follower, run_seconds_left

@@ -12,10 +12,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tidegauge import store
-from tidegauge.campaign.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.live.exporter import FIGURES, Exporter
+from tidegauge.model.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
 
 USE = UseNow(0.5, 1.2, 0.7, 600 << 20, 5e6, 0.0, 0.97, 1e8, 0.01)
 SECOND = SecondSeen("0001-peak-kafka", 5000.0, 5.12, 12.5, None, 42, USE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 from test_campaign_plan import CAMPAIGN
 from test_hosts_facts import V2, plant
 
-from tidegauge.campaign.memory import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryPlan, fitting, memory_needs
-from tidegauge.campaign.model import SystemChoice, WorkerChoice
+from tidegauge.campaign.memory import TooLittleMemoryError, fitting, memory_needs
+from tidegauge.campaign.model import Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan import plan_campaign
 from tidegauge.campaign.worker_memory import Workers
 from tidegauge.errors import UserError
-from tidegauge.hosts.memory import Machine, MemoryAvailable, memory_available
+from tidegauge.hosts.memory import Machine, memory_available
+from tidegauge.model.memory import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
+from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
 from tidegauge.systems.kafka import zookeeper
 
@@ -33,7 +36,7 @@ KAFKA_MB, RABBITMQ_MB = (need.total_mb for need in NEEDS)
 
 def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
     kafka, rabbitmq = NEEDS
-    assert kafka.servers_mb == registry.get("kafka").memory_mb("4.3.1", 3, 1000, 1024, {})
+    assert kafka.servers == tuple(registry.get("kafka").processes("4.3.1", 3, 1000, 1024, {}))
     assert kafka.servers_mb > 3 * 1000
     assert rabbitmq.servers_mb > 3 * 600
     assert kafka.worker_mb == rabbitmq.worker_mb == 400 + WORKER_OUTSIDE_HEAP_MB
@@ -43,8 +46,8 @@ def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
 def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
     kafka = registry.get("kafka")
     for nodes in (1, 3):
-        more_mb = kafka.memory_mb("2.8.2", nodes, 500, 0, {}) - kafka.memory_mb("3.9.2", nodes, 500, 0, {})
-        assert more_mb == zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB
+        (keeper,) = set(kafka.processes("2.8.2", nodes, 500, 0, {})) - set(kafka.processes("3.9.2", nodes, 500, 0, {}))
+        assert keeper.total_mb == zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB
     old = replace(THREE, systems=(SystemChoice("kafka", version="2.8.2", heap_mb=1000),))
     assert memory_needs(old, registry.get, WORKERS)[0].servers_mb > NEEDS[0].servers_mb
 
@@ -58,10 +61,39 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     with pytest.raises(UserError) as caught:
         fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"), WORKERS)
     assert f"kafka@4.3.1 needs {KAFKA_MB:,} MiB" in caught.value.message
-    assert "for 3 nodes" in caught.value.message
+    assert "for 3 nodes x (1,000 heap + 380 other)" in caught.value.message
     assert f"{KAFKA_MB - 1:,} MiB are available of the machine's 4,000 MiB" in caught.value.message
     assert "rabbitmq" not in caught.value.message
     assert "'heap'" in caught.value.hint
+
+
+def test_every_sum_is_that_of_the_parts_that_are_told() -> None:
+    for system, shape in (("kafka", {}), ("rabbitmq", {}), ("pulsar", {}), ("pulsar", {"layout": "tiered"})):
+        servers = tuple(registry.get(system).processes("", 3, 1200, 900, shape))
+        need = MemoryNeed(system, servers, NEEDS[0].worker)
+        told = re.match(r"\w+ needs ([\d,]+) MiB: ([\d,]+) for .*, ([\d,]+) for the load", str(need))
+        assert told is not None
+        parts = re.findall(r"(\d) \w+ x \(([^)]*)\)", str(need))
+        counted = sum(int(count) * sum(map(number, re.findall(r"[\d,]+", each))) for count, each in parts)
+        assert number(told[2]) == counted
+        assert number(told[1]) == counted + number(told[3]) + RESERVE_MB
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def test_a_sweep_names_each_system_once_with_the_most_that_it_needs() -> None:
+    large = replace(THREE, systems=(replace(THREE.systems[0], heap_mb=2000),))
+    points = (Point({"heap": "2000MiB"}, large), Point({"heap": "1000MiB"}, replace(THREE, systems=THREE.systems[:1])))
+    with pytest.raises(TooLittleMemoryError) as caught:
+        fitting(replace(large, points=points), registry.get, MemoryAvailable(100, "of the machine's 400 MiB"), WORKERS)
+    assert caught.value.message.count("kafka@4.3.1 needs") == 1
+    assert "3 nodes x (2,000 heap" in caught.value.message
+    assert caught.value.shortage == (
+        f"There is too little memory: kafka@4.3.1 needs {KAFKA_MB + 3000:,} MiB; 100 MiB are available of the "
+        "machine's 400 MiB."
+    )
 
 
 def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
@@ -128,3 +160,8 @@ def test_cgroup_v1_counts_too(tmp_path: Path) -> None:
 def test_a_host_that_does_not_tell_is_no_error(tmp_path: Path) -> None:
     assert memory_available(tmp_path) is None
     assert memory_available() is not None
+
+
+def test_the_json_of_a_plan_says_how_many_nodes_need_it() -> None:
+    needs = plan_summary([], 0.0, memory=MemoryPlan(NEEDS, None))["memory"]["needs"]
+    assert {(need["nodes"], need["servers_mb"]) for need in needs} == {(3, need.servers_mb) for need in NEEDS}

@@ -14,6 +14,7 @@ from run_samples import result, second, spec, totals
 
 from tidegauge import store
 from tidegauge.campaign.level import LevelMismatchError, checked_level
+from tidegauge.campaign.model import AUTO
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.plan import make_plan
 from tidegauge.campaign.secrets import read_secrets
@@ -22,13 +23,17 @@ from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.experiments.catch_up import CatchUpOptions
-from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
-from tidegauge.omb.translate import Translation, translate_all
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.omb import translate
+from tidegauge.omb.driver import read_driver
+from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report import levels
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, LevelChoice, LevelFinding, Setting
+from tidegauge.systems.api import Deployment
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
 
 WORKLOAD = """\
@@ -71,6 +76,85 @@ def translated(tmp_path: Path, time_scale: float = 1.0, managed: bool = False, *
     (tmp_path / "w.yaml").write_text(text)
     (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], managed, time_scale)
     return one
+
+
+PULSAR = """\
+name: My Pulsar
+driverClass: io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver
+client: {serviceUrl: "pulsar://h:6650", httpUrl: "http://h:8080"}
+"""
+
+
+class TestChosen:
+    """What the command line says instead of the files, of servers started here."""
+
+    def chosen(self, tmp_path: Path, driver: str = PULSAR, **values: Any) -> Translation:
+        (tmp_path / "d.yaml").write_text(driver)
+        (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], True, 1.0, Chosen(**values))
+        make_plan(one.campaign, registry.get)
+        return one
+
+    @pytest.mark.parametrize(
+        ("level", "form", "expected"),
+        [(1, "", ""), (2, "", "journal"), (2, "bypass", "bypass"), (4, "bypass", "bypass")],
+    )
+    def test_a_level_and_its_form(self, tmp_path: Path, level: int, form: str, expected: str) -> None:
+        one = self.chosen(tmp_path, level=level, form=form)
+        (trial,) = make_plan(one.campaign, registry.get).trials
+        assert trial.choice == LevelChoice(level, expected)
+        assert any(note.startswith(f"--level {level}") and "instead of level 2" in note for note in one.notes)
+        assert not any("OMB asks for none" in note for note in one.notes)
+
+    def test_what_producers_wait_for_is_the_levels(self, tmp_path: Path) -> None:
+        one_ack = DRIVER.replace("acks=all", "acks=1")
+        assert self.chosen(tmp_path, one_ack).campaign.systems[0].producer == {"acks": "1"}
+        chosen = self.chosen(tmp_path, one_ack, level=1).campaign
+        assert (chosen.systems[0].producer, chosen.nodes, chosen.systems[0].copies) == ({}, 3, 0)
+        assert chosen.durability == LevelChoice(1)
+
+    def test_a_system_says_which_settings_of_its_drivers_a_level_decides(self, tmp_path: Path) -> None:
+        (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=1"))
+        read, _ = read_driver(tmp_path / "d.yaml", managed=True)
+        assert read is not None
+        assert read.terms.of_level == ("acks",)
+        own = replace(read, terms=replace(read.terms, producer={"waits": "1", "acks": "1"}, of_level=("waits",)))
+        assert translate._at_level(own, Chosen(level=1)).terms.producer == {"acks": "1"}
+
+    def test_a_form_is_a_word_of_the_systems_that_have_several(self, tmp_path: Path) -> None:
+        (tmp_path / "k.yaml").write_text(DRIVER)
+        (tmp_path / "p.yaml").write_text(PULSAR)
+        both = [tmp_path / "k.yaml", tmp_path / "p.yaml"]
+        found = translate_all([tmp_path / "w.yaml"], both, True, 1.0, Chosen(level=2, form="bypass"))
+        assert [one.campaign.durability.form for one in found] == ["", "bypass"]
+        with pytest.raises(UserError, match=r"--form bypas: .* \(did you mean 'bypass'\?\); it has journal, bypass"):
+            translate_all([tmp_path / "w.yaml"], both, True, 1.0, Chosen(level=2, form="bypas"))
+        with pytest.raises(UserError, match="--form nonsense: Apache Kafka can give level 2 in one way only") as caught:
+            translate_all([tmp_path / "w.yaml"], both[:1], True, 1.0, Chosen(level=2, form="nonsense"))
+        assert caught.value.exit_code == 2
+
+    def test_memory_and_window(self, tmp_path: Path) -> None:
+        campaign = self.chosen(tmp_path, heap_mb=3072, direct_memory_mb=512, in_flight=50_000).campaign
+        assert (campaign.systems[0].heap_mb, campaign.systems[0].direct_memory_mb) == (3072, 512)
+        assert campaign.workload.in_flight_messages() == 50_000
+        assert self.chosen(tmp_path, heap_mb=AUTO).campaign.systems[0].heap_mb > 128
+
+    @pytest.mark.parametrize(
+        ("more", "told"),
+        [
+            (("--level", "1"), "--level is of servers started here: it needs --managed"),
+            (("--heap", "1GiB"), "--heap is of servers started here: it needs --managed"),
+            (("--managed", "--form", "bypass"), "--form is one of a durability level: it needs --level"),
+            (("--managed", "--level", "2", "--form", "bypas"), "it has journal, bypass"),
+            (("--managed", "--heap", "1B"), "--heap 1B: must be from 128MiB to 1024GiB, or 'auto'"),
+            (("--managed", "--direct-memory", "x"), "--direct-memory x: must be"),
+        ],
+    )
+    def test_what_has_no_effect_or_is_wrong_is_refused(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], told: str
+    ) -> None:
+        (tmp_path / "d.yaml").write_text(PULSAR)
+        assert run(tmp_path, *more, "--dry-run") == 2
+        assert told in " ".join(capsys.readouterr().err.split())
 
 
 def run(tmp_path: Path, *more: str) -> int:

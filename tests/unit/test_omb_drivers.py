@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tidegauge.campaign.secrets import read_secrets
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import SubscriptionType
 from tidegauge.omb.driver import ReadDriver, read_driver, without_secrets
-from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import SecretReference, TlsChoice
-from tidegauge.workload.model import SubscriptionType
 
 CLASS = "io.openmessaging.benchmark.driver"
 KAFKA = f"""\

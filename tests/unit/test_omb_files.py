@@ -16,11 +16,11 @@ import pytest
 from test_store_omb import FIELDS
 
 from tidegauge.config.source import Source, read_source
+from tidegauge.model.workload import ClientSettings
 from tidegauge.omb.driver import read_driver
 from tidegauge.omb.translate import translate_all
 from tidegauge.omb.workload import COUNT_MAX, read_workload, translate
 from tidegauge.systems import registry
-from tidegauge.workload.model import ClientSettings
 
 OWN = Path(__file__).parents[1] / "omb_files"
 OMB = os.environ.get("TIDEGAUGE_OMB", "")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tidegauge.model.workload import ClientSettings, Keys
 from tidegauge.omb.workload import notes, read_workload, translate
-from tidegauge.workload.model import ClientSettings, Keys
 
 GOOD: dict[str, Any] = {
     "name": "a workload",

@@ -10,19 +10,19 @@ from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
 from run_samples import result, spec
 
 from tidegauge import store
-from tidegauge.experiments.api import Validity
-from tidegauge.experiments.finding import Finding
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import Validity
+from tidegauge.model.workload import Arrival
 from tidegauge.report.html.sections import Details, sections
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
 from tidegauge.report.plots.load import load_plots, search_plots, state
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series, data_table, thinned
 from tidegauge.report.plots.percentiles import curve, percentile_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
-from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.histograms import EMPTY, decode
 from tidegauge.store.details import condensed
 from tidegauge.store.hlog import framed
-from tidegauge.workload.model import Arrival
 
 Loaded = tuple[store.StoredRun, Details]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tidegauge import store
-from tidegauge.campaign.events import Event, FetchProgress, Note
 from tidegauge.campaign.execute import _heard
 from tidegauge.cli.running import _noted
 from tidegauge.distribution import maven
 from tidegauge.distribution.cache import Progress
+from tidegauge.model.events import Event, FetchProgress, Note
 
 
 def test_what_a_provisioning_system_says_is_kept_unless_it_is_progress(tmp_path: Path) -> None:

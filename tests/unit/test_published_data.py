@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from run_samples import latency, result
+from test_published_campaigns import NAMES, PATHS, SCALES, parsed
 
 from tidegauge.errors import UserError
 from tidegauge.published.examine import published_rows
@@ -60,6 +61,7 @@ def test_a_claim_follows_from_its_own_figures(name: str, claim: Claim) -> None:
         if above and below:
             ratio = above.pop() / below.pop()
             assert question.limits.at_least <= ratio <= question.limits.at_most, question.words
+            assert question.stated is None or question.stated.at_least <= ratio <= question.stated.at_most
 
 
 def test_most_claims_have_their_figures() -> None:
@@ -75,6 +77,7 @@ title: Mine
 versions: {kafka: "1"}
 hardware: a shed
 setup: []
+units: {throughput: MB/s}
 tables:
   - {id: t, source: table 1, figures: [throughput], rows: [{system: kafka, values: [1]}]}
 claims:
@@ -90,7 +93,9 @@ SAME_ID = "  - {id: c, text: x, source: s, kind: bound, figure: throughput, of: 
     [
         ("values: [1]", "values: [1, 2]", "other than 1 values"),
         ("figures: [throughput]", "figures: [thruput]", "must be one of throughput"),
-        (", at-least: 2", "", "must have 'at-least' or 'at-most'"),
+        ("units: {throughput: MB/s}", "units: {}", "'units' must say what these are in: throughput"),
+        ("units: {throughput: MB/s}", "units: {throughput: MBps}", "must be one of MB/s, MiB/s, GB/s, GiB/s"),
+        ("id: c,", "id: c, test: no,", "no such test: no"),
         ("id: c,", "id: c, table: [no],", "no such table: no"),
         ("setup: []", "setup: []\nsetups: []", "unknown key 'setups' (did you mean 'setup'?)"),
         (
@@ -130,3 +135,92 @@ def test_end_to_end_is_that_of_the_slowest_subscription() -> None:
     assert figure is not None
     assert figure(result(subscriptions=several)) == latency(3.0).p99_ms
     assert figure(result(subscriptions=())) is None
+
+
+def test_a_rate_in_bytes_is_the_rate_in_messages_in_the_reports_unit() -> None:
+    """The report gives both, of messages of 1,024 bytes."""
+    confluent = report("confluent-2020")
+    unit, scale = confluent.unit_of("throughput")
+    rows = {table.id: table.rows for table in confluent.tables}
+    messages = {(row.system, row.level, row.form): row.values[0] for row in rows["raw-results"]}
+    for row in rows["peak"]:
+        found = messages[row.system, row.level, row.form]
+        assert found * 1024 / scale == pytest.approx(row.values[0], rel=0.02), unit
+
+
+def test_latency_tests_of_2020_had_a_batch_delay_of_1_ms_and_the_others_10() -> None:
+    delays_s = {test.id: test.settings.batch_delay for test in report("streamnative-2020").tests}
+    assert delays_s["latency"] == delays_s["partitions"] == [0.001]
+    assert delays_s["throughput"] == delays_s["catch-up"] == delays_s["mixed"] == [0.01]
+
+
+@pytest.mark.parametrize(
+    ("name", "figure", "place", "value", "source"),
+    [
+        (
+            "confluent-2020",
+            "throughput-messages",
+            Operand(system="pulsar"),
+            313_025,
+            "raw results that the report links",
+        ),
+        (
+            "confluent-2020",
+            "end-to-end-p99",
+            Operand(system="kafka", level=1),
+            20,
+            "raw results that the report links, at 200,000 msg/s",
+        ),
+        ("streamnative-2022", "throughput", Operand(system="kafka", partitions=100), 1087, "figure 3, 100 partitions"),
+        (
+            "streamnative-2020",
+            "peak-read-rate",
+            Operand(system="pulsar", level=1),
+            1.7,
+            "table 1-1 and text of the catch-up read tests",
+        ),
+        (
+            "streamnative-2020",
+            "throughput",
+            Operand(system="pulsar", level=2, form="bypass", partitions=100),
+            605,
+            "table 1-1",
+        ),
+    ],
+)
+def test_a_figure_stands_where_the_report_has_it(
+    name: str, figure: str, place: Operand, value: float, source: str
+) -> None:
+    claim = report(name).claims[0].model_copy(update={"table": None})
+    assert (source, value) in published_rows(report(name), claim, figure, place)
+
+
+@pytest.mark.parametrize("name", report_names())
+def test_a_claim_that_rests_on_linked_results_names_their_files(name: str) -> None:
+    for claim in report(name).claims:
+        _, rests_on_them, where = claim.source.partition("raw results that the report links")
+        assert not rests_on_them or (where.startswith(": ") and "/" in where), claim.id
+
+
+def test_percentiles_are_those_of_the_trial() -> None:
+    found = result(response=replace(latency(), p9999_ms=77.0, p999_ms=7.0, p90_ms=5.0, p75_ms=3.0))
+    values = {name: FIGURES[f"publish-{name}"].of_trial for name in ("p75", "p90", "p999", "p9999")}
+    assert [of(found) for of in values.values() if of] == [3.0, 5.0, 7.0, 77.0]
+
+
+def test_the_key_finding_of_2022_is_examined() -> None:
+    (claim,) = [one for one in report("streamnative-2022").claims if one.id == "publish-p9999-100-times-lower"]
+    assert not claim.unreproducible
+    (question,) = questions(claim)
+    above, below = values("streamnative-2022", claim, question.figure, question.above), 1.96
+    assert above.pop() / below == pytest.approx(106, rel=0.01)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_kafka_has_no_settings_but_those_that_its_report_states(path: Path, scale: str) -> None:
+    campaign = parsed(path, scale=scale)
+    assert campaign.published is not None
+    stated = report(campaign.published.report).own_settings["kafka"].server
+    own = [system.settings for system in campaign.systems if system.name == "kafka"]
+    assert all(stated.get(name) == value for settings in own for name, value in settings.items())

@@ -14,8 +14,8 @@ from test_published_verdict import measured, pair, run_of, trial
 from tidegauge import store
 from tidegauge.campaign.published import examined
 from tidegauge.cli.main import run_command
-from tidegauge.experiments.api import Validity
-from tidegauge.fairness.tilt import Severity, Stage, Terms, Tilt
+from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
+from tidegauge.model.trial import Validity
 from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.outcome import PublishedOutcome
@@ -23,7 +23,7 @@ from tidegauge.published.verdict import Verdict
 from tidegauge.report.html.answer import BAD, answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
-from tidegauge.report.published import published_parts
+from tidegauge.report.published import published_parts, published_plan
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
 
@@ -157,8 +157,55 @@ def test_verdicts_are_stored_with_the_run_and_shown_again(tmp_path: Path, capsys
         "published": 58.83,
         "published_source": "table 2-2",
         "doubtful": 0,
+        "runs": [],
     }
     assert run_command(["show", str(path), "--json"]) == 0
+
+
+def test_verdicts_of_an_earlier_version_are_still_read(tmp_path: Path) -> None:
+    path = stored_run(tmp_path)
+    store.keep_published(path, examined(CHOICE, store.load_run(path)))
+    content = json.loads((path / "published.json").read_text())
+    published = content["published"]
+    del published["units"]
+    for claim in published["claims"]:
+        del claim["grade"], claim["contradiction"]
+        for part in claim["parts"]:
+            del part["published_ratio"], part["size"], part["conditions"]
+            for side in part["sides"]:
+                del side["runs"]
+    (path / "published.json").write_text(json.dumps(content))
+    found = store.load_run(path).published
+    assert found is not None
+    assert "[tables 2-2 and 2-4]" in " ".join(printed(found).split())
+
+
+def test_where_a_report_contradicts_itself_is_shown_beside_the_claim() -> None:
+    found = examine(report("streamnative-2020"), Choice("streamnative-2020", ("alike-on-100-at-level-2",)), run_of())
+    text = " ".join(printed(found).split())
+    assert "the report contradicts itself here: Kafka's figures on 100 partitions are 420 and 605 MB/s" in text
+    assert "Units of the report: its MB/s and GB/s are MiB/s and GiB/s" in text
+    assert "Units" not in printed(outcome()), "none of its claims has a rate of bytes"
+
+
+def test_the_grade_stands_beside_the_source() -> None:
+    choice = Choice("streamnative-2020", (*CLAIMS, "pulsar-publish-p99-near-15-ms"))
+    text = " ".join(printed(examine(report("streamnative-2020"), choice, run_of())).split())
+    assert "[tables 2-2 and 2-4; ordering]" in text
+    assert "[tables 2-12, 2-14, 2-15 and 2-16; ordering and size]" in text
+    assert "[text above table 1-2; tables 2-14 and 2-16; absolute value, never decided]" in text
+
+
+def test_the_page_has_the_grade_the_units_and_what_contradicts_the_report(tmp_path: Path) -> None:
+    path = stored_run(tmp_path)
+    choice = Choice("streamnative-2020", ("publish-p99-pulsar-below", "alike-on-100-at-level-2"))
+    store.keep_published(path, examined(choice, store.load_run(path)))
+    kept = store.load_run(path)
+    page = " ".join(report_page(kept, {one.trial_id: store.read_details(one) for one in kept.trials}).split())
+    assert "[tables 2-2 and 2-4; ordering]" in page
+    assert "The report contradicts itself here: " in page
+    assert "Units of the report: its MB/s and GB/s are MiB/s and GiB/s" in page
+    assert "the report contradicts itself here: " in run_markdown(store.load_run(path))
 
 
 def test_a_run_shows_its_claims_below_its_figures(tmp_path: Path) -> None:
@@ -196,3 +243,12 @@ def test_doubtful_trials_are_counted_beside_the_figures() -> None:
     row = next(line for line in text.splitlines() if line.startswith("pulsar, level 1"))
     assert row.split()[3:7] == ["10.0", "-", "1", "DOUBTFUL"]
     assert "Of 1 claim 1 not decided. A verdict is one of this run on this machine" in " ".join(text.split())
+
+
+def test_a_plan_shows_where_a_report_contradicts_itself() -> None:
+    out = io.StringIO()
+    choice = Choice("streamnative-2020", ("catch-up-harms-kafka", "publish-p99-pulsar-below"))
+    Console(file=out, width=100).print(Group(*published_plan(choice)))
+    shown = " ".join(out.getvalue().split())
+    assert "[summary of the mixed workload test; figures 2-36 to 2-38] the report contradicts itself here: by" in shown
+    assert shown.count("contradicts itself") == 1

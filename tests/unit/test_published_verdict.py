@@ -8,20 +8,30 @@ from typing import Any
 import pytest
 from run_samples import latency, result, spec
 
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
-from tidegauge.experiments.finding import Finding
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Workload
 from tidegauge.published.examine import Choice, examine
 from tidegauge.published.load import report
 from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Report, Shape
 from tidegauge.published.observe import Measured
 from tidegauge.published.outcome import ClaimOutcome
 from tidegauge.published.ratio import Ratio, ratio_of
-from tidegauge.published.verdict import Answer, Limits, Verdict, combine, judge_bound, judge_ratio
-from tidegauge.systems.api import LevelChoice
-from tidegauge.workload.model import Workload
+from tidegauge.published.verdict import (
+    ABOVE,
+    BELOW,
+    Answer,
+    Grade,
+    Limits,
+    Verdict,
+    combine,
+    judge_bound,
+    judge_ratio,
+    size_of,
+)
 
-CONFIRMED, CONTRADICTED, NOT_DECIDED = Verdict
-ABOVE = Limits(1.0, strict=True)
+CONFIRMED, DIRECTION, CONTRADICTED, NOT_DECIDED = Verdict
 
 
 def ratio(low: float, high: float, margin: float | None = None) -> Ratio:
@@ -35,25 +45,62 @@ def ratio(low: float, high: float, margin: float | None = None) -> Ratio:
         (ratio(0.5, 0.9), ABOVE, CONTRADICTED),
         (ratio(0.9, 1.3), ABOVE, NOT_DECIDED),
         (ratio(1.0, 1.0), ABOVE, CONTRADICTED),
-        (ratio(3.1, 5.0), Limits(3.0), CONFIRMED),
-        (ratio(1.5, 2.9), Limits(3.0), CONTRADICTED),
-        (ratio(2.5, 3.5), Limits(3.0), NOT_DECIDED),
+        (ratio(0.5, 0.9), BELOW, CONFIRMED),
+        (ratio(1.0, 1.2), BELOW, CONTRADICTED),
+        (ratio(0.9, 1.1), BELOW, NOT_DECIDED),
         (ratio(0.9, 1.1), Limits(0.8, 1.25), CONFIRMED),
         (ratio(1.3, 1.5), Limits(0.8, 1.25), CONTRADICTED),
         (ratio(0.5, 0.7), Limits(0.8, 1.25), CONTRADICTED),
         (ratio(0.7, 1.1), Limits(0.8, 1.25), NOT_DECIDED),
-        (ratio(0.3, 0.6), Limits(at_most=0.75), CONFIRMED),
-        (ratio(0.8, 0.9), Limits(at_most=0.75), CONTRADICTED),
     ],
 )
 def test_a_ratio_is_judged_by_its_whole_interval(seen: Ratio, limits: Limits, verdict: Verdict) -> None:
     assert judge_ratio(seen, limits).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("seen", "size", "verdict", "of_size"),
+    [
+        (ratio(20.0, 40.0), size_of(29.0), CONFIRMED, CONFIRMED),
+        (ratio(3.8, 4.4), size_of(29.0), DIRECTION, CONTRADICTED),
+        (ratio(10.0, 20.0), size_of(29.0), DIRECTION, NOT_DECIDED),
+        (ratio(100.0, 200.0), size_of(29.0), DIRECTION, CONTRADICTED),
+        (ratio(0.9, 20.0), size_of(29.0), NOT_DECIDED, None),
+        (ratio(0.5, 0.9), size_of(29.0), CONTRADICTED, None),
+        (ratio(3.1, 5.0), Limits(3.0), CONFIRMED, CONFIRMED),
+        (ratio(1.5, 2.9), Limits(3.0), DIRECTION, CONTRADICTED),
+    ],
+)
+def test_a_size_is_confirmed_only_near_the_published_one(
+    seen: Ratio, size: Limits, verdict: Verdict, of_size: Verdict | None
+) -> None:
+    answer = judge_ratio(seen, ABOVE, size, 29.0)
+    assert (answer.verdict, answer.size) == (verdict, of_size)
+
+
+def test_the_words_say_what_was_compared() -> None:
+    answer = judge_ratio(ratio(3.8, 4.4), ABOVE, size_of(29.0), 29.0)
+    assert answer.short == "4.09 times, published 29 times: direction confirmed, size not (14.5 to 58 counts)"
+    assert "(3.8 to 4.4; 5 trials each, 95 % interval), published 29 times" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("published", "low", "high"), [(29.0, 14.5, 58.0), (1.89, 1.375, 2.598), (0.5, 0.3536, 0.7071), (1.0, 1.0, 1.0)]
+)
+def test_a_small_ratio_has_a_narrow_size(published: float, low: float, high: float) -> None:
+    """So that what is hardly above 1 is not of the size of twice."""
+    size = size_of(published)
+    assert (size.at_least, size.at_most) == (pytest.approx(low, rel=1e-3), pytest.approx(high, rel=1e-3))
+
+
 def test_the_reason_tells_noise_from_too_few_repeats() -> None:
-    assert judge_ratio(ratio(0.9, 1.3), ABOVE).reason.startswith("the intervals overlap")
-    assert judge_ratio(ratio(2.5, 3.5), Limits(3.0)).reason.startswith("the interval reaches across the limit")
-    assert judge_ratio(ratio(0.9, 1.3, margin=1.5), ABOVE).reason.startswith("too few repeats")
+    assert "direction open, the intervals overlap" in judge_ratio(ratio(0.9, 1.3), ABOVE).reason
+    alike = judge_ratio(ratio(0.7, 1.1), Limits(0.8, 1.25)).reason
+    assert "likeness open, the interval reaches across the limit (0.8 to 1.25 counts)" in alike
+    assert "direction open, too few repeats" in judge_ratio(ratio(0.9, 1.3, margin=1.5), ABOVE).reason
+    few = judge_ratio(ratio(29 / 3, 29 * 3, margin=3.0), ABOVE, size_of(29.0), 29.0).reason
+    assert "size open, too few repeats (14.5 to 58 counts)" in few
+    assert "size open (14.5 to 58 counts)" in judge_ratio(ratio(10.0, 40.0), ABOVE, size_of(29.0), 29.0).reason
 
 
 def test_an_absolute_value_is_never_decided() -> None:
@@ -96,6 +143,8 @@ def test_blocks_count_only_where_both_sides_have_a_figure() -> None:
         ([CONFIRMED, CONFIRMED], CONFIRMED),
         ([CONFIRMED, NOT_DECIDED], NOT_DECIDED),
         ([CONFIRMED, NOT_DECIDED, CONTRADICTED], CONTRADICTED),
+        ([CONFIRMED, DIRECTION], DIRECTION),
+        ([DIRECTION, NOT_DECIDED], NOT_DECIDED),
         ([NOT_DECIDED], NOT_DECIDED),
     ],
 )
@@ -218,7 +267,7 @@ def test_noise_between_blocks_leaves_an_ordering_open() -> None:
     ]
     found = judged(PULSAR_BELOW, run_of(*results))
     assert found.verdict is NOT_DECIDED
-    assert found.reason.startswith("the intervals overlap")
+    assert "the intervals overlap" in found.reason
 
 
 def test_reasons_why_nothing_can_be_decided() -> None:
@@ -242,6 +291,16 @@ def test_reasons_why_nothing_can_be_decided() -> None:
         found = judged(PULSAR_BELOW, run)
         assert found.verdict is NOT_DECIDED, told
         assert told in found.reason
+
+
+def test_what_was_not_measured_is_told_once_for_all_places() -> None:
+    claim = PULSAR_BELOW.model_copy(update={"common": Place(partitions=100), "for_each": {"level": [1, 2, 3]}})
+    found = judged(claim, run_of(*pair(50.0, 10.0)))
+    assert found.verdict is NOT_DECIDED
+    assert found.reason.startswith(
+        "level 1: 5 times, published 5.67 times: direction confirmed; level 2, and level 3: "
+    )
+    assert found.reason.endswith("the run has no latency there")
 
 
 def test_an_invalid_trial_among_repeats_is_told() -> None:
@@ -281,10 +340,13 @@ def over_partitions(*p99s_ms: float) -> Measured:
     ("claim", "p99s_ms", "verdict"),
     [
         (growth(Shape.GROWS, at_least=4), (10.0, 30.0, 60.0), CONFIRMED),
-        (growth(Shape.GROWS, at_least=4), (10.0, 20.0, 30.0), CONTRADICTED),
+        (growth(Shape.GROWS, at_least=4), (10.0, 20.0, 30.0), DIRECTION),
+        (growth(Shape.GROWS), (10.0, 30.0, 41.0), DIRECTION),
+        (growth(Shape.GROWS), (10.0, 30.0, 300.0), CONFIRMED),
         (growth(Shape.GROWS), (10.0, 9.0, 8.0), CONTRADICTED),
         (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 5.0), CONFIRMED),
-        (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 9.0), CONTRADICTED),
+        (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 9.0), DIRECTION),
+        (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 11.0), CONTRADICTED),
         (growth(Shape.FLAT, within=1.5), (10.0, 12.0, 11.0), CONFIRMED),
         (growth(Shape.FLAT, within=1.5), (10.0, 40.0, 11.0), CONTRADICTED),
         (growth(Shape.FLAT, within=1.5), (10.0, 12.0), NOT_DECIDED),
@@ -326,8 +388,9 @@ TWICE = Factor(
     ("run", "verdict", "told"),
     [
         (sustained(40_000, 10_000), CONFIRMED, "4 times"),
-        (sustained(10_000, 10_000), CONTRADICTED, "claimed at least 2"),
-        (sustained(20_000, 10_000), NOT_DECIDED, "too few repeats"),
+        (sustained(10_000, 30_000), CONTRADICTED, "direction contradicted"),
+        (sustained(35_000, 20_000), DIRECTION, "size open, too few repeats (at least 2 counts)"),
+        (sustained(14_000, 10_000), NOT_DECIDED, "too few repeats"),
         (sustained(40_000, 10_000, decided=False), NOT_DECIDED, "not decided: every trial is INVALID"),
     ],
 )
@@ -339,8 +402,52 @@ def test_a_factor_of_sustainable_rates(run: Measured, verdict: Verdict, told: st
 
 def test_sustainable_rates_are_shown_in_the_unit_that_was_published() -> None:
     kafka, pulsar = judged(TWICE, sustained(40_000, 10_000)).parts[0].sides
-    assert (kafka.values, kafka.unit, kafka.published) == ((40.96,), "MB/s", 420.0)
-    assert (pulsar.values, pulsar.published) == ((10.24,), 300.0)
+    assert (kafka.values, kafka.unit, kafka.published) == ((39.0625,), "MiB/s", 420.0)
+    assert (pulsar.values, pulsar.published) == ((9.765625,), 300.0)
+
+
+def test_an_absolute_rate_is_compared_in_the_unit_that_was_published() -> None:
+    claim = Bound(
+        kind="bound",
+        id="c",
+        text="39.1 MB/s at most",
+        source="table 1-1",
+        figure="throughput",
+        of=Operand(system="kafka"),
+        at_most=39.1,
+    )
+    found = judged(claim, sustained(40_000, 10_000))
+    assert "here 39.1 MiB/s, claimed at most 39.1 MiB/s: kept here" in found.reason
+    assert found.grade is Grade.ABSOLUTE
+
+
+def test_the_text_says_at_how_many_partitions_it_was_measured() -> None:
+    claim = TWICE.model_copy(update={"common": Place(level=1), "at_least": None})
+    found = judged(claim, sustained(40_000, 10_000))
+    assert found.grade is Grade.SIZE
+    assert found.reason.startswith("at 100 partitions: 4 times (")
+    assert found.parts[0].conditions == "at 100 partitions"
+    other = judged(PULSAR_BELOW, run_of(*pair(50.0, 10.0)))
+    assert (other.grade, other.parts[0].conditions) == (Grade.ORDERING, "")
+
+
+def test_a_system_without_forms_is_found_at_a_form_of_the_level() -> None:
+    """As at level 2 of a system that has two ways of giving it; the other is measured at both points."""
+    bypass, journal = (
+        replace(trial("pulsar", level=2), choice=LevelChoice(2, form), trial_id=form, point={"durability": f"2 {form}"})
+        for form in ("bypass", "journal")
+    )
+    kafka = [
+        replace(trial("kafka", level=2), trial_id=f"kafka-{form}", point={"durability": f"2 {form}"})
+        for form in ("journal", "bypass")
+    ]
+    claim = PULSAR_BELOW.model_copy(update={"common": Place(level=2, partitions=100, form="bypass")})
+    times_ms = (measured(bypass, 10.0), measured(journal, 80.0), measured(kafka[0], 11.0), measured(kafka[1], 50.0))
+    found = judged(claim, run_of(*times_ms))
+    assert found.verdict is CONFIRMED
+    assert [side.values for side in found.parts[0].sides] == [(50.0,), (10.0,)], "both of the same point"
+    no_form = PULSAR_BELOW.model_copy(update={"common": Place(level=2, partitions=100)})
+    assert "several settings of the run fit" in judged(no_form, run_of(*times_ms)).reason
 
 
 def test_a_bound_in_a_run_is_shown_and_not_decided() -> None:
@@ -386,5 +493,68 @@ def test_a_published_figure_of_another_level_says_so() -> None:
     choice = Choice("confluent-2020", ("kafka-lowest-end-to-end",))
     pulsar, kafka = examine(report("confluent-2020"), choice, run_of(*pair(50.0, 10.0))).claims[0].parts[0].sides
     assert (pulsar.published, kafka.published) == (25.0, 5.0)
-    assert pulsar.published_source == "figure of end-to-end latency, at level 1"
-    assert kafka.published_source == "figure of end-to-end latency"
+    assert pulsar.published_source == "head table, at 200,000 msg/s, at level 1"
+    assert kafka.published_source == "head table, at 200,000 msg/s"
+
+
+def confirmed(system: str, rate: float, mean_scale: float) -> tuple[TrialSpec, Finding, TrialResult]:
+    """A search with the trial that confirmed what it found."""
+    made, finding = throughput(system, rate)
+    confirmation = replace(made, trial_id=f"{finding.finding_id}-s02-confirm", rate_rule="confirmation")
+    goal = {**finding.details["goals"][0], "confirmation_trial_id": confirmation.trial_id}
+    return confirmation, replace(finding, details={"goals": [goal]}), result(confirmation, response=latency(mean_scale))
+
+
+def test_publish_latency_at_the_maximum_is_that_of_the_confirmation() -> None:
+    kafka, pulsar = confirmed("kafka", 50_000, 40.0), confirmed("pulsar", 40_000, 1.0)
+    run = Measured(
+        tuple(spec for spec, _, _ in (kafka, pulsar)),
+        tuple(one for _, _, one in (kafka, pulsar)),
+        tuple(finding for _, finding, _ in (kafka, pulsar)),
+    )
+    claim = PULSAR_BELOW.model_copy(update={"figure": "maximum-publish-mean"})
+    found = judged(claim, run)
+    assert found.verdict is CONFIRMED
+    assert [side.values for side in found.parts[0].sides] == [(latency(40.0).mean_ms,), (latency(1.0).mean_ms,)]
+    unconfirmed = judged(claim, replace(run, results=()))
+    assert "the confirmation of 0000-max-throughput-kafka has no figure for it" in unconfirmed.reason
+
+
+def test_a_value_of_the_sweep_tells_two_places_apart() -> None:
+    slow, fast = (
+        replace(trial("pulsar"), trial_id=name, point={"check-delay": name})
+        for name in ("check delay 10 ms", "check delay 0 ms")
+    )
+    places = [Operand(system="pulsar", variant=name) for name in ("check delay 10 ms", "check delay 0 ms")]
+    claim = PULSAR_BELOW.model_copy(update={"from_highest": places})
+    assert judged(claim, run_of(measured(slow, 40.0), measured(fast, 10.0))).verdict is CONFIRMED
+    assert judged(claim, run_of(measured(slow, 10.0), measured(fast, 40.0))).verdict is CONTRADICTED
+
+
+def test_the_lowest_of_three_is_compared_with_both_others() -> None:
+    rabbitmq = replace(trial("rabbitmq"), choice=LevelChoice(1, "mirrored"))
+
+    def slowed(kafka_ms: float, pulsar_ms: float) -> ClaimOutcome:
+        times_ms = ((trial("kafka"), kafka_ms), (trial("pulsar"), pulsar_ms), (rabbitmq, 10.0))
+        results = [end_to_end(spec, value) for spec, value in times_ms]
+        choice = Choice("confluent-2020", ("rabbitmq-lowest-at-its-rate",))
+        return examine(report("confluent-2020"), choice, run_of(*results)).claims[0]
+
+    assert slowed(100.0, 100.0).verdict is CONFIRMED
+    assert slowed(100.0, 1.0).verdict is CONTRADICTED
+    assert slowed(1.0, 100.0).verdict is CONTRADICTED
+    found = slowed(100.0, 1.0)
+    assert [part.words for part in found.parts] == ["kafka above rabbitmq, mirrored", "pulsar above rabbitmq, mirrored"]
+    assert [side.published for part in found.parts for side in part.sides] == [20.0, 1.01, 25.0, 1.01]
+
+
+def end_to_end(made: TrialSpec, p99_ms: float) -> TrialResult:
+    whole = result(made)
+    slow = replace(whole.subscriptions[0], end_to_end=replace(latency(), p99_ms=p99_ms))
+    return replace(whole, subscriptions=(slow,))
+
+
+def test_figure_2_9_is_examined_with_the_figures_of_its_results() -> None:
+    choice = Choice("streamnative-2020", ("pulsar-latency-below-on-one-partition-without-fsync",))
+    parts = examine(report("streamnative-2020"), choice, Measured((), ())).claims[0].parts
+    assert [[side.published for side in part.sides] for part in parts] == [[269.4, 3.2], [103.1, 4.3]]

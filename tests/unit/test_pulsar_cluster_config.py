@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from tidegauge.errors import RunFailedError, UserError
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, Setting
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.nodes import Seat
 from tidegauge.systems.pulsar.bookie import is_writable, parse_state, state_is_writable
 from tidegauge.systems.pulsar.cluster import deploy_cluster
@@ -28,7 +30,7 @@ from tidegauge.systems.zookeeper import zookeeper_settings
 
 NODE = Memory(1200, 900)
 ZOOKEEPER = "127.0.0.1:2181"
-BOOKIE = Bookie(2, 3182, 8002, Path("/journals/2"), Path("/data/2"))
+BOOKIE = Bookie(2, 3182, 8002, Path("/journals/2"), (Path("/data/2"),))
 BROKERS = [Broker(1, 6651, 8081), Broker(2, 6652, 8082)]
 
 
@@ -41,12 +43,20 @@ class TestShape:
     def test_tiered_gives_each_process_a_nodes_memory(self) -> None:
         shape = shape_of({"layout": "tiered", "brokers": "2"}, 3)
         assert (shape.bookie_memory(NODE), shape.broker_memory(NODE)) == (NODE, NODE)
-        assert shape.memory_mb(NODE) > 5 * (NODE.heap_mb + NODE.direct_mb)
+        assert sum(one.total_mb for one in shape.processes(NODE)) > 5 * (NODE.heap_mb + NODE.direct_mb)
+
+    def test_a_bookie_has_the_share_of_a_node_that_is_asked_for(self) -> None:
+        shape = shape_of({"bookie-share": "50%"}, 3)
+        assert shape.bookie_memory(NODE) == shape.broker_memory(NODE) == Memory(600, 450)
+        tiered = shape_of({"bookie-share": "50%", "layout": "tiered"}, 3)
+        assert tiered.bookie_memory(NODE) == NODE, "it has its node alone"
+        parts = {one.kind: (one.count, one.heap_mb, one.direct_mb) for one in shape.processes(NODE) if one.of_nodes}
+        assert parts == {"bookie": (3, 600, 450), "broker": (3, 600, 450)}
 
     def test_memory_grows_with_what_is_started(self) -> None:
         system = registry.get("pulsar")
         sizes = [
-            system.memory_mb("4.2.4", nodes, 1024, 1024, shape)
+            sum(one.total_mb for one in system.processes("4.2.4", nodes, 1024, 1024, shape))
             for nodes, shape in ((1, {}), (3, {"brokers": "1"}), (3, {}), (3, {"layout": "tiered"}))
         ]
         assert sizes == sorted(set(sizes))
@@ -62,6 +72,9 @@ class TestShape:
             ({"brokers": "2"}, 1, "must be 1, since there is one node"),
             ({"layout": "tired"}, 3, "must be one of co-located, tiered (did you mean 'tiered'?)"),
             ({"layout": "tiered"}, 1, "needs several nodes"),
+            ({"bookie-share": "5%"}, 3, "bookie-share: '5%': must be 10% to 90% of a node's memory"),
+            ({"bookie-share": "1/2"}, 3, "bookie-share: '1/2': must be 10% to 90%"),
+            ({"bookie-shares": "50%"}, 3, "(did you mean 'bookie-share'?)"),
         ],
     )
     def test_what_can_not_be_says_what_can(self, options: dict[str, str], nodes: int, told: str) -> None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
 from tidegauge.systems import registry
-from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
 from tidegauge.systems.pulsar.level import derive_level
 from tidegauge.systems.pulsar.replication import incomplete
 

@@ -6,10 +6,11 @@ import pytest
 
 from tidegauge.durability.levels import level_of
 from tidegauge.fairness.case import Case
-from tidegauge.systems.api import LevelChoice, Setting
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
+from tidegauge.model.workload import ClientSettings, Compression, Workload
 from tidegauge.systems.rabbitmq.level import derive_level, possible_levels, topic_settings
 from tidegauge.systems.rabbitmq.system import RabbitmqSystem
-from tidegauge.workload.model import ClientSettings, Compression, Workload
 
 NEW, OLD = "4.3.6", "3.10.8"
 
@@ -51,6 +52,7 @@ def classic(version: str, **facts: str) -> list[Setting]:
         (classic(OLD, queue_members="3"), 1),
         (classic("3.13.7", queue_members="3"), 2),
         (classic(OLD, message_delivery_mode="1"), 4),
+        (classic(OLD, message_delivery_mode="1", queue_members="3"), 2),
         (classic(OLD, message_delivery_mode="unknown"), 4),
         (classic(OLD, queue_durable="false"), 4),
         ([*classic(OLD), Setting("topic t", "queue.storage_version", "2")], 4),
@@ -96,8 +98,18 @@ def test_what_versions_offer() -> None:
     assert forms((3, 8, 9), 1) == {3: ["quorum", "classic"], 4: ["transient"]}
     assert forms((4, 3, 6), 3)[1] == ["quorum"]
     assert forms((3, 10, 8), 3)[1] == ["quorum", "mirrored"]
-    assert forms((3, 13, 7), 3)[2] == ["stream", "mirrored"]
+    assert forms((3, 10, 8), 3)[2] == ["stream", "mirrored-transient"], "its confirm waits for the mirrors' memory"
+    assert forms((3, 8, 9), 3)[2] == ["mirrored-transient"]
+    assert forms((3, 13, 7), 3)[2] == ["stream", "mirrored", "mirrored-transient"]
+    assert forms((4, 3, 6), 3)[2] == ["stream"]
     assert 1 not in forms((4, 3, 6), 2)
+
+
+def test_mirrors_of_transient_messages_are_asked_for() -> None:
+    assert topic_settings(LevelChoice(2, "mirrored-transient")) == {
+        "queue.type": "mirrored",
+        "message.persistent": "false",
+    }
 
 
 def test_a_level_without_a_form_has_a_default_that_gives_it() -> None:

@@ -11,7 +11,7 @@ from tidegauge.config.rate_schedule import RAMP_RECORDS, ScheduleRule, parse_rat
 from tidegauge.config.units import Rate
 from tidegauge.experiments.latency import EXPERIMENT, LatencyOptions
 from tidegauge.experiments.registry import experiments
-from tidegauge.workload.schedule import RatePhase, RateSchedule
+from tidegauge.model.schedule import RatePhase, RateSchedule
 
 
 def schedule(value: Any) -> RateSchedule:

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 from tidegauge.systems.kafka.replicas import incomplete as kafka_incomplete
 from tidegauge.systems.kafka.replicas import leaders as kafka_leaders
 from tidegauge.systems.pulsar.deployment import PulsarDeployment

@@ -12,13 +12,13 @@ from rich.console import Console, Group
 from run_samples import encoded, result, second, spec, totals
 
 from tidegauge import store
-from tidegauge.experiments.api import TrialResult
+from tidegauge.model.trial import TrialResult
+from tidegauge.model.workload import Arrival
 from tidegauge.report.distributions import content, merged, parts, within
 from tidegauge.statistics.intervals import Method
 from tidegauge.store import window
 from tidegauge.store.details import read_details
 from tidegauge.store.window import response_by_stretch, window_rows
-from tidegauge.workload.model import Arrival
 
 
 def stored(tmp_path: Path, results: Sequence[TrialResult], seconds: int = 40) -> store.StoredRun:

@@ -10,16 +10,16 @@ from report_samples import KAFKA, PULSAR, sample_run
 from run_samples import result, spec
 
 from tidegauge import store
-from tidegauge.experiments.api import TrialResult
-from tidegauge.experiments.faults import Fault, FaultKind, FaultResult
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.faults import Fault, FaultKind, FaultResult
+from tidegauge.model.trial import TrialResult
+from tidegauge.plain import plain, typed
 from tidegauge.report.faults import NOTE, fault_notes, faults_table, planned_faults
 from tidegauge.report.html.sections import sections
 from tidegauge.report.plots.draw import page_drawing
 from tidegauge.report.plots.timeline import MAIN, timelines
-from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import load_words
 from tidegauge.statistics.classify import Evidence, classify
-from tidegauge.store.plain import plain, typed
 
 PAUSE = Fault(FaultKind.PAUSE, 2.0, "leader", 1.5)
 KILL = Fault(FaultKind.KILL, 6.0, "random", 2.0)

@@ -11,9 +11,9 @@ from run_samples import latency, result, spec, totals
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Severity, Stage, Terms, Tilt
+from tidegauge.model.finding import Finding
+from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report.junit import Case, document, run_junit
 from tidegauge.report.markdown import escaped, run_markdown, table
 from tidegauge.statistics.figures import FIGURES

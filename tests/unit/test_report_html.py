@@ -17,15 +17,15 @@ from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
 from typer.main import get_command
 
 from tidegauge import store
-from tidegauge.attestation.kinds import FileSystem
-from tidegauge.campaign.model import option_of
 from tidegauge.cli.attesting import AttestRequest
 from tidegauge.cli.attesting import overrides_of as attest_overrides
 from tidegauge.cli.main import app
 from tidegauge.cli.options import overrides_of
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.fairness.tilt import Severity, Terms
-from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.config.overrides import option_of
+from tidegauge.model.cut_method import FileSystem
+from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.tilt import Severity, Terms
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import again, settings
 from tidegauge.report.html.page import index_page, index_row, plots_of, report_page
@@ -165,7 +165,8 @@ def test_how_to_do_it_again(sample: Path) -> None:
 
 
 def test_every_option_that_replaces_a_value_of_a_campaign_is_one_of_run() -> None:
-    wanted = overrides_of(4, ["kafka"], 3, Path("/mnt"), price="1", thresholds=["lost == 0"])
+    wanted = overrides_of(4, ["kafka"], 3, [Path("/mnt")], price="1", thresholds=["lost == 0"])
+    wanted |= overrides_of(4, ["kafka"], 3, [Path("/a"), Path("/b")], price="1", thresholds=["lost == 0"])
     known = {name for parameter in get_command(app).commands["run"].params for name in parameter.opts}
     assert {option_of(key) for key in (*wanted, "scale")} <= known
     assert option_of("unheard-of") not in known

@@ -8,7 +8,8 @@ from dataclasses import replace
 from rich.console import Console
 from run_samples import result, spec
 
-from tidegauge.campaign.events import (
+from tidegauge.experiments.expected import seconds_expected
+from tidegauge.model.events import (
     Event,
     FetchProgress,
     Note,
@@ -18,10 +19,9 @@ from tidegauge.campaign.events import (
     TrialEnded,
     UnequalFound,
 )
-from tidegauge.campaign.plan import seconds_expected
-from tidegauge.fairness.tilt import Severity, Stage, Tilt
+from tidegauge.model.tilt import Severity, Stage, Tilt
+from tidegauge.numbers import duration
 from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines, seconds_left
-from tidegauge.report.numbers import duration
 
 TRIALS = (spec(), spec("pulsar@4.2.4", number=2))
 EACH_S = seconds_expected(spec())

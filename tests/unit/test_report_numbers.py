@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.report.numbers import count, duration, local_time, ms, plural, short, size
+from tidegauge.numbers import count, duration, local_time, ms, plural, short, size
 
 
 @pytest.mark.parametrize(

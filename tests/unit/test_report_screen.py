@@ -13,16 +13,16 @@ from test_report_terminal import pair, peak, rendered, repeated, stored
 
 from tidegauge import store
 from tidegauge.cli.running import CODES
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
-from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report.ending import End, again_words, ending
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.verdicts import Sureness, level_phrase, verdicts
 from tidegauge.report.worth import worth_acting_on
 from tidegauge.statistics.classify import CPU_WAIT, NOT_KEPT_UP, UNSTEADY, UNSTEADY_WARMUP
 from tidegauge.store.read import StoredRun
-from tidegauge.systems.api import LevelFinding
 
 KAFKA, PULSAR, RABBITMQ = "kafka@4.3.1", "pulsar@4.2.4", "rabbitmq@4.3.6"
 BUSY = Limiting(
@@ -263,3 +263,16 @@ def test_a_level_that_is_not_as_asked_begins_everything(tmp_path: Path) -> None:
     assert level_phrase(stored(tmp_path / "as-asked", *pair())).startswith(
         "At level 3 (one copy on disk; settings read"
     )
+
+
+def test_a_long_name_takes_two_lines_and_does_not_split_the_table(tmp_path: Path) -> None:
+    window = Limiting(Resource.WINDOW, "", 0.92, "92% of the time")
+    results = [
+        result(replace(peak(system, number), choice=LevelChoice(3, form)), number, limiting=window)
+        for number, (system, form) in enumerate([(KAFKA, ""), (RABBITMQ, "quorum")], 1)
+    ]
+    text = screen(stored(tmp_path, *results))
+    assert text.count("validity") == 1
+    assert "in-flight window 92%" in text
+    assert "\n(quorum)" in text
+    assert max(map(len, text.splitlines())) <= 100

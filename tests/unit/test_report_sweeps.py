@@ -10,16 +10,19 @@ from rich.console import Console
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import blocks
+from tidegauge.durability import in_force
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report import compare, levels
 from tidegauge.report.findings import findings
+from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
 from tidegauge.report.sweeps import in_order, labelled, swept
-from tidegauge.report.tables import blocks
 from tidegauge.report.terminal import run_report
 from tidegauge.statistics.verdict import Verdict
-from tidegauge.systems.api import LevelChoice, LevelFinding
 
 
 def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> TrialResult:
@@ -75,9 +78,9 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
 
 def test_systems_are_compared_within_a_point_only() -> None:
     alone = [at(1, "kafka@4.3.1", partitions="1"), at(2, "pulsar@4.2.4", partitions="100")]
-    assert [one for block in blocks(alone) for one in compare.ratios(block)] == []
+    assert [one for block in blocks(alone) for one in within.ratios(block)] == []
     both = [*alone, at(3, "pulsar@4.2.4", 2.0, partitions="1")]
-    found = [one for block in blocks(both) for one in compare.ratios(block)]
+    found = [one for block in blocks(both) for one in within.ratios(block)]
     assert {tuple(one.point.items()) for one in found} == {(("partitions", "1"),)}
     assert compare.sentence(found[0]).startswith("latency at partitions=1: pulsar@4.2.4's ")
 
@@ -89,10 +92,10 @@ def test_findings_are_compared_within_a_point_only() -> None:
             rows=({"msg/s": rate},), figures={"sustainable_msgs_per_s": rate}, point={"partitions": partitions},
         )  # fmt: skip
 
-    assert compare.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)], (), across_levels=True) == []
+    assert within.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)], (), across_levels=True) == []
     own = [found("kafka", "10", 10.0), found("pulsar", "10", 5.0), found("kafka", "9", 7.0)]
-    assert [ratio.ratio for ratio in compare.finding_ratios(own, (), across_levels=True)] == [pytest.approx(0.5)]
-    shown = text_of(list(findings(own)))
+    assert [ratio.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [pytest.approx(0.5)]
+    shown = text_of(list(findings(own, SystemNames(()))))
     assert "partitions=10: kafka: x" in shown
     assert shown.index("9           kafka") < shown.index("10          kafka")
 
@@ -105,8 +108,8 @@ def test_a_finding_that_rests_on_a_doubtful_trial_says_so() -> None:
                 figures={"sustainable_msgs_per_s": 10.0 + n})
         for n, one in enumerate(results)
     ]  # fmt: skip
-    assert [ratio.doubtful for ratio in compare.finding_ratios(own, results)] == [False]
-    assert [ratio.doubtful for ratio in compare.finding_ratios(own, doubted)] == [True]
+    assert [ratio.doubtful for ratio in within.finding_ratios(own, results)] == [False]
+    assert [ratio.doubtful for ratio in within.finding_ratios(own, doubted)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_within_the_steps_of_a_search_nothing_is_better(pulsar: float, verdict: 
         Finding(f"{n}", "max-throughput", system, n // 2, True, (), figures={"sustainable_msgs_per_s": rate})
         for n, (system, rate) in enumerate((("kafka", 100.0), ("pulsar", pulsar)) * 3)
     ]
-    (ratio,) = compare.finding_ratios(own, (), across_levels=True)
+    (ratio,) = within.finding_ratios(own, (), across_levels=True)
     assert ratio.comparison.verdict is verdict
 
 
@@ -127,23 +130,23 @@ def test_levels_are_equal_if_they_are_at_each_point() -> None:
         return level(at(number, system, durability=wanted), got)
 
     equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]
-    assert levels.equal(equal)
+    assert in_force.equal(equal)
     assert [where for where, _ in levels.by_point(equal)] == ["durability=3", "durability=4"]
     assert levels.headline(equal).startswith("At durability=3: Durability: level 3 for every system")
     assert "At durability=4: Durability: level 4" in levels.headline(equal)
     assert len(levels.details(equal)) == 4
-    assert not levels.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
-    assert not levels.equal([])
+    assert not in_force.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
+    assert not in_force.equal([])
     assert levels.by_point(equal[:2]) == [("", equal[:2])]
     unknown = [replace(one, level=LevelFinding(None, ())) for one in equal[:2]]
-    assert not levels.equal(unknown), "two levels that nobody knows are not known to be equal"
+    assert not in_force.equal(unknown), "two levels that nobody knows are not known to be equal"
 
 
 def test_the_trial_that_was_not_at_the_level_asked_for_stands_for_its_system() -> None:
     first, second = (level(at(number, "kafka@1", durability="3"), 3) for number in (1, 2))
     second = replace(second, level=LevelFinding(4, ("as found",)))
     for results in ([first, second], [second, first]):
-        assert levels.findings(results)["kafka@1"][1].level == 4
+        assert in_force.findings(results)["kafka@1"][1].level == 4
         assert "NOT AS ASKED" in levels.headline(results)
 
 

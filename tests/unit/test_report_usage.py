@@ -14,11 +14,11 @@ from report_samples import ceilings, sample_run
 from rich.console import Console
 
 from tidegauge import store
-from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
-from tidegauge.limiting.api import Limiting, Resource
+from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report import usage
 from tidegauge.report.doctor import Diagnosis, doctor_report
 from tidegauge.report.html.page import plots_of

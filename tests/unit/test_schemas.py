@@ -16,9 +16,9 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.cli.output import error_content
 from tidegauge.errors import UserError
+from tidegauge.plain import plain
 from tidegauge.report.schemas import file_name, json_schemas
 from tidegauge.report.summary import plan_summary, run_summary, runs_summary
-from tidegauge.store.plain import plain
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "docs/schemas"

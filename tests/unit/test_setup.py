@@ -27,7 +27,8 @@ from tidegauge.campaign.worker_memory import Workers
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.maven import unpack
 from tidegauge.errors import UserError
-from tidegauge.hosts.memory import MemoryAvailable, machine
+from tidegauge.hosts.memory import machine
+from tidegauge.model.memory import MemoryAvailable
 from tidegauge.systems import registry
 from tidegauge.worker import launch
 
@@ -181,7 +182,7 @@ class TestBootstrap:
     @pytest.fixture
     def checkout(self, tmp_path: Path) -> Path:
         checkout = tmp_path / "a checkout"
-        for name in ("scripts", "src/tidegauge/distribution", "src/tidegauge/hosts"):
+        for name in ("scripts", "src/tidegauge/distribution", "src/tidegauge/hosts", "src/tidegauge/model"):
             shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("__init__.py", "errors.py"):
             shutil.copy(ROOT / "src/tidegauge" / name, checkout / "src/tidegauge" / name)

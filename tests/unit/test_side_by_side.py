@@ -17,8 +17,8 @@ from side_by_side.rows import ALL, BARE, BY_NAME, KAFKA_TOOLS, TIDEGAUGE, turns
 from side_by_side.table import Measured, RowResult
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.use import HostUse, ProcessUse, Sample
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
+from tidegauge.model.use import HostUse, ProcessUse, Sample
 
 PRODUCER_LOG = """\
 Warmup first 40000 records. Steady state results will print after the complete test summary.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.experiments.api import BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.model.trial import BusyConsumer, Latency, SubscriptionResult, Validity
 from tidegauge.statistics.classify import (
     BUSY_CONSUMER,
     BUSY_CONSUMER_REMEDY,

@@ -111,7 +111,10 @@ def test_a_truncated_number_is_refused() -> None:
         decode(struct.pack(">II", 0x1C849314, len(packed)) + packed)
 
 
-@pytest.mark.parametrize(("percentile", "samples_min"), [(50.0, 20), (95.0, 200), (99.0, 1000), (99.9, 10_000)])
+@pytest.mark.parametrize(
+    ("percentile", "samples_min"),
+    [(50.0, 20), (75.0, 40), (90.0, 100), (95.0, 200), (99.0, 1000), (99.9, 10_000), (99.99, 100_000)],
+)
 def test_a_percentile_needs_ten_samples_beyond_it(percentile: float, samples_min: int) -> None:
     assert percentile_ms(decode(encoded([1000] * (samples_min - 1))), percentile) is None
     assert percentile_ms(decode(encoded([1000] * samples_min)), percentile) is not None
@@ -125,4 +128,7 @@ def test_summary_of_known_values() -> None:
     assert summary.mean_ms == pytest.approx(sum(values) / len(values) / 1e6, rel=2e-3)
     assert summary.p50_ms == pytest.approx(exact(values, 50) / 1e6, rel=2e-3)
     assert summary.p999_ms == pytest.approx(exact(values, 99.9) / 1e6, rel=2e-3)
+    assert summary.p75_ms == pytest.approx(exact(values, 75.0) / 1e6, rel=2e-3)
+    assert summary.p90_ms == pytest.approx(exact(values, 90.0) / 1e6, rel=2e-3)
+    assert summary.p9999_ms is None, "too few samples"
     assert summary.max_ms == pytest.approx(max(values) / 1e6, rel=2e-3)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from run_samples import second
 
+from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.statistics.receiving import ReceivingTally
-from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 MS_NS = 1_000_000
 

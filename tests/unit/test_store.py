@@ -17,12 +17,13 @@ from patience import wait_for
 from run_samples import result, second, spec, totals
 
 from tidegauge import store
+from tidegauge.cli.resuming import recorded_of
 from tidegauge.errors import RunFailedError, UserError
+from tidegauge.model.load import WorkerFacts
+from tidegauge.model.server import Distribution, Setting
 from tidegauge.store import files
 from tidegauge.store.telemetry import METRICS, MetricRow, read_telemetry
 from tidegauge.store.writer import Writer, boot_id, may_be_alive, this_writer
-from tidegauge.systems.api import Distribution, Setting
-from tidegauge.worker.api import WorkerFacts
 
 
 def _whole_run(runs: Path) -> store.DirectoryRun:
@@ -101,6 +102,18 @@ def test_the_load_generator_is_disclosed(tmp_path: Path) -> None:
     assert worker["java_version"] == "25.0.2"
     assert worker["jvm_flags"] == ["-Xmx256m"]
     assert worker["drivers"] == {"kafka": "4.3.1"}
+
+
+def test_a_run_that_is_gone_on_with_knows_whether_its_workers_began_with_archives(tmp_path: Path) -> None:
+    run = _whole_run(tmp_path)
+    assert recorded_of(store.load_run(run.path)).archives_used is False
+    path = run.path / "trials" / spec().trial_id / "settings.json"
+    content = json.loads(path.read_text())
+    content["worker"]["jvm_flags"].append("-XX:AOTCache=/cache/1.aot")
+    path.write_text(json.dumps(content))
+    assert recorded_of(store.load_run(run.path)).archives_used is True
+    none_ended = store.create_run(tmp_path / "other", "quick", "")
+    assert recorded_of(store.load_run(none_ended.path)).archives_used is None
 
 
 def test_a_finished_run_reads_back_as_it_was(tmp_path: Path) -> None:

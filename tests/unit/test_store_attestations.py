@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from attestation_samples import DIGEST, attestation
 
-from tidegauge.attestation.scenario import Scenario
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.scenario import Scenario
 from tidegauge.store.attestations import attestations_directory, keep_attestations, known_attestations
-from tidegauge.systems.api import LevelChoice
 
 
 @pytest.fixture(autouse=True)

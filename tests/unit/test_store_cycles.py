@@ -10,14 +10,14 @@ from attestation_samples import cycle, outcome
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.attestation.kinds import FileSystem, Means
-from tidegauge.attestation.model import AttestPlan
 from tidegauge.campaign.recorded import OtherwiseError
 from tidegauge.cli.resuming import recorded_of
+from tidegauge.model.attest import AttestPlan
+from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.model.server import Distribution
 from tidegauge.report.html.page import report_page
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import how_to_go_on
-from tidegauge.systems.api import Distribution
 
 PLAN = AttestPlan((), Means.POWER, FileSystem.EXT4, 1 << 30, 60.0)
 SPEC = replace(spec(experiment="attest"), attest=PLAN)

@@ -11,14 +11,14 @@ from tidegauge.campaign.attach import AttachFields, AuthFields, TlsFields
 from tidegauge.campaign.parse import campaign_keys
 from tidegauge.cli.main import app
 from tidegauge.config.validate import keys_of
+from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.registry import experiments
 from tidegauge.fairness.case import Property
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
-from tidegauge.limiting.api import Resource
+from tidegauge.model.limiting import Resource
 from tidegauge.store.seconds import columns
 from tidegauge.store.telemetry import COLUMNS as TELEMETRY_COLUMNS
 from tidegauge.systems.registry import all_systems
-from tidegauge.workload.parse import WorkloadFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REFERENCE = (DOCS / "reference.md").read_text()

@@ -26,6 +26,18 @@ PURE = (
     "usage",
     "limiting",
 )
+LAYERS = (
+    *("printable", "errors", "numbers", "plain", "model"),
+    *("statistics", "config", "durability", "fairness", "hosts", "distribution", "limiting", "usage", "thresholds"),
+    *("search", "attestation", "experiments", "published"),
+    *("fleet", "worker", "systems", "store"),
+    "campaign",
+    *("comparison", "report", "live", "omb"),
+    "cli",
+)
+"""All packages and top-level modules, the bottom first: each may import only what stands before it."""
+APART = {("comparison", "campaign"), ("report", "campaign"), ("live", "campaign")}
+"""What people look at is made of what is stored, also where whoever measured it is long gone."""
 IO_MODULES = {"subprocess", "socket", "shutil", "tempfile", "os", "grpc", "requests", "urllib"}
 
 
@@ -118,6 +130,48 @@ def test_java_methods_fit_a_screen() -> None:
         if (f := long_java_methods(p.read_text(), JAVA_METHOD_LINES_MAX))
     }
     assert long == {}
+
+
+def goes_up(path: Path, name: str) -> str:
+    """Why a file at `path` (relative to the package) may not import `name` of another package; "" if it may."""
+    here, there = path.parts[0].removesuffix(".py"), f"{name}.".split(".")[1]
+    if not name.startswith("tidegauge.") or here in (there, "__init__") or there == "__version__":
+        return ""
+    if (here, there) in APART or LAYERS.index(there) > LAYERS.index(here):
+        return f"{here} may not import {there}"
+    return ""
+
+
+def test_imports_between_packages_go_down_only() -> None:
+    up = [
+        f"{path.relative_to(ROOT)}: {name}: {why}"
+        for path in python_files()
+        for name in imports_of(path.read_text())
+        if (why := goes_up(path.relative_to(PACKAGE), name))
+    ]
+    assert up == []
+    packages = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in python_files()}
+    assert packages - {"__init__"} == set(LAYERS)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("model/x.py", "tidegauge.statistics.rounding"),
+        ("numbers.py", "tidegauge.model.trial"),
+        ("hosts/x.py", "tidegauge.fleet"),
+        ("report/x.py", "tidegauge.campaign.plan"),
+    ],
+)
+def test_an_import_that_goes_up_is_named(path: str, name: str) -> None:
+    assert (
+        goes_up(Path(path), name) == f"{path.partition('/')[0].removesuffix('.py')} may not import {name.split('.')[1]}"
+    )
+
+
+@pytest.mark.parametrize(("path", "name"), [("report/x.py", "tidegauge.store.read"), ("cli/x.py", "tidegauge.cli.y")])
+def test_an_import_that_goes_down_is_fine(path: str, name: str) -> None:
+    assert goes_up(Path(path), name) == ""
 
 
 def test_no_import_crosses_a_boundary() -> None:

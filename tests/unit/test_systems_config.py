@@ -10,13 +10,17 @@ from uuid import UUID
 import pytest
 
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice, Setting
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import java_major, java_process, jvm_flags
 from tidegauge.systems.kafka.config import Node, cluster_id, server_properties
+from tidegauge.systems.kafka.deployment import nodes_of as kafka_nodes
 from tidegauge.systems.kafka.recipe import recipe as kafka_recipe
 from tidegauge.systems.pulsar.bookie import parse_config, parse_metrics
+from tidegauge.systems.pulsar.cluster import plan_of as pulsar_plan
 from tidegauge.systems.pulsar.config import Ports, standalone_conf
 from tidegauge.systems.pulsar.deployment import _port as pulsar_port
 from tidegauge.systems.pulsar.deployment import deploy_standalone
@@ -25,7 +29,7 @@ from tidegauge.systems.pulsar.recipe import JAR_PATTERN as PULSAR_JAR
 from tidegauge.systems.pulsar.recipe import recipe as pulsar_recipe
 
 PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
-NODES = [Node(n, 9091 + n, 9191 + n, Path(f"/data/{n}")) for n in (1, 2, 3)]
+NODES = [Node(n, 9091 + n, 9191 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 
 
 class TestRegistry:
@@ -234,3 +238,58 @@ def test_pulsar_standalone_keeps_journal_and_ledgers_together(tmp_path: Path) ->
     host: Any = None
     with pytest.raises(UserError, match="journal and ledgers can't be on different disks"):
         deploy_standalone(request, host)
+
+
+class _Ports:
+    def free_ports(self, count: int) -> list[int]:
+        return list(range(9000, 9000 + count))
+
+
+def _with_disks(name: str, disks: int, journals: int = 0) -> DeployRequest:
+    distribution = Distribution(name, "1.0.0", Path("/d"), None, "25", "", "")
+    return DeployRequest(
+        distribution,
+        3,
+        LevelChoice(1),
+        Path("/t"),
+        Path("/l"),
+        512,
+        512,
+        disks=tuple(Path(f"/{number}") for number in range(1, disks + 1)),
+        journal_disks=tuple(Path(f"/j{number}") for number in range(1, journals + 1)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("disks", "log_dirs"),
+    [
+        (0, "/t/kafka-2"),
+        (2, "/2/kafka-2"),
+        (3, "/2/kafka-2"),
+        (5, "/2/kafka-2,/5/kafka-2"),
+        (6, "/2/kafka-2,/5/kafka-2"),
+    ],
+)
+def test_kafkas_logs_are_on_every_disk_of_a_node(disks: int, log_dirs: str) -> None:
+    host: Any = _Ports()
+    nodes = kafka_nodes(_with_disks("kafka", disks), host)
+    assert server_properties(nodes[1], nodes, {})["log.dirs"] == log_dirs
+
+
+@pytest.mark.parametrize(
+    ("disks", "journals", "journal", "ledgers"),
+    [
+        (0, 0, "/t/pulsar-2/journal", ["/t/pulsar-2/ledgers"]),
+        (3, 0, "/2/pulsar-2/journal", ["/2/pulsar-2/ledgers"]),
+        (6, 0, "/5/pulsar-2/journal", ["/2/pulsar-2/ledgers"]),
+        (9, 0, "/8/pulsar-2/journal", ["/2/pulsar-2/ledgers", "/5/pulsar-2/ledgers"]),
+        (6, 3, "/j2/pulsar-2/journal", ["/2/pulsar-2/ledgers", "/5/pulsar-2/ledgers"]),
+    ],
+)
+def test_pulsars_journal_is_apart_where_a_node_has_several_disks(
+    disks: int, journals: int, journal: str, ledgers: list[str]
+) -> None:
+    host: Any = _Ports()
+    bookie = pulsar_plan(_with_disks("pulsar", disks, journals), host).bookies[1]
+    assert str(bookie.journal_directory) == journal
+    assert list(map(str, bookie.ledger_directories)) == ledgers

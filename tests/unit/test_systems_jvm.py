@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.jvm import ARCHIVING_S_MAX, archive_flags, quick_start_flags, stop_grace_s
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tidegauge.errors import UserError
-from tidegauge.systems.api import DeployRequest, Distribution, LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution
+from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.kafka.config import Node, server_properties
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.pulsar.config import standalone_is_mute
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 
-NODES = [Node(n, 9091 + n, 9191 + n, Path(f"/data/{n}")) for n in (1, 2, 3)]
+NODES = [Node(n, 9091 + n, 9191 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 UNUSED: Any = None
 
 

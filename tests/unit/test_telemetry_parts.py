@@ -16,8 +16,8 @@ from tidegauge.fleet import kernel_text
 from tidegauge.fleet.cgroup_use import CgroupWatch, WriteLimit
 from tidegauge.fleet.gc_log import GcLog, Pauses, parse_pauses
 from tidegauge.fleet.process_use import parse_io, parse_schedstat
-from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse, sample_from_json, sample_to_json
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse, sample_from_json, sample_to_json
 from tidegauge.store.tables import read_table
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
 from tidegauge.systems import registry

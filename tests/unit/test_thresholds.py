@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from run_samples import latency, result, spec
 
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
-from tidegauge.experiments.late_readers import LateReaders
+from tidegauge.model.finding import Finding
+from tidegauge.model.late_readers import LateReaders
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.thresholds.evaluate import Asked, rule
 from tidegauge.thresholds.grammar import Known, parse_threshold
 from tidegauge.thresholds.model import Outcome, Ruling, Threshold

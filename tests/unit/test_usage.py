@@ -12,10 +12,10 @@ from run_samples import result, spec
 from tidegauge.campaign.meaning import meaning
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialResult, Validity
 from tidegauge.hosts.ceilings import DiskCeiling
+from tidegauge.model.seen import Seen
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.usage.price import Price, cost, parse_price
-from tidegauge.usage.seen import Seen
 from tidegauge.usage.shares import Basis, Ceiling, Share, connections_of, copies_of, largest, on_each, shares
 
 

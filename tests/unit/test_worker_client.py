@@ -16,10 +16,10 @@ from fleet_samples import read_number, wait_until
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
-from tidegauge.workload.model import Workload
 
 Connect = Callable[[str], GrpcWorker]
 

@@ -11,18 +11,19 @@ from run_samples import spec
 from test_hosts_facts import V2, plant
 from test_omb_campaign import DRIVER, WORKLOAD
 
-from tidegauge.campaign.memory import WORKER_OUTSIDE_HEAP_MB, MemoryPlan, fitting, memory_needs
+from tidegauge.campaign.memory import fitting, memory_needs
 from tidegauge.campaign.model import WorkerChoice
 from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.worker_memory import WorkerMemory, Workers, worker_memory
+from tidegauge.campaign.worker_memory import WINDOW_SHARE_OF_HEAP, Workers, check_window, worker_memory
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import Servers, TrialSpec
-from tidegauge.experiments.late_readers import LateReaders
-from tidegauge.hosts.memory import Machine, MemoryAvailable, machine
-from tidegauge.omb.translate import Translation, translate_all
+from tidegauge.hosts.memory import Machine, machine
+from tidegauge.model.late_readers import LateReaders
+from tidegauge.model.memory import WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryPlan, WorkerMemory
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.workload import Arrival, ClientSettings, Payload, Workload
+from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.systems import registry
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
-from tidegauge.workload.model import Arrival, ClientSettings, Payload, Workload
 
 GIB = 1 << 30
 LEAST = WorkerMemory(HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST)
@@ -150,7 +151,7 @@ def test_a_plan_says_what_the_worker_gets_and_why() -> None:
 def translated(tmp_path: Path, workload: str, heap_mb: int = 0) -> Translation:
     (tmp_path / "w.yaml").write_text(workload)
     (tmp_path / "d.yaml").write_text(DRIVER)
-    (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], False, 1.0, heap_mb)
+    (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], False, 1.0, Chosen(worker_heap_mb=heap_mb))
     return one
 
 
@@ -174,6 +175,21 @@ def test_a_workload_too_large_for_the_machine_is_refused_before_anything_is_star
     given_mb = workers.of(workers.trials[0])
     assert need.worker_mb == given_mb.heap_mb + given_mb.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
     assert MemoryPlan((need,), None).sentences()[-1] == f"The load generator gets at most: {given_mb}"
+
+
+def test_a_window_that_is_asked_for_has_room(tmp_path: Path) -> None:
+    asked = ClientSettings(in_flight_messages_max=100_000, in_flight_bytes_max=8 * GIB)
+    large = replace(HUNDRED, client=asked)
+    assert large.window_bytes() == 400_000 * 1024
+    memory = given(large, 200_000, LARGE)
+    assert memory.heap_mb << 20 >= WINDOW_SHARE_OF_HEAP * large.window_bytes()
+    assert memory.direct_memory_mb << 20 >= 2 * large.window_bytes()
+    assert given(replace(HUNDRED, client=replace(asked, in_flight_messages_max=5000)), 200_000, LARGE) == LEAST
+    check_window([trial(large)], NO_CHOICE, tmp_path)
+    check_window([trial(large)], WorkerChoice(2048), tmp_path)
+    check_window([trial(HUNDRED)], WorkerChoice(32), tmp_path)
+    with pytest.raises(UserError, match=r"in-flight: 400,000 messages in flight are 391 MiB, more than .* of 512 MiB"):
+        check_window([trial(large)], WorkerChoice(512), tmp_path)
 
 
 def test_a_machine_is_what_its_cgroups_leave(tmp_path: Path) -> None:

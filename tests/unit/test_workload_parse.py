@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tidegauge.campaign.worker_memory import WINDOW_SHARE_OF_HEAP
 from tidegauge.config.source import raise_problems
+from tidegauge.config.workload import read_workload
 from tidegauge.errors import UserError
-from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Payload, SubscriptionType, Workload
-from tidegauge.workload.parse import read_workload
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MESSAGES_MOST, Payload, SubscriptionType, Workload
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +54,22 @@ def test_messages_in_flight_are_bounded_in_bytes_over_all_producers() -> None:
 def test_the_worker_keeps_to_the_same_bound_of_bytes_in_flight() -> None:
     """The bound is stated on both sides of the contract: shown to the user here, kept there."""
     setup = (ROOT / "worker/engine/src/main/java/io/tidegauge/worker/engine/Setup.java").read_text()
-    assert f"IN_FLIGHT_BYTES_MAX = {IN_FLIGHT_BYTES_MAX >> 20}L << 20;" in setup
+    assert f"IN_FLIGHT_BYTES_LEAST = {IN_FLIGHT_BYTES_MAX >> 20}L << 20;" in setup
+    assert f"SLOTS_MAX = 1L << {IN_FLIGHT_MESSAGES_MOST.bit_length() - 1};" in setup
+    assert f"IN_FLIGHT_SHARE_OF_HEAP = {WINDOW_SHARE_OF_HEAP};" in setup
+
+
+def test_a_window_that_is_asked_for_is_given(tmp_path: Path) -> None:
+    asked, _ = parse(tmp_path, "producers: 2\nin-flight: 100000\n")
+    assert asked is not None
+    assert (asked.in_flight_messages(), asked.window_messages()) == (100_000, 200_000)
+    assert asked.window_bytes() == 200_000 * 1024 > IN_FLIGHT_BYTES_MAX
+    every, _ = parse(tmp_path, "producers: 4\nin-flight: 1000000\n")
+    assert every is not None
+    assert every.in_flight_messages() == IN_FLIGHT_MESSAGES_MOST // 4, "the worker keeps a place for each"
+    unasked, _ = parse(tmp_path, "producers: 16\n")
+    assert unasked is not None
+    assert unasked.in_flight_messages() == 2048, "32 MiB in all, where nobody says more"
 
 
 def parse(tmp_path: Path, text: str) -> tuple[Workload | None, str]:

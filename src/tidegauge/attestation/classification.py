@@ -19,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.anomalies import BROKEN, Anomalies, Fate, PositionChange, Witness
+from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.history import History
-from tidegauge.attestation.messages import Flag, Found, Outcome, Sent
 from tidegauge.attestation.reads import Read
 from tidegauge.attestation.records import Longs
-from tidegauge.worker.read_back import CommittedPositions
+from tidegauge.model.fate import BROKEN, Fate, PositionChange, Witness
+from tidegauge.model.message import Flag, Found, Outcome, Sent
+from tidegauge.model.read_back import CommittedPositions
 
 Booleans = NDArray[np.bool_]
 _SEQUENCES = 1 << 40

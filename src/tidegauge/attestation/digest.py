@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from tidegauge.comparison.differences import normal_settings
-from tidegauge.store.disclosed import Disclosed
-from tidegauge.systems.api import Setting
+from tidegauge.fairness.normal import normal_settings
+from tidegauge.model.server import Setting
 
 DIGEST_CHARS = 16
 _OF_THE_LOAD = frozenset(
@@ -35,6 +34,6 @@ Kafka's unclean.leader.election.enable."""
 def settings_digest(settings: Sequence[Setting]) -> str:
     """Hex digits over what the servers said to be in force."""
     known = {("server", one.scope, one.name): one.value for one in settings}
-    normal = normal_settings(Disclosed(known, "", "", "", ()))
+    normal = normal_settings(known)
     kept = {" ".join(key): value for key, value in normal.items() if key[2] not in _OF_THE_LOAD}
     return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:DIGEST_CHARS]

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.messages import Outcome, Sent
 from tidegauge.attestation.records import Longs, read_records
 from tidegauge.errors import RunFailedError
+from tidegauge.model.message import Outcome, Sent
 
 MAGIC = b"TGHIST01"
 RECORD = np.dtype(

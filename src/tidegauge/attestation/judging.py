@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.attestation.anomalies import Anomalies, Fate
-from tidegauge.attestation.model import AttestOutcome, CycleOutcome
+from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.promise import Promise, promise
-from tidegauge.attestation.scenario import Scenario
-from tidegauge.attestation.verdict import CutResult, Judgement, Verdict, judge
+from tidegauge.attestation.verdict import CutResult, Judgement, judge
+from tidegauge.model.attest import AttestOutcome, CycleOutcome
+from tidegauge.model.attestation import Verdict
+from tidegauge.model.fate import Fate
+from tidegauge.model.scenario import Scenario
 
 
 @dataclass(frozen=True)

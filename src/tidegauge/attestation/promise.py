@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegauge.attestation.scenario import Scenario
 from tidegauge.durability.levels import level_named
+from tidegauge.model.scenario import Scenario
 
 
 @dataclass(frozen=True)

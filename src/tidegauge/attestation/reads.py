@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.messages import Found
 from tidegauge.attestation.records import Longs, read_records
 from tidegauge.errors import RunFailedError
-from tidegauge.worker.read_back import PartitionRead, ReadBack
+from tidegauge.model.message import Found
+from tidegauge.model.read_back import PartitionRead, ReadBack
 
 MAGIC = b"TGREAD01"
 RECORD = np.dtype(

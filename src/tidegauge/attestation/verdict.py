@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidegauge.attestation.anomalies import Anomalies, Witness
-from tidegauge.attestation.kinds import counted_cuts
+from tidegauge.attestation.anomalies import Anomalies
+from tidegauge.model.attestation import Verdict
+from tidegauge.model.cut_method import counted_cuts
+from tidegauge.model.fate import Witness
 
 if TYPE_CHECKING:
     from tidegauge.attestation.history import History
@@ -29,14 +30,6 @@ WRITE_AGE_S_MAX = 5.0
 AT_RISK_S = 5.0
 """Messages acknowledged this long before a cut, or less, are at risk in it."""
 CONFIDENCE = 0.95
-
-
-class Verdict(StrEnum):
-    """What an attestation says."""
-
-    REFUTED = "refuted"
-    NOT_REFUTED = "not refuted"
-    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.attestation.kinds import FileSystem, Means, counted_cuts, label, not_modelled
-from tidegauge.attestation.model import CLEAN, AttestOutcome, AttestPlan
-from tidegauge.attestation.scenario import Scenario
-from tidegauge.attestation.verdict import Verdict
 from tidegauge.durability.levels import describe_choice
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.attest import CLEAN, AttestOutcome, AttestPlan
+from tidegauge.model.attestation import Verdict
+from tidegauge.model.cut_method import FileSystem, Means, counted_cuts, label, not_modelled
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.scenario import Scenario
 
 _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120

@@ -26,12 +26,15 @@ from tidegauge.systems.attach import (
     AuthChoice,
     SecretReference,
     TlsChoice,
+    joined,
     secure_addresses,
+    split_text,
 )
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
-_SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
+SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
+"""Keys of a system that say something of servers, which nobody here has where they are others'."""
 _SECRET_SETTING = re.compile(r"password|secret|jaas|authparam|credential", re.IGNORECASE)
 
 
@@ -85,7 +88,7 @@ class SecretFields(Fields):
 
 def parse_attached_system(item: Mapping[str, Any], source: Source, at: KeyPath, system: System) -> AttachChoice | None:
     """The `attach` block of a system given as a mapping, or None after noting each problem in `source`."""
-    for name in _SERVERS_KEYS:
+    for name in SERVERS_KEYS:
         if name in item:
             source.complain((*at, name), "has no effect on an attached cluster, whose servers others run: remove it")
     if system.attach_rules is None:
@@ -151,7 +154,7 @@ def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: Att
         if problem:
             source.complain((*at, key.name), f"{problem}, such as {key.example}")
             continue
-        found[key.name] = ",".join(part.strip() for part in content.split(","))
+        found[key.name] = joined(split_text(content, key), key)
     problem = rules.objection(found)
     if problem:
         source.complain(at, problem)
@@ -160,22 +163,30 @@ def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: Att
 
 def _address_problem(content: Any, key: AddressKey) -> str:
     """Why these are no addresses, without repeating what may hold a password; "" if they are."""
-    if not isinstance(content, str) or not content.strip():
+    if not isinstance(content, str) or not all(part.strip() for part in content.split(",")):
         return "must be text: addresses separated by commas"
-    for part in content.split(","):
-        scheme, separator, rest = part.strip().rpartition("://")
-        if "@" in rest:
-            return (
-                "must hold no user and no password (a campaign is copied into every run): name them below 'auth'; "
-                "addresses without them"
-            )
-        if key.schemes and scheme not in key.schemes:
-            return f"each address must begin with {' or '.join(f'{name}://' for name in key.schemes)}"
-        if not key.schemes and separator:
-            return f"'{part.strip()}': must be host:port"
-        host = _HOST_AND_PORT.fullmatch(rest.partition("/")[0])
-        if host is None or not 1 <= int(host[2]) <= _PORT_MAX:
-            return f"'{part.strip()}': must have a host and a port from 1 to {_PORT_MAX}"
+    parts = split_text(content, key)
+    if key.alone and len(parts) > 1:
+        return "must be one address"
+    if key.one_scheme and len({part.rpartition("://")[0] for part in parts}) > 1:
+        return "must have one scheme for all addresses"
+    return next(filter(None, (_one_problem(part, key) for part in parts)), "")
+
+
+def _one_problem(address: str, key: AddressKey) -> str:
+    scheme, separator, rest = address.rpartition("://")
+    if "@" in rest:
+        return (
+            "must hold no user and no password (a campaign is copied into every run): name them below 'auth'; "
+            "addresses without them"
+        )
+    if key.schemes and scheme not in key.schemes:
+        return f"each address must begin with {' or '.join(f'{name}://' for name in key.schemes)}"
+    if not key.schemes and separator:
+        return f"'{address}': must be host:port"
+    host = _HOST_AND_PORT.fullmatch(rest.partition("/")[0])
+    if host is None or not 1 <= int(host[2]) <= _PORT_MAX:
+        return f"'{address}': must have a host and a port from 1 to {_PORT_MAX}"
     return ""
 
 
@@ -195,14 +206,15 @@ def _tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
 def _existing(name: str, source: Source, at: KeyPath) -> str:
     if not name:
         return ""
-    path = _absolute(name, source)
+    path = _absolute(name, source, at)
     if not path.is_file():
         source.complain(at, f"'{name}': there is no such file (looked for {path})")
     return str(path)
 
 
-def _absolute(name: str, source: Source) -> Path:
-    return (source.path.parent / Path(name).expanduser()).resolve()
+def _absolute(name: str, source: Source, at: KeyPath) -> Path:
+    """Relative to the file in which the name stands."""
+    return (source.file_of(at).parent / Path(name).expanduser()).resolve()
 
 
 def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
@@ -252,7 +264,7 @@ def _secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReferen
         return None
     if "env" in value:
         return SecretReference("env", value["env"])
-    return SecretReference("file", str(_absolute(value["file"], source)))
+    return SecretReference("file", str(_absolute(value["file"], source, at)))
 
 
 def _secret_problem(value: Any, name: str) -> str:

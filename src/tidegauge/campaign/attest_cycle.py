@@ -15,24 +15,27 @@ from typing import cast
 
 import numpy as np
 
-from tidegauge.attestation.anomalies import LOST, Anomalies, Fate
+from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
-from tidegauge.attestation.kinds import Means
-from tidegauge.attestation.messages import Found
-from tidegauge.attestation.model import CLEAN, CutTold, CycleOutcome
 from tidegauge.attestation.reads import Read, last_positions, load_read, read_of
 from tidegauge.attestation.records import Longs
-from tidegauge.attestation.scenario import Act, Cycle, Kind, targets
+from tidegauge.attestation.scenario import targets
 from tidegauge.attestation.verdict import at_stake
 from tidegauge.campaign.order import load_order
 from tidegauge.campaign.session import Session, await_complete, await_ready
 from tidegauge.errors import StartFailedError
 from tidegauge.hosts.data_files import Copy, Message, find_copies
-from tidegauge.systems.api import Setting
+from tidegauge.model.attest import CLEAN, CutTold, CycleOutcome
+from tidegauge.model.cut_method import Means
+from tidegauge.model.fate import LOST, Fate
+from tidegauge.model.message import Found
+from tidegauge.model.read_back import CommittedPositions
+from tidegauge.model.scenario import Act, Cycle, Kind
+from tidegauge.model.server import Setting
 from tidegauge.systems.nodes import node_of
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.read_back import CommittedPositions, Positions, ReadingWorker
+from tidegauge.worker.read_back import Positions, ReadingWorker
 
 GRACE_S = 75.0
 """For outcomes of what is still in flight when the load ends: what is written after the first read began would be in

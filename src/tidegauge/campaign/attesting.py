@@ -15,21 +15,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.attestation.digest import settings_digest
-from tidegauge.attestation.kinds import Means
-from tidegauge.attestation.model import AttestOutcome, AttestPlan, CycleOutcome
-from tidegauge.attestation.scenario import MEANINGS, Cycle, Scenario
+from tidegauge.attestation.scenario import MEANINGS
 from tidegauge.campaign.attest_cycle import Ground, Prepared, prepare_cycle, run_cycle
-from tidegauge.campaign.events import Note, PhaseProgress, PhaseStarted
 from tidegauge.campaign.level import checked_level
 from tidegauge.campaign.recorded import START_ANEW, OtherwiseError
 from tidegauge.campaign.session import Bench, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.topics import OwnTopics
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import NO_LATENCY, TrialResult, TrialSpec, Validity
 from tidegauge.hosts.page_cache import write_back
+from tidegauge.model.attest import AttestOutcome, AttestPlan, CycleOutcome
+from tidegauge.model.cut_method import Means
+from tidegauge.model.events import Note, PhaseProgress, PhaseStarted
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.scenario import Cycle, Scenario
+from tidegauge.model.server import by_turns
+from tidegauge.model.trial import NO_LATENCY, TrialResult, TrialSpec, Validity
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import LevelFinding, by_turns
-from tidegauge.worker.api import TotalFigures
 
 
 def run_attestation(

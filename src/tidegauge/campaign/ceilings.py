@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tidegauge.campaign.events import Note, Observer, PhaseStarted
 from tidegauge.campaign.model import Campaign
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME as ATTEST
@@ -16,6 +15,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.ceilings_kept import age_s, fresh, keep, read_kept
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
+from tidegauge.model.events import Note, Observer, PhaseStarted
 
 SWITCH = "TIDEGAUGE_CEILINGS"
 """Environment variable: "off" = runs don't measure the machine (many short runs in a script)."""

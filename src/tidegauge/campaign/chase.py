@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.session import Session
-from tidegauge.experiments.api import CatchUp
-from tidegauge.experiments.late_readers import AFTER, BEFORE, DURING, DeviceReads, LateReaders, late_names
+from tidegauge.model.late_readers import AFTER, BEFORE, DURING, DeviceReads, LateReaders, late_names
+from tidegauge.model.trial import CatchUp
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
 
 _SECOND_NS = 1_000_000_000

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
 from tidegauge.durability.levels import NODES_FOR_REPLICATION
-from tidegauge.errors import UserError
-from tidegauge.experiments.api import point_words
-from tidegauge.systems.api import LevelChoice, System
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.errors import UserError, nearest
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import point_words
+from tidegauge.model.workload import SubscriptionType
+from tidegauge.systems.api import System
 
 
 class ImpossibleError(UserError):
@@ -96,7 +97,7 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
             )
         )
     _check_twice(campaign, [one.label for one in found])
-    _check_form(campaign, found)
+    _check_form(campaign, found, find_system)
     return tuple(found), left_out
 
 
@@ -140,6 +141,11 @@ def _check_subscriptions(campaign: Campaign, system: SystemChoice, known: System
             f"{campaign.source_path}: workload.existing-topics: {system.name} is started here, with empty disks: no "
             "topic exists.",
             "Name a running cluster with 'attach', or leave out 'existing-topics'.",
+        )
+    if workload.existing_topics and system.partitions:
+        raise ImpossibleError(
+            f"{campaign.source_path}: systems: {system.name}: partitions: can't be given beside 'existing-topics', "
+            "whose partitions are as they are."
         )
     if workload.subscription_type is SubscriptionType.BY_PARTITION or not workload.subscriptions:
         return
@@ -188,14 +194,22 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
     return ways[0]
 
 
-def _check_form(campaign: Campaign, found: Sequence[Contender]) -> None:
-    form = campaign.durability.form
+def _check_form(campaign: Campaign, found: Sequence[Contender], find_system: Callable[[str], System]) -> None:
+    """A form that no system has is a mistake, unless the command line left out the system that has it."""
+    form, level = campaign.durability.form, campaign.durability.level
     followers = [one.choice for one in found if one.system.durability is None]
+    nodes = max(campaign.nodes, NODES_FOR_REPLICATION)
+    for name, version in campaign.listed:
+        known = find_system(name)
+        followers += [
+            one for one in known.possible_levels(version or known.default_version, nodes) if one.level == level
+        ]
     if form and followers and all(choice.form != form for choice in followers):
+        forms = list(dict.fromkeys(choice.form for choice in followers if choice.form))
         raise UserError(
             f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' of level "
-            f"{campaign.durability.level}.",
-            "Leave 'form' out.",
+            f"{level}{nearest(form, forms)}.",
+            f"Name one of {', '.join(forms)}, or leave 'form' out." if forms else "Leave 'form' out.",
         )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tidegauge.campaign.injection import Injected
-from tidegauge.experiments.faults import FaultResult
+from tidegauge.model.faults import FaultResult
+from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
 from tidegauge.statistics.summary import live_ms
-from tidegauge.worker.api import SecondFigures, TotalFigures
 
 
 @dataclass

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.contenders import label
-from tidegauge.campaign.events import Event, FetchProgress, Note, Observer, PhaseStarted, RunStarted, TrialEnded
 from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.limits import Means
@@ -19,7 +18,6 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan import Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.recorded import NOTHING, Recorded
 from tidegauge.campaign.session import Bench, Subject
-from tidegauge.campaign.space import DiskFullError
 from tidegauge.campaign.stand import Stand
 from tidegauge.campaign.step import StepLab
 from tidegauge.campaign.topics import attach
@@ -27,21 +25,25 @@ from tidegauge.campaign.trial import failure_text, run_trial
 from tidegauge.campaign.worker_memory import Workers
 from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import new_among
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import loop_disk, memory_limit
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.memory import machine
 from tidegauge.hosts.page_cache import CacheDrop, drop_page_cache
+from tidegauge.hosts.space import DiskFullError
 from tidegauge.hosts.syscalls import watch_syncs
+from tidegauge.model.events import Event, FetchProgress, Note, Observer, PhaseStarted, RunStarted, TrialEnded
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.tilt import new_among
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
 from tidegauge.store import known_attestations
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.worker.api import LoadWorker
+from tidegauge.worker.archive import Archives
 from tidegauge.worker.launch import WorkerOptions, start_worker
 
 _FAILURES_IN_A_ROW_MAX = 2
@@ -68,6 +70,7 @@ class _Run:
         self._recorded = recorded
         self._stand = Stand()
         self._in_a_row: Counter[str] = Counter()
+        self._refused: dict[tuple[str, LevelChoice], str] = {}
 
     def steps(self, plan: Plan, deployment: Servers) -> None:
         """All steps of the plan. Servers that go on do so from step to step, as long as the next could use them."""
@@ -89,12 +92,24 @@ class _Run:
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
             self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
             return
+        choice = step.trials[0].choice
+        if (system, choice) in self._refused:
+            self._skip(place, step, lab.begun, f"skipped: {self._refused[system, choice]}")
+            return
         try:
             step.experiment.run(step.options, step.trials, lab)
             self._in_a_row[system] = 0
             self._made(place, lab.begun)
-        except (LevelMismatchError, DiskFullError):
+        except DiskFullError:
             raise
+        except LevelMismatchError as error:
+            if not any(one.system == system and one.choice != choice for one in self._planned):
+                raise
+            # A sweep goes on: the same cluster may well be at the level of its other points.
+            self._refused[system, choice] = error.message
+            self.first_error = self.first_error or error
+            self._stand.close()
+            self._skip(place, step, lab.begun, failure_text(error))
         except RunFailedError as error:
             self.first_error = self.first_error or error
             self._in_a_row[system] += 1
@@ -155,9 +170,10 @@ def execute(
     ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
     """Run a campaign as planned with the real systems, worker and host (see `carry_out`)."""
+    archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
     bench = Bench(
         host,
-        partial(_start_worker, Workers(plan.trials, campaign.worker, machine())),
+        partial(_start_worker, Workers(plan.trials, campaign.worker, machine()), archives=archives),
         _dropper(observer),
         observer,
         partial(_control_cpu_s, host),
@@ -171,9 +187,13 @@ def execute(
     return carry_out(campaign, plan, store, bench, registry.get, recorded=recorded)
 
 
-def _start_worker(workers: Workers, host: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
+def _start_worker(
+    workers: Workers, host: Host, driver: str, logs: Path, spec: TrialSpec, *, archives: Archives
+) -> LoadWorker:
     memory = workers.of(spec)
-    options = WorkerOptions(memory.heap_mb, memory.direct_memory_mb, spin_share_max=workers.choice.precision)
+    options = WorkerOptions(
+        memory.heap_mb, memory.direct_memory_mb, spin_share_max=workers.choice.precision, archives=archives
+    )
     return start_worker(host, driver, logs, options)
 
 
@@ -235,7 +255,9 @@ def carry_out(
 
     Raises:
         UserError: a version of a system doesn't exist, or a recorded trial was another one.
-        LevelMismatchError, DiskFullError: a system is not at the level asked for, or the disk is full; the run stops.
+        LevelMismatchError: a system is not at the only level that is asked of it; of a sweep's several, its trials at
+            this one fail and the run goes on.
+        DiskFullError: the disk is full; the run stops.
         RunFailedError: no trial gave a result.
         BaseException: whatever interrupted it, after everything was ended and marked.
     """

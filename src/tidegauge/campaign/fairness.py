@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.campaign.events import Observer, UnequalFound
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan import Plan
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialSpec, point_words
 from tidegauge.fairness.case import Case, Fact, Property
 from tidegauge.fairness.check import Contender, check
-from tidegauge.fairness.tilt import Severity, Stage, Tilt, new_among, unequal
+from tidegauge.model.events import Observer, UnequalFound
+from tidegauge.model.load import WorkerFacts
+from tidegauge.model.server import Setting
+from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, unequal
+from tidegauge.model.trial import TrialSpec, point_words
+from tidegauge.plain import plain
 from tidegauge.store.api import RunStore
-from tidegauge.store.plain import plain
-from tidegauge.systems.api import Setting, System
-from tidegauge.worker.api import WorkerFacts
+from tidegauge.systems.api import System
 
 ATTACHED = "attached"
 
@@ -63,7 +64,7 @@ def wanted_tilts(plan: Plan, find_system: Callable[[str], System]) -> tuple[Tilt
         spec = step.trials[0]
         here = points.setdefault(point_words(spec.point), {})
         if spec.system not in here:
-            here[spec.system] = _contender(spec, step.system, find_system(step.system.name), None)
+            here[spec.system] = contender(spec, step.system, find_system(step.system.name))
     found: tuple[Tilt, ...] = ()
     for here in points.values():
         found += new_among(check([here[label] for label in sorted(here)], Stage.WANTED), found)
@@ -84,7 +85,7 @@ class FairnessWatch:
 
     def seen(self, trial: InForce) -> None:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
-        case = _contender(trial.spec, trial.choice, trial.system, trial.settings)
+        case = contender(trial.spec, trial.choice, trial.system, trial.settings)
         alike = self._contenders.setdefault(_kind(trial.spec), {})
         alike[trial.spec.system] = replace(case, facts={**case.facts, **_surroundings(trial)})
         if len(alike) < self._compared_min:
@@ -101,9 +102,10 @@ class FairnessWatch:
             self._observer(UnequalFound(tilt))
 
 
-def _contender(
-    spec: TrialSpec, choice: SystemChoice, system: System, in_force: tuple[Setting, ...] | None
+def contender(
+    spec: TrialSpec, choice: SystemChoice, system: System, in_force: tuple[Setting, ...] | None = None
 ) -> Contender:
+    """A trial's system as the campaign sets it up, or with the settings that were read back."""
     case = Case(
         version=(choice.version or system.default_version) if choice.attach else spec.system.partition("@")[2],
         nodes=spec.nodes,
@@ -134,17 +136,21 @@ def _unjudged(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, 
 
 def _kind(spec: TrialSpec) -> str:
     """The same for trials that are to be compared: an experiment may vary the workload from trial to trial."""
-    workload = replace(spec.workload, producer_overrides={}, consumer_overrides={})
+    # Partitions, which a system may have of its own, differ from trial to trial by the point only.
+    workload = replace(spec.workload, partitions=1, producer_overrides={}, consumer_overrides={})
     return f"{spec.experiment} {point_words(spec.point)} {workload}"
 
 
 def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
     """What Tidegauge itself gives each system, whatever system it is."""
-    level = Fact(spec.choice.level, f"level {spec.choice.level}")
+    common = {
+        Property.LEVEL: Fact(spec.choice.level, f"level {spec.choice.level}"),
+        Property.PARTITIONS: Fact(spec.workload.partitions, f"partitions={spec.workload.partitions}"),
+    }
     if choice.attach is not None:
-        return {Property.LEVEL: level, Property.SERVERS: Fact(ATTACHED, "is attached")}
+        return {**common, Property.SERVERS: Fact(ATTACHED, "is attached")}
     return {
-        Property.LEVEL: level,
+        **common,
         Property.SERVERS: Fact("started", "is started here"),
         Property.HEAP: Fact(choice.heap_mb, f"heap={choice.heap_mb}MiB"),
         Property.DIRECT_MEMORY: Fact(choice.direct_memory_mb, f"direct-memory={choice.direct_memory_mb}MiB"),

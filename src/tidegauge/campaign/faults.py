@@ -11,8 +11,8 @@ from tidegauge.config.fields import Duration, Fields, Share, Size, duration_betw
 from tidegauge.config.source import KeyPath, Source
 from tidegauge.config.validate import keys_of, validate
 from tidegauge.errors import UserError, nearest
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
+from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
+from tidegauge.model.trial import TrialSpec
 
 KEY = "faults"
 _OF_KIND: Mapping[FaultKind, tuple[str, ...]] = {

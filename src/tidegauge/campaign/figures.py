@@ -8,19 +8,20 @@ import time
 from collections.abc import Callable
 
 from tidegauge.campaign.disruptions import LoadSeconds
-from tidegauge.campaign.events import Observer, SecondSeen, UseNow
 from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
 from tidegauge.campaign.timeline import MEASURE, WARM_UP, Timeline
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.late_readers import BEFORE, PHASES, late_names
+from tidegauge.model.events import Observer, SecondSeen, UseNow
+from tidegauge.model.late_readers import BEFORE, PHASES, late_names
+from tidegauge.model.load import SecondFigures
+from tidegauge.model.trial import TrialSpec
 from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.histograms import merge
 from tidegauge.statistics.receiving import ReceivingTally
 from tidegauge.statistics.steady import SecondPoint
 from tidegauge.statistics.summary import live_ms
 from tidegauge.store.api import TrialStore
-from tidegauge.worker.api import LoadWorker, SecondFigures
+from tidegauge.worker.api import LoadWorker
 
 _LOOK_S = 0.25
 _SILENCE_S_MAX = 15.0

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.errors import UserError
-from tidegauge.systems.api import Handles, System
+from tidegauge.model.server import Handles
+from tidegauge.systems.api import System
 
 COPIES_MAX = 3
 

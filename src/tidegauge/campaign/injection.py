@@ -14,21 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.faults import (
-    ALL,
-    BOTH,
-    CLIENTS,
-    EVERYBODY,
-    INTO,
-    LEADER,
-    RANDOM,
-    SERVERS,
-    Fault,
-    FaultKind,
-)
 from tidegauge.fleet.rig_api import CLIENTS as CLIENTS_LINK
 from tidegauge.fleet.rig_api import Rig
+from tidegauge.model.faults import ALL, BOTH, CLIENTS, EVERYBODY, INTO, LEADER, RANDOM, SERVERS, Fault, FaultKind
+from tidegauge.model.trial import TrialSpec
 from tidegauge.systems.api import Deployment
 
 LOOK_AHEAD_S = 1.5

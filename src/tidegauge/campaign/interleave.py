@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import Servers
+from tidegauge.model.trial import Servers
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from tidegauge.durability.witness import disagreement
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.systems.api import Deployment, LevelFinding, Setting, System
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialSpec
+from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster, with_rights_given
 
 

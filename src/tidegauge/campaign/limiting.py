@@ -8,15 +8,15 @@ from pathlib import Path
 from tidegauge.campaign.session import Session, places
 from tidegauge.campaign.telemetry import Sources, UseRecorder
 from tidegauge.durability.levels import LEVELS
-from tidegauge.experiments.api import TrialResult
-from tidegauge.limiting.api import Limiting
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
+from tidegauge.model.limiting import Limiting
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.seen import Seen
+from tidegauge.model.trial import TrialResult
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
-from tidegauge.usage.seen import Seen
 from tidegauge.usage.shares import connections_of
-from tidegauge.worker.api import TotalFigures
-from tidegauge.workload.model import Arrival
 
 MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""

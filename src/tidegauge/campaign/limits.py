@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.campaign import space
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialSpec
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.limited import LimitedHost
+from tidegauge.hosts import space
+from tidegauge.model.trial import TrialSpec
 
 _MIB = 1 << 20
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel
 
-from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.model.trial import TrialSpec, point_words
 
-_NOT_MEANT = ("description", "source_path", "overrides", "points", "price")
+_NOT_MEANT = ("description", "source_path", "overrides", "points", "price", "notes", "listed")
 """What may differ without another trial being made, or another figure being compared."""
+_SYSTEM = re.compile(r"systems\.\d+\.name")
 _WHERE = "faults_at"
 """Where in which file something stands, which is no part of what it means."""
 
@@ -40,6 +43,37 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
         for path in dict.fromkeys((*before, *now))
         if before.get(path) != now.get(path)
     ]
+
+
+def system_of(meant: Mapping[str, str], spec: TrialSpec) -> SystemChoice | None:
+    """The system of a trial as its run's campaign set up servers and clients, without its level and its cluster.
+
+    None for attached clusters, and where the meaning does not name the system.
+    """
+    own = dict(meant)
+    for key, words in meant.items():
+        if key.startswith("sweep[") and key.endswith("]") and words == point_words(spec.point):
+            own |= {path.removeprefix(f"{key}."): text for path, text in meant.items() if path.startswith(f"{key}.")}
+    name, _, version = spec.system.partition("@")
+    fitting = [path.removesuffix(".name") for path, text in own.items() if _SYSTEM.fullmatch(path) and text == name]
+    exact = [at for at in fitting if own.get(f"{at}.version") == version]
+    at = next(iter((*exact, *fitting)), "")
+    if spec.attached or f"{at}.heap_mb" not in own:
+        return None
+    return SystemChoice(
+        name,
+        own.get(f"{at}.version", ""),
+        settings=_below(own, f"{at}.settings."),
+        producer=_below(own, f"{at}.producer."),
+        consumer=_below(own, f"{at}.consumer."),
+        heap_mb=int(own[f"{at}.heap_mb"]),
+        direct_memory_mb=int(own[f"{at}.direct_memory_mb"]),
+        shape=_below(own, f"{at}.shape."),
+    )
+
+
+def _below(meant: Mapping[str, str], path: str) -> dict[str, str]:
+    return {key.removeprefix(path): text for key, text in meant.items() if key.startswith(path)}
 
 
 def _meant(campaign: Campaign) -> dict[str, Any]:

@@ -8,21 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.config.fields import Fields
-from tidegauge.experiments.api import Servers
-from tidegauge.experiments.faults import Fault
+from tidegauge.model.faults import Fault
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import Servers
+from tidegauge.model.workload import Workload
 from tidegauge.published.examine import Choice
-from tidegauge.systems.api import LevelChoice
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.usage.price import Price
-from tidegauge.workload.model import Workload
 
-_OPTIONS = {"durability": "--level", "data-directory": "--data-dir", "thresholds": "--threshold"}
-"""Command-line options that are called otherwise than the keys that they replace."""
-
-
-def option_of(key: str) -> str:
-    """The command-line option that gives a key of a campaign, and is repeated for each value of a list."""
-    return _OPTIONS.get(key, f"--{key}")
+AUTO = -1
+"""Memory that follows from the machine's (`server_memory`)."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +28,12 @@ class SystemChoice:
         version: "4.3.1", a directory ("/opt/kafka"), or "" for the default that Tidegauge is tested with.
         settings: the system's own server settings, which win over Tidegauge's.
         producer, consumer: the client's own settings, which win over the neutral ones of the workload.
-        heap_mb, direct_memory_mb: for each node's JVM, MiB.
+        heap_mb, direct_memory_mb: for each node's JVM, MiB; `AUTO` until the machine's memory is looked at.
         shape: the system's own options of layout, such as {"brokers": "1"}.
         durability: instead of the campaign's; None = the campaign's. Other levels make a comparison unequal.
         optional: leave it out, with the reason, where its files can't be had or the memory does not suffice for it.
         attach: the cluster to attach to instead of starting servers; None = start them.
+        partitions: of each topic, instead of the workload's; 0 = the workload's. Others make a comparison unequal.
         copies: of each topic, where neither the level nor the nodes decide it; 0 = they do.
     """
 
@@ -52,6 +48,7 @@ class SystemChoice:
     durability: LevelChoice | None = None
     optional: bool = False
     attach: AttachChoice | None = None
+    partitions: int = 0
     copies: int = 0
 
 
@@ -99,7 +96,8 @@ class Campaign:
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
     that a system can't have are left out instead of refused. `published` says which claims of a published report it
     examines, `rates_at` at which values of a sweep's axes rates are found that all points take their shares of.
-    `price` is that of a host for an hour.
+    `listed` are names and versions of the file's systems that have its durability, before options chose others.
+    `price` is that of a host for an hour. `notes` say in a sentence each what of the file has no effect, as was asked.
     """
 
     name: str
@@ -124,6 +122,13 @@ class Campaign:
     published: Choice | None = None
     rates_at: Mapping[str, str] = field(default_factory=dict)
     price: Price | None = None
+    notes: tuple[str, ...] = ()
+    listed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def starts_servers(self) -> bool:
+        """Whether any servers are started here, where the load generator runs; attached ones are elsewhere."""
+        return any(system.attach is None for point in self.each for system in point.campaign.systems)
 
     @property
     def each(self) -> tuple[Point, ...]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidegauge.experiments.api import TrialSpec
+from tidegauge.model.trial import TrialSpec
 from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadOrder

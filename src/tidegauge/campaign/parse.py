@@ -11,34 +11,30 @@ from typing import Annotated, Any, NoReturn
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.campaign.attach import parse_attached_system, secret_settings
+from tidegauge.campaign.attach_file import refuse_swept_servers, to_correct
 from tidegauge.campaign.faults import KEY as FAULTS
 from tidegauge.campaign.faults import parse_faults
-from tidegauge.campaign.model import (
-    WORKER_HEAP,
-    Campaign,
-    ExperimentChoice,
-    Point,
-    SystemChoice,
-    WorkerChoice,
-    option_of,
-)
+from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.overriding import apply_overrides, followers
 from tidegauge.campaign.published import apply_scale, parse_published
 from tidegauge.campaign.rates_at import read_rates_at
+from tidegauge.campaign.server_memory import DirectMemory, Heap, in_mb, with_memory
 from tidegauge.campaign.sweep import label_of, read_matrix, with_values
 from tidegauge.campaign.thresholds import read_thresholds
 from tidegauge.config.fields import Fields, Settings, Share, Size, share_between, size_between
 from tidegauge.config.source import KeyPath, Source, raise_problems, read_source
 from tidegauge.config.validate import keys_of, validate
+from tidegauge.config.workload import Count, parse_workload, parse_workload_file
 from tidegauge.errors import UserError, nearest
-from tidegauge.experiments.api import Servers
 from tidegauge.experiments.registry import experiments
 from tidegauge.experiments.servers import ServersChoice
-from tidegauge.systems.api import LevelChoice
+from tidegauge.hosts.memory import machine
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import Servers
+from tidegauge.model.workload import Workload
 from tidegauge.systems.registry import VERSION
 from tidegauge.systems.registry import get as find_system
 from tidegauge.usage.price import Price, parse_price
-from tidegauge.workload.model import Workload
-from tidegauge.workload.parse import parse_workload, parse_workload_file
 
 _MIB = 1 << 20
 
@@ -73,6 +69,8 @@ class _CampaignFields(Fields):
     data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     worker: Any = Field(default_factory=dict)
+    heap: Heap | None = None
+    direct_memory: DirectMemory | None = None
     published: Any = None
     rates_at: Any = None
     sweep: Any = None
@@ -94,12 +92,13 @@ class _SystemFields(Fields):
     settings: Settings = Field(default_factory=dict)
     producer: Settings = Field(default_factory=dict)
     consumer: Settings = Field(default_factory=dict)
-    heap: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] = 1024 * _MIB
-    direct_memory: Annotated[Size, AfterValidator(size_between("64MiB", "1024GiB"))] = 1024 * _MIB
+    heap: Heap | None = None
+    direct_memory: DirectMemory | None = None
     shape: Settings = Field(default_factory=dict)
     durability: Any = None
     optional: bool = False
     attach: Any = None
+    partitions: Count | None = None
 
 
 class _DurabilityFields(Fields):
@@ -123,15 +122,17 @@ def parse_campaign(
         UserError: with every problem, each on a line of its own.
     """
     source = read_source(path, "campaign", text)
+    listed = followers(source, system_names)
     apply_scale(source, overrides)
-    _apply(source, overrides)
-    reading = _Reading(overrides, system_names, [source])
+    applied = apply_overrides(source, overrides, system_names)
+    reading = _Reading(overrides, system_names, [source, *applied.sources], applied.notes, listed)
     assignments = read_matrix(source)
+    refuse_swept_servers(source, assignments)
     rates_at = read_rates_at(source, [one.values for one in assignments], label_of)
     if not assignments:
         campaign = reading.campaign(source)
         thresholds = read_thresholds(source, [Point({}, campaign)] if campaign else [])
-        raise_problems(reading.sources, "campaign")
+        raise_problems(reading.sources, to_correct(reading.sources, overrides))
         return replace(campaign, thresholds=thresholds) if campaign else _unreadable(path)
     where = f"{path}:{source.line_of(('sweep',))}"
     points = []
@@ -142,7 +143,7 @@ def parse_campaign(
         if campaign is not None:
             points.append(Point(assignment.values, campaign, where))
     thresholds = read_thresholds(source, points)
-    raise_problems(reading.sources, "campaign")
+    raise_problems(reading.sources, to_correct(reading.sources, overrides))
     if not points:
         return _unreadable(path)
     return replace(points[0].campaign, points=tuple(points), thresholds=thresholds, rates_at=rates_at)
@@ -159,6 +160,8 @@ class _Reading:
     overrides: Mapping[str, Any]
     system_names: Sequence[str]
     sources: list[Source]
+    notes: tuple[str, ...]
+    listed: tuple[tuple[str, str], ...]
     workloads: dict[Path, Source] = field(default_factory=dict)
 
     def new(self, source: Source) -> Source:
@@ -170,21 +173,28 @@ class _Reading:
         """The campaign, or None after noting what is wrong."""
         top = validate(_CampaignFields, source.data, source, ())
         listed = enumerate(_list(source, "systems"))
-        systems = [_system(item, source, ("systems", i), self.system_names) for i, item in listed]
+        systems = [_system(item, source, ("systems", i), self.system_names, top) for i, item in listed]
         durability = _level(source.data.get("durability", 3), source, ("durability",))
         chosen = _experiments(source)
         workload = self._workload(source)
         worker = _worker(source)
         published = parse_published(source, str(self.overrides.get("scale", "")))
         _check_duplicates(systems, source)
+        sound = _sized([system for system in systems if system is not None], source, top.nodes if top else 1)
         if source.data.get("data-directory") and source.data.get("data-directories"):
             source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
+        if systems and all(system is not None and system.attach for system in systems):
+            for key in ("heap", "direct-memory"):
+                if key in source.data:
+                    source.complain(
+                        (key,), "has no effect on attached clusters, whose servers others run: leave it out"
+                    )
         if top is None or durability is None or workload is None or worker is None:
             return None
         return Campaign(
             name=top.name,
             description=top.description.strip(),
-            systems=tuple(system for system in systems if system is not None),
+            systems=sound,
             durability=durability,
             nodes=top.nodes,
             workload=workload,
@@ -201,6 +211,8 @@ class _Reading:
             published=published,
             deployment=top.deployment,
             price=top.price_per_host_hour,
+            notes=self.notes,
+            listed=self.listed,
         )
 
     def _workload(self, source: Source) -> Workload | None:
@@ -231,23 +243,27 @@ class _Reading:
         return parse_workload_file(own)
 
 
-def _apply(source: Source, overrides: Mapping[str, Any]) -> None:
-    if "data-directory" in overrides:
-        source.data.pop("data-directories", None)
-    for key, value in overrides.items():
-        if key == "scale":
-            continue
-        source.data[key] = value
-        source.overridden[key] = option_of(key)
-
-
 def _list(source: Source, key: str) -> list[Any]:
     value = source.data.get(key)
     return value if isinstance(value, list) else []
 
 
-def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> SystemChoice | None:
-    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping."""
+def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple[SystemChoice, ...]:
+    """The systems with the memory that follows from this machine's where they say `auto`."""
+    started = [system for system in systems if system.attach is None]
+    layouts = [(find_system(one.name), one.shape) for one in started]
+    each = [known.machines(nodes, shape) for known, shape in layouts if not known.shape_problem(shape, nodes)]
+    try:
+        return with_memory(systems, machine().memory_mb, max(each, default=nodes))
+    except ValueError as error:
+        source.complain(("heap",), str(error))
+        return tuple(systems)
+
+
+def _system(
+    item: Any, source: Source, at: KeyPath, known: Sequence[str], common: _CampaignFields | None
+) -> SystemChoice | None:
+    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping. What it says nothing of is as in `common`."""
     if isinstance(item, str):
         name, separator, version = item.partition("@")
         if separator and not version:
@@ -280,13 +296,20 @@ def _system(item: Any, source: Source, at: KeyPath, known: Sequence[str]) -> Sys
         settings=fields.settings,
         producer=fields.producer,
         consumer=fields.consumer,
-        heap_mb=fields.heap // _MIB,
-        direct_memory_mb=fields.direct_memory // _MIB,
+        heap_mb=_first_mb(fields.heap, common.heap if common else None),
+        direct_memory_mb=_first_mb(fields.direct_memory, common.direct_memory if common else None),
         shape=fields.shape,
         durability=durability,
         optional=fields.optional,
         attach=attached,
+        partitions=fields.partitions or 0,
     )
+
+
+def _first_mb(*sizes_bytes: int | None) -> int:
+    """The first size that is said; else what systems have where nobody says."""
+    said = next((size for size in sizes_bytes if size is not None), None)
+    return SystemChoice.heap_mb if said is None else in_mb(said)
 
 
 def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.contenders import Contender, contenders
-from tidegauge.campaign.events import LEFT_OUT, Note
 from tidegauge.campaign.faults import check_trial
 from tidegauge.campaign.interleave import Entry, Seat, interleaved
 from tidegauge.campaign.limits import too_small
@@ -21,22 +20,16 @@ from tidegauge.campaign.rates_at import FINDERS, is_made, reference
 from tidegauge.campaign.roles import check_experiments
 from tidegauge.config.fields import Fields
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import Servers, TrialSpec
+from tidegauge.experiments.expected import seconds_expected
 from tidegauge.experiments.procedure import Experiment
 from tidegauge.experiments.registry import experiments
+from tidegauge.model.events import LEFT_OUT, Note
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.workload import Workload
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
-from tidegauge.workload.model import Workload
 
-START_S = 10.0
-NODE_START_S = 5.0
-END_S = 4.0
-SHARED_START_S = 2.0
-"""Seconds that a deployment of one node and its worker typically take to be ready, each further node, and to end; and
-for topics and clients alone, where servers are shared. For the estimate only."""
-PARTITION_S = 0.01
-"""Seconds to create and open a partition: 0.007 to 0.015 were seen (benchmarks/engine.md). For the estimate only."""
 _POINT_CHARS_MAX = 60
 """Of a point in the name of a trial's directory; the trial itself has all of it."""
 
@@ -88,38 +81,6 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
         f"A warm-up-max of {min(short):g} s is too short to judge whether figures are steady: "
         f"{WARM_UP_S_TO_JUDGE} s are needed.",
     )
-
-
-def seconds_expected(trial: TrialSpec) -> float:
-    """An estimate for one trial: warm-ups tend to end soon after their minimum."""
-    warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
-    start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
-    load = trial.workload
-    topics_s = 0.0 if load.existing_topics else PARTITION_S * load.topics * load.partitions
-    return start_s + topics_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
-
-
-def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str, spent_s: float) -> float:
-    """An estimate for all trials but those that have `ended`; in the one that is `going`, `spent_s` have gone by.
-
-    One that takes longer than expected takes nothing from the others.
-    """
-    return sum(
-        max(0.0, seconds_expected(trial) - (spent_s if trial.trial_id == going else 0.0))
-        for trial in trials
-        if trial.trial_id not in ended
-    )
-
-
-def _late_s(trial: TrialSpec) -> float:
-    """What late readers take: building their backlog, and reading it about as fast again as it was written.
-
-    At a rate that is found on the way nobody knows; then it is as much as they may take to read it, for both.
-    """
-    if trial.late is None:
-        return 0.0
-    building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.late.chase_s_max
-    return max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
 
 
 def plan_campaign(campaign: Campaign) -> Plan:
@@ -225,9 +186,10 @@ def _of_point(point: Point) -> str:
 
 
 def _with_overrides(campaign: Campaign, system: SystemChoice) -> Workload:
-    """The workload with this system's own client settings."""
+    """The workload with this system's own client settings and partitions."""
     return replace(
         campaign.workload,
+        partitions=system.partitions or campaign.workload.partitions,
         producer_overrides={system.name: system.producer} if system.producer else {},
         consumer_overrides={system.name: system.consumer} if system.consumer else {},
     )

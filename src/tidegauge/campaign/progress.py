@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tidegauge.campaign.events import Observer, PhaseProgress
+from tidegauge.model.events import Observer, PhaseProgress
 
 _TELLING_S = 2.0
 """Before that long the pace of the first few says nothing."""

@@ -6,10 +6,10 @@ import time
 
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.session import Session
-from tidegauge.experiments.api import NO_LATENCY, SubscriptionResult, TrialResult, TrialSpec, Validity
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import SubscriptionTotals, TotalFigures
+from tidegauge.model.trial import NO_LATENCY, SubscriptionResult, TrialResult, TrialSpec, Validity
 from tidegauge.statistics.classify import FAILED_CHECK, OK
-from tidegauge.systems.api import LevelFinding
-from tidegauge.worker.api import SubscriptionTotals, TotalFigures
 
 _SECOND_NS = 1_000_000_000
 _FIRST_S = 15.0

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegauge.attestation.model import AttestOutcome
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Tilt
-from tidegauge.store.plain import plain
-from tidegauge.systems.api import Distribution
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.finding import Finding
+from tidegauge.model.server import Distribution
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.plain import plain
 
 START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` tells what it found."
 
@@ -45,12 +45,18 @@ class Begun:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Everything that earlier sessions of a run left. `tilts` were seen in force then."""
+    """Everything that earlier sessions of a run left.
+
+    Attributes:
+        tilts: seen in force then.
+        archives_used: whether its workers began with archives of their code (`worker.archive`); None = none has ended.
+    """
 
     trials: Mapping[str, Trial] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     tilts: Sequence[Tilt] = ()
     begun: Mapping[str, Begun] = field(default_factory=dict)
+    archives_used: bool | None = None
 
     def result_of(self, spec: TrialSpec) -> TrialResult | None:
         """What a trial found, if it was made, and at the rate that it has now (see `stale`).

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegauge.experiments.api import (
+from tidegauge.experiments.catch_up_words import reads_sentence
+from tidegauge.hosts.fsync import Calm
+from tidegauge.model.faults import FaultResult
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.model.trial import (
     NO_LATENCY,
     BusyConsumer,
     CatchUp,
@@ -14,17 +19,12 @@ from tidegauge.experiments.api import (
     TrialResult,
     TrialSpec,
 )
-from tidegauge.experiments.catch_up_words import reads_sentence
-from tidegauge.experiments.faults import FaultResult
-from tidegauge.hosts.fsync import Calm
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import DISK_BUSY, Evidence, classify
 from tidegauge.statistics.rounding import short
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, too_short_to_judge
 from tidegauge.statistics.summary import summarise
-from tidegauge.systems.api import LevelFinding
-from tidegauge.worker.api import SubscriptionTotals, TotalFigures, WindowFigures
-from tidegauge.workload.model import Arrival
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidegauge.campaign import space
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.faults import FaultKind
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.rig_api import Ability
+from tidegauge.hosts import space
+from tidegauge.model.faults import FaultKind
+from tidegauge.model.server import by_turns
+from tidegauge.model.trial import TrialSpec
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import by_turns
 from tidegauge.systems.nodes import KEEPER, Seat
 
 _NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from tidegauge.attestation.record import Attestation
-from tidegauge.campaign import space, witnessing
-from tidegauge.campaign.events import Note, Observer, PhaseStarted, UseNow
+from tidegauge.campaign import witnessing
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.injection import Injector, Scene
 from tidegauge.campaign.limits import Means, limit_servers
@@ -21,13 +19,18 @@ from tidegauge.campaign.stand import Running
 from tidegauge.campaign.telemetry import UseRecorder
 from tidegauge.campaign.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
-from tidegauge.experiments.api import TrialSpec
 from tidegauge.fleet.api import Host
+from tidegauge.hosts import space
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.model.attestation import Attestation
+from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.trial import TrialSpec
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, LevelChoice, Setting, System
+from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadWorker
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from tidegauge.campaign.events import Decided, Found, Note, Observer, TrialKept
-from tidegauge.campaign.plan import Step, seconds_expected
+from tidegauge.campaign.plan import Step
 from tidegauge.campaign.rates_at import FINDERS
 from tidegauge.campaign.recorded import NOTHING, Recorded
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
+from tidegauge.experiments.expected import seconds_expected
+from tidegauge.model.events import Decided, Found, Note, Observer, TrialKept
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
 from tidegauge.store.api import RunStore
 
 

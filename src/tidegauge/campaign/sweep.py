@@ -14,9 +14,9 @@ from typing import Any
 
 from tidegauge.config.source import KeyPath, Origin, Source, show_path
 from tidegauge.config.validate import keys_of, unknown_key
+from tidegauge.config.workload import WorkloadFields
 from tidegauge.errors import nearest
 from tidegauge.experiments.registry import experiments
-from tidegauge.workload.parse import WorkloadFields
 
 KEY = "sweep"
 POINTS_MAX = 500
@@ -77,7 +77,7 @@ def with_values(source: Source, assignment: Assignment) -> Source:
         if len(at) > 1 and isinstance(at[1], int):
             # `kafka@4.3.1` and `peak` are short for mappings, which can hold more.
             items = variant.data[str(at[0])]
-            items[at[1]] = _as_mapping(str(at[0]), items[at[1]])
+            items[at[1]] = as_mapping(str(at[0]), items[at[1]])
         variant.put(at, origin)
     return variant
 
@@ -141,11 +141,10 @@ def _placed(key: str, value: Any, source: Source, at: KeyPath, complain_at: KeyP
     except ValueError as error:
         source.complain(complain_at, str(error))
         return None
-    if places[0][0] in source.overridden:
-        option = source.overridden[str(places[0][0])]
-        if len(places[0]) == 1:
-            source.complain(complain_at, f"is swept, so {option} can't be given beside")
-            return None
+    option = source.option_of(places[0])
+    if option:
+        source.complain(complain_at, f"is swept, so {option} can't be given beside")
+        return None
     origin = Origin(source.path, source.line_of(at), show_path(at), value)
     return dict.fromkeys(places, origin)
 
@@ -205,7 +204,8 @@ def _indexes(list_name: str, wanted: str, data: Mapping[str, Any]) -> list[int]:
     return found
 
 
-def _as_mapping(list_name: str, item: Any) -> Any:
+def as_mapping(list_name: str, item: Any) -> Any:
+    """An item of a list with what it is short for: "kafka@4.3.1" is {name: kafka, version: 4.3.1}."""
     if not isinstance(item, str):
         return item
     name, _, version = item.partition("@") if list_name == "systems" else (item, "", "")
@@ -213,7 +213,7 @@ def _as_mapping(list_name: str, item: Any) -> Any:
 
 
 def _name_of(list_name: str, item: Any) -> str:
-    whole = _as_mapping(list_name, item)
+    whole = as_mapping(list_name, item)
     return str(whole.get("name", "")) if isinstance(whole, dict) else ""
 
 

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegauge.campaign.events import Note, Observer, UseNow
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
-from tidegauge.fleet.use import Sample
 from tidegauge.limiting.window_use import Tally, WindowUse
+from tidegauge.model.events import Note, Observer, UseNow
+from tidegauge.model.use import Sample
 from tidegauge.store.api import TrialStore
 from tidegauge.store.telemetry import MetricRow
 from tidegauge.systems.metrics import Endpoint, Metric, Told, fetch, figures, read_text

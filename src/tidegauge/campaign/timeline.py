@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegauge.worker.api import SecondFigures
+from tidegauge.model.load import SecondFigures
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 

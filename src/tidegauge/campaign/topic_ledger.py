@@ -15,10 +15,12 @@ from pathlib import Path
 from types import TracebackType
 
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet import procfs, registry
-from tidegauge.fleet.procfs import Identity
-from tidegauge.store.plain import plain, typed
-from tidegauge.systems.api import LevelChoice
+from tidegauge.fleet import registry
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity
+from tidegauge.hosts.state import state_directory
+from tidegauge.model.level import LevelChoice
+from tidegauge.plain import plain, typed
 from tidegauge.systems.attach import AttachChoice
 
 SCHEMA = 1
@@ -179,7 +181,7 @@ def _read(path: Path) -> TopicRecord:
 
 
 def _directory() -> Path:
-    directory = registry.state_directory() / "attached"
+    directory = state_directory() / "attached"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory
 
@@ -194,7 +196,7 @@ def _lock_path(record_id: str) -> Path:
 
 def _unwritable(error: OSError) -> StartFailedError:
     return StartFailedError(
-        f"The state directory {registry.state_directory()} can't be written ({error.strerror}), so no topic is made on "
+        f"The state directory {state_directory()} can't be written ({error.strerror}), so no topic is made on "
         "a cluster of others: nobody would know of it after a crash.",
         "Free some space there, or set TIDEGAUGE_STATE to another directory.",
     )

@@ -15,8 +15,10 @@ from pathlib import Path
 from tidegauge.campaign.secrets import read_secrets
 from tidegauge.campaign.topic_ledger import TopicLedger, TopicRecord
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import Servers, TrialSpec
-from tidegauge.systems.api import Distribution, LevelChoice, Setting, System
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, shown
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.worker.api import LoadWorker

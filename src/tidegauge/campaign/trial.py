@@ -16,10 +16,9 @@ from datetime import UTC, datetime
 
 from tidegauge.attestation.digest import settings_digest
 from tidegauge.attestation.record import carried
-from tidegauge.campaign import space, witnessing
+from tidegauge.campaign import witnessing
 from tidegauge.campaign.chase import Chased, chase_backlog
 from tidegauge.campaign.disruptions import fault_results
-from tidegauge.campaign.events import Note
 from tidegauge.campaign.fairness import InForce
 from tidegauge.campaign.figures import Follower
 from tidegauge.campaign.level import check_witnesses, checked_level
@@ -41,12 +40,16 @@ from tidegauge.campaign.session import (
 from tidegauge.campaign.stand import Running, Stand
 from tidegauge.campaign.timeline import DRAIN, MEASURE
 from tidegauge.errors import TidegaugeError
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec
+from tidegauge.hosts import space
+from tidegauge.model.events import Note
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.steady import cold_because, jit_cpus, too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import LevelFinding, Setting, by_turns
-from tidegauge.worker.api import LoadOrder, TotalFigures
-from tidegauge.workload.model import Arrival
+from tidegauge.worker.api import LoadOrder
 
 _GRACE_S = 10.0
 _IDLE_S = 5.0
@@ -87,8 +90,7 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         if not spec.attached:
-            disks = (store.disks or (store.data_directory,), store.journal_disks)
-            space.check_before([disk for own in disks for disk in by_turns(own, spec.nodes)], spec)
+            space.check_before(spec, store.disks or (store.data_directory,), store.journal_disks)
         for place in places(store):
             bench.host.track_directory(place)
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)

@@ -11,8 +11,9 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.syscalls import SyncWatch
 from tidegauge.hosts.tracefs import NoTraceError
+from tidegauge.model.level import LevelFinding, SyncFinding
 from tidegauge.store.api import TrialStore
-from tidegauge.systems.api import Deployment, LevelFinding, SyncFinding
+from tidegauge.systems.api import Deployment
 from tidegauge.worker.api import LoadOrder, LoadWorker
 
 MESSAGES = 20

@@ -3,11 +3,12 @@
 Two things fill a heap. What clients hold when they are behind (a backlog, a stall) needs room, or the worker dies; what
 flows through becomes garbage, and a small heap then spends the window in collections instead of sending:
 
-    heap   = the larger of  what is held: 96 MiB, 1 MiB a client, and what all consumers may hold together
+    heap   = the larger of  what is held: 96 MiB, 1 MiB a client, what all consumers may hold together, and four times
+                            what producers may have in flight where that is more than 32 MiB
                             what flows:   1 MiB for every 1,000 messages (of 1 KiB, sent or received) a second,
                                           up to 2 GiB and an eighth of the machine's memory
     direct = 64 MiB, the largest read of each consumer, and two requests of each producer, which send at most
-             32 MiB together
+             32 MiB together; or twice what producers may have in flight where that is more
 
 Where the rate is not given (a peak, a search, a share of an earlier result), it is as fast as the CPUs may carry. The
 rule knows nothing of the system, so the load generators of all systems that are compared get the same.
@@ -20,12 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from tidegauge.campaign.model import WorkerChoice
-from tidegauge.experiments.api import Servers, TrialSpec
+from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
+from tidegauge.model.memory import WorkerMemory
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
-from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Arrival, Workload
 
 _MSGS_PER_S_PER_CPU = 75_000
 """At full speed 16 CPUs carried 1.2 to 1.5 million messages a second, servers beside."""
@@ -52,21 +56,10 @@ _SERVERS_UNKNOWN = 3
 """A consumer holds messages of so many servers; of how many others' cluster consists, nobody has told yet."""
 _STALL_S = 5.0
 """At a planned rate consumers that are not to build a backlog hold what came in while nobody read for so long."""
+WINDOW_SHARE_OF_HEAP = 4
+"""A message in flight is held by the worker and by the client, twice while it is sent; the worker keeps to it too."""
 _STEP_MB = 64
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class WorkerMemory:
-    """Memory of one worker's JVM, MiB, and why it is more than the least; "" where it isn't, or the user said it."""
-
-    heap_mb: int
-    direct_memory_mb: int
-    because: str = ""
-
-    def __str__(self) -> str:
-        why = f" ({self.because})" if self.because else ""
-        return f"heap {self.heap_mb:,} MiB, direct memory {self.direct_memory_mb:,} MiB{why}"
 
 
 @dataclass(frozen=True)
@@ -151,7 +144,8 @@ def _held_mb(spec: TrialSpec, rate: float) -> int:
     producers = workload.topics * workload.producers
     servers = min(_SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
     held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
-    return _OWN_MB + -(-(held + (consumers + producers) * _CLIENT_BYTES) // _MIB)
+    held += (consumers + producers) * _CLIENT_BYTES + WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
+    return _OWN_MB + -(-held // _MIB)
 
 
 def _direct_mb(spec: TrialSpec, rate: float) -> int:
@@ -164,8 +158,28 @@ def _direct_mb(spec: TrialSpec, rate: float) -> int:
     producers = workload.topics * workload.producers
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
     read = min(consumers * _fetch_bytes(workload), max(consumers * _READ_BYTES_LEAST, _stalled_bytes(spec, rate)))
-    written = 2 * min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX)
+    written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
     return _OWN_DIRECT_MB + -(-(read + written) // _MIB)
+
+
+def _large_window_bytes(workload: Workload) -> int:
+    """What messages in flight hold where they are more than `_OWN_MB` has room for; else 0."""
+    if workload.window_bytes() <= IN_FLIGHT_BYTES_MAX:
+        return 0
+    return workload.window_messages() * (workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES)
+
+
+def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
+    """Raise `UserError` if a heap that the user has chosen has no room for the messages that may be in flight."""
+    for spec in trials:
+        window_bytes, heap_mb = spec.workload.window_bytes(), choice.heap_mb
+        if window_bytes > IN_FLIGHT_BYTES_MAX and 0 < heap_mb < WINDOW_SHARE_OF_HEAP * window_bytes / _MIB:
+            raise UserError(
+                f"{where}: workload.in-flight: {spec.workload.window_messages():,} messages in flight are "
+                f"{window_bytes / _MIB:,.0f} MiB, more than they may take of the load generator's heap of {heap_mb:,} "
+                "MiB, a quarter.",
+                "Leave out 'heap' of 'worker', so that it follows from the load, or give a smaller 'in-flight'.",
+            )
 
 
 def _fetch_bytes(workload: Workload) -> int:

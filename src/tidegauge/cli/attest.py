@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from tidegauge.attestation.kinds import FileSystem
-from tidegauge.attestation.scenario import Scenario
 from tidegauge.cli.campaigns import ready_campaign
 from tidegauge.cli.files import WantedFiles
-from tidegauge.cli.options import DEFAULT_RUNS, DataDir, DryRun, Json, Junit, Markdown, RunsDir
+from tidegauge.cli.options import DEFAULT_RUNS, DataDir, DryRun, Json, Junit, Markdown, RunsDir, data_places
 from tidegauge.cli.output import Output
+from tidegauge.model.cut_method import FileSystem
+from tidegauge.model.scenario import Scenario
 
 ATTEST_EXAMPLE = "Example: tidegauge attest kafka --level 1 --scenario all --scenario leader --cuts 20"
 
@@ -67,8 +67,7 @@ def attest(
         system, level, form, nodes, cuts, tuple(scenario or ()), second_cut, file_system, crash, seed
     )
     overrides = overrides_of(request)
-    if data_dir is not None:
-        overrides["data-directory"] = str(data_dir)
+    overrides |= data_places(data_dir)
     files = WantedFiles(junit, markdown)
     return run_campaign(
         RunRequest(ready_campaign("attest"), overrides, runs_dir, dry_run, files=files), Output(as_json)

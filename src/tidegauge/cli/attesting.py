@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.attestation.kinds import FUSE_LABEL, FileSystem, Means
-from tidegauge.attestation.scenario import Scenario
 from tidegauge.campaign.model import Campaign
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.hosts import disks
+from tidegauge.model.cut_method import FUSE_LABEL, FileSystem, Means
+from tidegauge.model.scenario import Scenario
 
 CRASH_HINT = (
     "`--crash` (in a campaign `means: crash`) kills the servers' processes instead. That needs no rights, but it is a "

@@ -21,8 +21,8 @@ from tidegauge.hosts.ceilings_kept import keep
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
+from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
-from tidegauge.report.numbers import duration
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,16 @@ from tidegauge.cli.campaigns import campaign_path, ready_campaign
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
 from tidegauge.cli.experiments_help import WithExperiments
 from tidegauge.cli.files import WantedFiles
+from tidegauge.cli.omb_verb import OMB_EXAMPLE, omb
 from tidegauge.cli.options import (
     DEFAULT_RUNS,
     AllowUnequal,
+    Attach,
     DataDir,
+    DirectMemory,
     DryRun,
+    Heap,
+    InFlight,
     Json,
     Junit,
     Level,
@@ -39,13 +44,17 @@ from tidegauge.cli.options import (
     ScaleOption,
     Systems,
     Thresholds,
-    WorkerHeap,
     overrides_of,
 )
 from tidegauge.cli.output import Output
+from tidegauge.cli.published import PUBLISHED_EXAMPLE, published
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.published.scale import Scale
 
+RUN_EXAMPLE = (
+    "Example: tidegauge run campaigns/quick.yaml --repeat 5; on clusters that run already: "
+    "tidegauge run confluent-2020-latency --scale original --attach clusters.yaml"
+)
 CLEAN_SCHEMA = "tidegauge.clean/1"
 VERSION_SCHEMA = "tidegauge.version/1"
 
@@ -110,7 +119,7 @@ def quick(
     )
 
 
-@app.command(cls=WithExperiments, epilog="Example: tidegauge run campaigns/quick.yaml --repeat 5")
+@app.command(cls=WithExperiments, epilog=RUN_EXAMPLE)
 def run(
     campaign: Annotated[
         str | None, typer.Argument(help="A campaign file, or the name of a ready campaign.", show_default=False)
@@ -123,6 +132,10 @@ def run(
     data_dir: DataDir = None,
     price: PricePerHostHour = None,
     threshold: Thresholds = None,
+    heap: Heap = None,
+    direct_memory: DirectMemory = None,
+    in_flight: InFlight = None,
+    attach: Attach = None,
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
     live: Live = False,
@@ -134,9 +147,14 @@ def run(
     as_json: Json = False,
 ) -> int:
     """Run everything that a campaign file says."""
-    overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
-    if scale is not Scale.SHARES:
-        overrides["scale"] = scale.value
+    more = {
+        "heap": heap,
+        "direct-memory": direct_memory,
+        "in-flight": in_flight,
+        "attach": None if attach is None else str(attach.absolute()),
+        "scale": None if scale is Scale.SHARES else scale.value,
+    }
+    overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold, more=more)
     manner, files = _Manner(dry_run, allow_unequal, live, as_json, prometheus), WantedFiles(junit, markdown)
     if resume is not None:
         return _resume(_Resumed(resume, campaign, runs_dir), overrides, manner, files)
@@ -146,34 +164,10 @@ def run(
 
 
 app.command(epilog=ATTEST_EXAMPLE)(attest)
+app.command(epilog=PUBLISHED_EXAMPLE)(published)
 
 
-@app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
-def omb(
-    workloads: Annotated[list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.")],
-    *,
-    driver: Annotated[
-        list[Path] | None, typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.")
-    ] = None,
-    managed: Annotated[
-        bool, typer.Option("--managed", help="Start servers here instead of attaching to those that the files name.")
-    ] = False,
-    time_scale: Annotated[
-        float, typer.Option("--time-scale", help="Multiplies the files' minutes: 0.1 for a first look.")
-    ] = 1.0,
-    output_directory: Annotated[
-        Path | None, typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.")
-    ] = None,
-    worker_heap: WorkerHeap = None,
-    dry_run: DryRun = False,
-    runs_dir: RunsDir = DEFAULT_RUNS,
-    as_json: Json = False,
-) -> int:
-    """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON."""
-    from tidegauge.cli.omb import OmbRequest, run_omb
-
-    request = OmbRequest(workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run, worker_heap)
-    return run_omb(request, Output(as_json))
+app.command(epilog=OMB_EXAMPLE)(omb)
 
 
 @app.command(epilog="Example: tidegauge runs --json")

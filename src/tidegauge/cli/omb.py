@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,16 +13,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge import store
-from tidegauge.campaign.events import Note
 from tidegauge.campaign.model import WORKER_HEAP
+from tidegauge.campaign.server_memory import in_mb, parse_direct_memory, parse_heap
 from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
 from tidegauge.cli.output import Output, error_content
 from tidegauge.cli.planning import Ready, prepare
 from tidegauge.config.fields import size_between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.model.events import Note
 from tidegauge.omb.driver import without_secrets
-from tidegauge.omb.translate import Translation, translate_all
+from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
@@ -37,7 +38,8 @@ _WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID
 class OmbRequest:
     """What the user asked for. `output_directory` None = results stay in the runs' directories only.
 
-    `worker_heap` is of the load generator, such as "1GiB"; None = what each workload needs.
+    `worker_heap` is of the load generator, such as "1GiB"; None = what each workload needs. `heap` and `direct_memory`
+    are of each node of servers started here, `level` and `form` their durability level; `in_flight` of each producer.
     """
 
     workloads: Sequence[Path]
@@ -48,6 +50,11 @@ class OmbRequest:
     output_directory: Path | None
     dry_run: bool
     worker_heap: str | None = None
+    level: int | None = None
+    form: str = ""
+    heap: str | None = None
+    direct_memory: str | None = None
+    in_flight: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,8 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
     _check_output(request.output_directory)
-    heap_mb = _heap_mb(request.worker_heap)
-    found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, heap_mb)
+    chosen = _chosen(request)
+    found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, chosen)
     # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
     ready = [(one, prepare(one.campaign, request.dry_run, allow_unequal=True)) for one in found]
     if request.dry_run:
@@ -91,15 +98,39 @@ def _check_output(directory: Path | None) -> None:
         )
 
 
-def _heap_mb(text: str | None) -> int:
-    """What the user wants for the load generator's heap, MiB; 0 = it was left to us. Raises `UserError`."""
-    if text is None:
-        return 0
+def _chosen(request: OmbRequest) -> Chosen:
+    """What the command line says instead of the files. Raises `UserError`."""
+    of_servers = {
+        "--level": request.level,
+        "--form": request.form,
+        "--heap": request.heap,
+        "--direct-memory": request.direct_memory,
+    }
+    given = [option for option, value in of_servers.items() if value]
+    if given and not request.managed:
+        raise UserError(f"{given[0]} is of servers started here: it needs --managed.", "Others run the attached ones.")
+    if request.form and request.level is None:
+        raise UserError("--form is one of a durability level: it needs --level.")
+    return Chosen(
+        level=request.level or 0,
+        form=request.form,
+        heap_mb=_mb("--heap", request.heap, parse_heap),
+        direct_memory_mb=_mb("--direct-memory", request.direct_memory, parse_direct_memory),
+        in_flight=request.in_flight or 0,
+        worker_heap_mb=_mb("--worker-heap", request.worker_heap, _worker_heap) or 0,
+    )
+
+
+def _worker_heap(text: str) -> int:
+    return size_between(*WORKER_HEAP)(parse_size_bytes(text))
+
+
+def _mb(option: str, text: str | None, parse: Callable[[str], int]) -> int | None:
+    """A size in MiB; None = it was left to us. Raises `UserError`."""
     try:
-        heap_bytes = size_between(*WORKER_HEAP)(parse_size_bytes(text))
+        return None if text is None else in_mb(parse(text))
     except ValueError as error:
-        raise UserError(f"--worker-heap {text}: {error}.") from error
-    return heap_bytes >> 20
+        raise UserError(f"{option} {text}: {error}.") from error
 
 
 def _title(one: Translation) -> str:
@@ -116,7 +147,7 @@ def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Out
     parts: list[RenderableType] = []
     for one, prepared in ready:
         parts += [heading(f"{_title(one)}:"), *(Paragraph(note, "", "  - ", "    ") for note in one.notes), Text("")]
-        parts += [plan_list(*prepared.told(), full=prepared.full_speed(runs)), Text("")]
+        parts += [plan_list(*prepared.told(), full=prepared.full_speed(runs), places=prepared.places(runs)), Text("")]
     out.show(Group(*parts), {})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,47 @@ Systems = Annotated[
     typer.Option("--systems", help="Systems instead of the campaign's: kafka,pulsar@4.2.4,kafka@/opt/kafka"),
 ]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Disk for the servers' data (default: in the run directory).")
+    list[Path] | None,
+    typer.Option(
+        "--data-dir",
+        metavar="PATH",
+        help="Disk for the servers' data (default: in the run directory); may be repeated: nodes take them by turns.",
+        show_default=False,
+    ),
+]
+Heap = Annotated[
+    str | None,
+    typer.Option(
+        "--heap",
+        metavar="SIZE",
+        help="Heap of each node's servers, for every system: 12GiB, or 'auto' by this machine's memory.",
+        show_default=False,
+    ),
+]
+DirectMemory = Annotated[
+    str | None,
+    typer.Option("--direct-memory", metavar="SIZE", help="The same, outside of the heap.", show_default=False),
+]
+Attach = Annotated[
+    Path | None,
+    typer.Option(
+        "--attach",
+        metavar="FILE",
+        help="Clusters that run already, to be measured instead of servers started here: see docs/reference.md.",
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+    ),
+]
+InFlight = Annotated[
+    int | None,
+    typer.Option(
+        "--in-flight",
+        metavar="N",
+        min=1,
+        max=1_000_000,
+        help="Messages that each producer may have unacknowledged at most.",
+    ),
 ]
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="How often to make every trial; systems take turns.")
@@ -93,16 +134,24 @@ WorkerHeap = Annotated[
 DEFAULT_RUNS = Path("runs")
 
 
+def data_places(named: list[Path] | None) -> dict[str, Any]:
+    """Where servers keep their data, as values of the campaign file: one place, or several that nodes take by turns."""
+    if not named:
+        return {}
+    return {"data-directory": str(named[0])} if len(named) == 1 else {"data-directories": [*map(str, named)]}
+
+
 def overrides_of(
     level: int | None,
     systems: list[str] | None,
     repeat: int | None,
-    data_dir: Path | None,
+    data_dir: list[Path] | None,
     *,
     price: str | None,
     thresholds: list[str] | None,
+    more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Options as values of the campaign file, by its keys."""
+    """Options as values of the campaign file, by its keys. `more` are such values already; None = not given."""
     wanted: dict[str, Any] = {}
     if level is not None:
         wanted["durability"] = level
@@ -111,10 +160,9 @@ def overrides_of(
         wanted["systems"] = names
     if repeat is not None:
         wanted["repeat"] = repeat
-    if data_dir is not None:
-        wanted["data-directory"] = str(data_dir)
+    wanted |= data_places(data_dir)
     if price is not None:
         wanted["price-per-host-hour"] = price
     if thresholds is not None:
         wanted["thresholds"] = thresholds
-    return wanted
+    return wanted | {key: value for key, value in (more or {}).items() if value is not None}

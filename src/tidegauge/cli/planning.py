@@ -10,26 +10,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegauge.campaign.events import Note
 from tidegauge.campaign.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.handles import check_handles
-from tidegauge.campaign.memory import MemoryPlan, fitting, memory_needs
+from tidegauge.campaign.memory import TooLittleMemoryError, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.parse import parse_campaign
 from tidegauge.campaign.plan import Plan, left_out_note, plan_campaign, plan_warnings
+from tidegauge.campaign.published import with_differences
 from tidegauge.campaign.rigging import check_faults
 from tidegauge.campaign.secrets import read_secrets
-from tidegauge.campaign.space import FullSpeed, full_speed_known
-from tidegauge.campaign.worker_memory import Workers
+from tidegauge.campaign.worker_memory import Workers, check_window
 from tidegauge.cli.attesting import check_means
 from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.files import NO_FILES, WantedFiles
 from tidegauge.cli.output import Output
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.fairness.tilt import Terms
 from tidegauge.fleet.agent_rig import refusals
 from tidegauge.hosts.handles import handles_available
 from tidegauge.hosts.memory import machine, memory_available
+from tidegauge.hosts.space import FullSpeed, full_speed_known
+from tidegauge.model.events import Note
+from tidegauge.model.memory import MemoryPlan
+from tidegauge.model.tilt import Terms
+from tidegauge.model.trial import TrialSpec
 from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary
@@ -85,9 +87,16 @@ class Ready:
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:
         """What is known of the disks that the servers would use."""
+        data, journals = self.places(runs_directory)
+        return full_speed_known([*data, *journals] or [runs_directory])
+
+    def places(self, runs_directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Where servers would keep their data, and their journals; () where a place is not there yet."""
         campaign = self.campaign
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
-        return full_speed_known([*map(Path, named), *map(Path, campaign.journal_directories)] or [runs_directory])
+        data = tuple(Path(one).expanduser() for one in named) or (_there(runs_directory),)
+        journals = tuple(Path(one).expanduser() for one in campaign.journal_directories)
+        return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
 
     def show(self, out: Output, runs_directory: Path) -> None:
         """Print the plan."""
@@ -95,8 +104,28 @@ class Ready:
         if out.as_json:
             out.show("", plan_summary(*told, examines=examines, thresholds=thresholds))
         else:
-            full = self.full_speed(runs_directory)
-            out.show(plan_list(*told, examines=examines, thresholds=thresholds, full=full), {})
+            full, places = self.full_speed(runs_directory), self.places(runs_directory)
+            out.show(plan_list(*told, examines=examines, thresholds=thresholds, full=full, places=places), {})
+
+
+def _there(directory: Path) -> Path:
+    """The directory, or what it would be made in."""
+    return next((one for one in (directory, *directory.absolute().parents) if one.is_dir()), directory)
+
+
+def _fitted(
+    campaign: Campaign, memory: MemoryPlan, workers: Workers, dry_run: bool
+) -> tuple[Campaign, dict[str, str], str]:
+    """The campaign without what may be left out, why each was, and what memory a run would lack here.
+
+    A plan is often made on another machine than the one that it is for, so a dry run does not refuse what is too large.
+    """
+    try:
+        return *fitting(campaign, registry.get, memory.available, workers), ""
+    except TooLittleMemoryError as error:
+        if not dry_run:
+            raise
+        return campaign, {}, f"It can't run here: {error.shortage}"
 
 
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
@@ -107,9 +136,10 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     check_handles(campaign, registry.get, handles_available())
     if not dry_run:
         check_means(campaign)
+    check_window(plan.trials, campaign.worker, campaign.source_path)
     workers = Workers(plan.trials, campaign.worker, machine())
     memory = MemoryPlan(memory_needs(campaign, registry.get, workers), memory_available())
-    fitted, too_large = fitting(campaign, registry.get, memory.available, workers)
+    fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:
         plan = plan_campaign(fitted)
     for system in (system for point in fitted.each for system in point.campaign.systems):
@@ -117,7 +147,9 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
-        *(Note(sentence) for sentence in plan.left_out),
+        *([Note(shortage)] if shortage else []),
+        *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes)),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
     )
-    return Ready(fitted, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
+    told = with_differences(fitted, plan.trials)
+    return Ready(told, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))

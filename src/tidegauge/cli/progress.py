@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 
-from tidegauge.campaign.events import Event
 from tidegauge.cli.output import Output
+from tidegauge.model.events import Event
 from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines
 
 DRAWN_PER_S = 2.0

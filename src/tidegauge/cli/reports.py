@@ -15,8 +15,8 @@ from tidegauge.cli.crash import crashed
 from tidegauge.cli.exit_codes import EXIT_GOOD
 from tidegauge.cli.output import Output
 from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.numbers import plural
 from tidegauge.report.layout import shown_path
-from tidegauge.report.numbers import plural
 from tidegauge.report.plots.model import Plot
 
 FILES_SCHEMA = "tidegauge.files/1"

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge import __version__, store
-from tidegauge.campaign.events import Note
 from tidegauge.campaign.fairness import UnequalError
 from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Campaign
@@ -28,10 +27,13 @@ from tidegauge.cli.running import (
 )
 from tidegauge.cli.serving import live_page, prometheus
 from tidegauge.errors import UserError
-from tidegauge.fairness.tilt import Stage
 from tidegauge.fleet.reap import await_agents
-from tidegauge.report.numbers import plural
+from tidegauge.model.events import Note
+from tidegauge.model.tilt import Stage
+from tidegauge.numbers import plural
+from tidegauge.store.disclosed import read_disclosed
 from tidegauge.systems import registry
+from tidegauge.worker.archive import begins_with_archive
 
 _AGENT_S_MAX = 90.0
 _SHOWN_MAX = 5
@@ -132,7 +134,9 @@ def recorded_of(stored: store.StoredRun) -> Recorded:
         if trial.cycles is not None and trial.spec is not None
     }
     tilts = tuple(one for one in (*stored.terms.unequal, *stored.terms.advice) if one.stage is Stage.IN_FORCE)
-    return Recorded(trials, stored.findings, tilts, begun)
+    workers = [read_disclosed(trial).worker_flags for trial in stored.trials if trial.trial_id in trials]
+    used = any(begins_with_archive(flags) for flags in workers) if workers else None
+    return Recorded(trials, stored.findings, tilts, begun, used)
 
 
 def _kept(recorded: Recorded) -> str:

@@ -10,13 +10,11 @@ import psutil
 
 from tidegauge import store
 from tidegauge.campaign.ceilings import run_ceilings
-from tidegauge.campaign.events import Event, Note, Observer
 from tidegauge.campaign.execute import execute
 from tidegauge.campaign.meaning import meaning
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.published import examined
 from tidegauge.campaign.recorded import NOTHING, Recorded
-from tidegauge.campaign.space import full_speed, room_note
 from tidegauge.cli.crash import crashed
 from tidegauge.cli.environment import environment_facts
 from tidegauge.cli.exit_codes import (
@@ -40,6 +38,8 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.ceilings_measure import place_for
+from tidegauge.hosts.space import full_speed, room_note
+from tidegauge.model.events import Event, Note, Observer
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown

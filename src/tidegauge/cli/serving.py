@@ -16,8 +16,8 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.live.access import is_loopback
 
 if TYPE_CHECKING:
-    from tidegauge.campaign.events import Observer
     from tidegauge.live.server import LiveServer
+    from tidegauge.model.events import Observer
 
 LOOPBACK = "127.0.0.1"
 _TOKEN_BYTES = 18

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.differences import Around, Difference, differences, settings_digest
 from tidegauge.comparison.match import Matched, Unmatched, family, match
+from tidegauge.comparison.within import Ratio, rest_on_doubt
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity, point_words
-from tidegauge.experiments.finding import Finding
-from tidegauge.report.compare import Ratio, rest_on_doubt
-from tidegauge.report.numbers import count
-from tidegauge.report.tables import Block, blocks
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity, point_words
+from tidegauge.numbers import count
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
 from tidegauge.statistics.verdict import NOISE_THRESHOLD, compare_unpaired
 from tidegauge.store.read import StoredRun
@@ -54,6 +54,12 @@ class Pair:
     ratios: tuple[Ratio, ...]
     remarks: tuple[str, ...]
     unequal: str = ""
+
+    @property
+    def forms(self) -> tuple[str, str]:
+        """In which the system and its baseline give their durability level, of systems that have several."""
+        first, second = self.results[:1], self.baseline_results[:1]
+        return "".join(one.spec.form for one in first), "".join(one.spec.form for one in second)
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], no
     figures = CLOSED_LOOP_FIGURES if matched.base.closed_loop else OPEN_LOOP_FIGURES
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
-    shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
+    shown = (_shown(matched.base.label(names[0]), letters[0]), _shown(matched.other.label(names[1]), letters[1]))
     ratios = []
     for figure in map(FIGURES.__getitem__, figures):
         first, second = (_values(side, figure) for side in usable)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,27 +16,14 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from tidegauge.comparison.match import family
-from tidegauge.report.numbers import size
+from tidegauge.fairness.normal import normal_settings, without_places
+from tidegauge.numbers import size
 from tidegauge.statistics.rounding import short
 from tidegauge.store.disclosed import Disclosed
 from tidegauge.store.read import StoredRun
 
 NOT_THERE = "not given"
 
-_PORT = re.compile(r":\d{4,5}\b")
-_OWN_TOPIC = re.compile(r"tidegauge-[\w.-]+")
-_PATH = re.compile(r"/[^\s,;:=]*/(?:trials|data)/[^\s,;:=]*")
-_ADDRESS = re.compile(r"\b[\w.-]+:\d{4,5}\b")
-_NUMBERED = re.compile(r"\b(broker|bookie|node|server|controller|zookeeper)[- ]?\d+\b")
-_BARE_PORT = re.compile(r"\b\d{4,5}\b")
-_A_PORT = re.compile(r"port", re.IGNORECASE)
-
-_OF_EACH_TRIAL = frozenset(
-    {"cluster.id", "leaders.by.partition", "partition.owners.by.partition", "queue.leaders.by.queue"}
-)
-"""What is drawn anew each time. How many partitions each node leads is told apart from that, and compared."""
-_COUNTED = "so far"
-"""What servers tell of themselves beside their settings."""
 
 _HOST = (
     "hostname",
@@ -83,9 +69,14 @@ def differences(runs: Sequence[Around]) -> list[Difference]:
     return found
 
 
+def host_differences(runs: Sequence[StoredRun]) -> list[Difference]:
+    """What differs of the hosts alone."""
+    return list(_differing("host", [_host(run) for run in runs]))
+
+
 def settings_digest(disclosed: Disclosed) -> str:
     """Twelve hex digits over all settings in force, equal where the settings are."""
-    plain = {" ".join(key): value for key, value in normal_settings(disclosed).items()}
+    plain = {" ".join(key): value for key, value in normal_settings(disclosed.settings).items()}
     return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
 
 
@@ -153,26 +144,10 @@ def _settings(around: Around) -> dict[str, str]:
         for label in own:
             shown = name if len(own) == 1 else label
             disclosed = around.disclosed[label]
-            for (kind, scope, setting), value in normal_settings(disclosed).items():
+            for (kind, scope, setting), value in normal_settings(disclosed.settings).items():
                 found[f"{shown}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
-            found[f"{shown}, JVM flags"] = " ".join(map(_value, disclosed.jvm_flags)) or NOT_THERE
+            found[f"{shown}, JVM flags"] = " ".join(map(without_places, disclosed.jvm_flags)) or NOT_THERE
     return found
-
-
-def normal_settings(disclosed: Disclosed) -> dict[tuple[str, str, str], str]:
-    """Settings by kind, scope and name, without what names the run's own places; of several nodes all values."""
-    found: dict[tuple[str, str, str], set[str]] = {}
-    for (kind, scope, name), value in disclosed.settings.items():
-        if name in _OF_EACH_TRIAL or name.endswith(_COUNTED):
-            continue
-        place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", _ADDRESS.sub("", scope))).strip()
-        plain = _BARE_PORT.sub("PORT", value) if _A_PORT.search(name) else _value(value)
-        found.setdefault((kind, place, name), set()).add(plain)
-    return {key: ", ".join(sorted(values)) for key, values in sorted(found.items())}
-
-
-def _value(value: str) -> str:
-    return _PORT.sub(":PORT", _OWN_TOPIC.sub("TOPIC", _PATH.sub("RUN", value)))
 
 
 def _campaign(run: StoredRun) -> dict[str, str]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tidegauge.experiments.api import point_words
-from tidegauge.report.tables import Block
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import point_words
 
 T = TypeVar("T")
 

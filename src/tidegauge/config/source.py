@@ -39,12 +39,21 @@ class Problem:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value stands that takes another's place: the file and line, its key there, and the value."""
+    """Where a value stands that takes another's place: the file and line, its key there, and the value.
+
+    `option`: of the command line that brought it instead.
+    """
 
     path: Path
     line: int
     shown: str
     value: Any
+    option: str = ""
+
+    @property
+    def where(self) -> str:
+        """For a message."""
+        return self.option or f"{self.path}:{self.line}"
 
 
 @dataclass
@@ -63,7 +72,7 @@ class Source:
 
     def variant(self) -> Source:
         """The same file to put other values into, without the problems found so far."""
-        return replace(self, data=copy.deepcopy(self.data), problems=[], placed={})
+        return replace(self, data=copy.deepcopy(self.data), problems=[], placed=dict(self.placed))
 
     def put(self, key_path: KeyPath, origin: Origin) -> None:
         """Put a value at a key. Where the file has no mapping around it, `placed` alone tells of it."""
@@ -79,6 +88,24 @@ class Source:
         if isinstance(holder, dict):
             holder[key_path[-1]] = origin.value
 
+    def option_of(self, key_path: KeyPath) -> str:
+        """The command-line option that has the value at a key, for all of a list's items too; "" if none has."""
+        placed = self.placed.get(key_path)
+        if placed is not None and placed.option:
+            return placed.option
+        of_all = len(key_path) == 1 or (len(key_path) > 2 and isinstance(key_path[1], int))
+        return self.overridden.get(str(key_path[-1]), "") if of_all else ""
+
+    def file_of(self, key_path: KeyPath) -> Path:
+        """The file in which the value at a key stands."""
+        origin = self._origin(key_path)
+        return origin[1].path if origin else self.path
+
+    def _origin(self, key_path: KeyPath) -> tuple[int, Origin] | None:
+        """Where the value comes from if it was put in, and how many parts of the key that is known of."""
+        ends = range(len(key_path), 0, -1)
+        return next(((end, self.placed[key_path[:end]]) for end in ends if key_path[:end] in self.placed), None)
+
     def line_of(self, key_path: KeyPath) -> int:
         """Line of the key, or of the nearest thing around it that the file has."""
         for length in range(len(key_path), 0, -1):
@@ -89,11 +116,11 @@ class Source:
     def complain(self, key_path: KeyPath, text: str) -> None:
         """Note a problem at a key."""
         shown = show_path(key_path)
-        placed = next((at for end in range(len(key_path), 0, -1) if (at := key_path[:end]) in self.placed), None)
+        placed = self._origin(key_path)
         if placed is not None:
-            origin = self.placed[placed]
-            where, line = f"{origin.path}:{origin.line}", origin.line
-            shown = show_path((origin.shown, *key_path[len(placed) :]))
+            end, origin = placed
+            where, line = origin.where, origin.line
+            shown = show_path((*([origin.shown] if origin.shown else []), *key_path[end:]))
         elif key_path and key_path[0] in self.overridden:
             where, line = self.overridden[str(key_path[0])], 0
         else:
@@ -110,12 +137,16 @@ def show_path(key_path: KeyPath) -> str:
     return text
 
 
-def read_source(path: Path, what: str, text: str | None = None) -> Source:
+def read_source(
+    path: Path, what: str, text: str | None = None, example: str = "campaigns/quick.yaml is an example"
+) -> Source:
     """Read a YAML mapping. `what` names it in messages: "campaign", "workload". Raises `UserError` if unreadable.
 
-    `text` is taken for the file's content if it is given, such as a copy that a run has kept.
+    `text` is taken for the file's content if it is given, such as a copy that a run has kept. `example` says where
+    such a file can be seen.
     """
-    text = _read_text(path, what) if text is None else text
+    text = _read_text(path, what, example) if text is None else text
+    hint = f"Write it as 'key: value' lines; {example}."
     try:
         root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
@@ -128,11 +159,11 @@ def read_source(path: Path, what: str, text: str | None = None) -> Source:
     except YAMLError as error:
         raise UserError(f"{path}:1: this is not valid YAML: {_first_line(error)}.", "Mend the file.") from error
     if root is None:
-        raise UserError(f"{path}:1: the {what} file is empty.", f"Write a {what}; campaigns/quick.yaml is an example.")
+        raise UserError(f"{path}:1: the {what} file is empty.", hint)
     if not isinstance(root, MappingNode):
         raise UserError(
             f"{path}:{root.start_mark.line + 1}: a {what} file must hold keys and values, not {_kind(root)}.",
-            f"Write a {what} as 'key: value' lines; campaigns/quick.yaml is an example.",
+            hint,
         )
     source = Source(path, {}, {})
     source.data = _Builder(source).mapping(root, (), 0)
@@ -207,15 +238,13 @@ class _Builder:
         self._source.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
 
 
-def _read_text(path: Path, what: str) -> str:
+def _read_text(path: Path, what: str, example: str) -> str:
     try:
         if path.stat().st_size > _FILE_BYTES_MAX:
             raise UserError(f"{path}: larger than 1 MiB, so it is no {what} file.", "Check the path.")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise UserError(
-            f"{path}: there is no such {what} file.", "Check the path; campaigns/ has ready ones."
-        ) from error
+        raise UserError(f"{path}: there is no such {what} file.", f"Check the path; {example}.") from error
     except IsADirectoryError as error:
         raise UserError(f"{path}: this is a directory, not a {what} file.", "Name a .yaml file in it.") from error
     except PermissionError as error:

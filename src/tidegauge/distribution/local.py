@@ -9,7 +9,7 @@ from pathlib import Path
 from tidegauge.distribution import manifest
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import UserError
-from tidegauge.systems.api import Distribution
+from tidegauge.model.server import Distribution
 
 JAR_FOLDERS = ("libs", "lib", ".")
 

@@ -29,7 +29,7 @@ from tidegauge.distribution.java import find_java
 from tidegauge.distribution.maven import MavenRun, run_maven
 from tidegauge.distribution.versions import nearest_versions, parse_metadata
 from tidegauge.errors import UserError
-from tidegauge.systems.api import Distribution
+from tidegauge.model.server import Distribution
 
 JARS = "lib"
 

@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.durability.levels import level_named
-from tidegauge.systems.api import Agreement, LevelFinding, SyncFinding
-from tidegauge.worker.api import AckedMessage
+from tidegauge.model.level import Agreement, LevelFinding, SyncFinding
+from tidegauge.model.load import AckedMessage
 
 SYNC_CALLS = ("fsync", "fdatasync", "msync", "sync", "syncfs")
 """System calls that return after the data is durable. Not sync_file_range(2): it leaves out metadata and the drive's

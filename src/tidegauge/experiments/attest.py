@@ -15,19 +15,20 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.attestation.kinds import FileSystem, Means, label, not_modelled
-from tidegauge.attestation.model import AttestOutcome, AttestPlan
-from tidegauge.attestation.record import Attestation, Setup, attestation_of
-from tidegauge.attestation.scenario import Cycle, Scenario, impossible, plan_cycles
-from tidegauge.attestation.verdict import Verdict
+from tidegauge.attestation.record import Setup, attestation_of
+from tidegauge.attestation.scenario import impossible, plan_cycles
 from tidegauge.attestation.words import cells, sentences
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.durability.levels import level_named
 from tidegauge.errors import UserError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.attest import AttestOutcome, AttestPlan
+from tidegauge.model.attestation import Attestation, Verdict
+from tidegauge.model.cut_method import FileSystem, Means, label, not_modelled
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.scenario import Cycle, Scenario
+from tidegauge.model.trial import TrialSpec
 
 NAME = "attest"
 CUTS = 20

@@ -6,12 +6,12 @@ start from the beginning. See docs/methodology.md for what can mislead.
 
 from __future__ import annotations
 
-from tidegauge.experiments.api import CatchUp, TrialSpec
 from tidegauge.experiments.catch_up_words import chase_sentence, publish_sentence
 from tidegauge.experiments.chasing import ChaseOptions, finding, measured, objection
-from tidegauge.experiments.finding import Cell
-from tidegauge.experiments.late_readers import PHASES
 from tidegauge.experiments.procedure import Experiment, Lab
+from tidegauge.model.finding import Cell
+from tidegauge.model.late_readers import PHASES
+from tidegauge.model.trial import CatchUp, TrialSpec
 
 NAME = "catch-up"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegauge.experiments.api import CatchUp, Latency
-from tidegauge.experiments.late_readers import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads
+from tidegauge.model.late_readers import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads
+from tidegauge.model.trial import CatchUp, Latency
 from tidegauge.statistics.rounding import short
 
 _MORE_THAN_ONCE = 1.1

@@ -23,12 +23,12 @@ from tidegauge.config.fields import (
     member_of,
     size_between,
 )
-from tidegauge.experiments.api import CatchUp, Servers, TrialResult, TrialSpec, Validity
 from tidegauge.experiments.catch_up_words import reads_sentence
-from tidegauge.experiments.finding import Cell, Finding
-from tidegauge.experiments.late_readers import DURING, LateReaders, ServerLimits
 from tidegauge.experiments.latency import rate_objection, resolve_rate
 from tidegauge.experiments.procedure import Lab, TrialOptions
+from tidegauge.model.finding import Cell, Finding
+from tidegauge.model.late_readers import DURING, LateReaders, ServerLimits
+from tidegauge.model.trial import CatchUp, Servers, TrialResult, TrialSpec, Validity
 
 
 class Disk(StrEnum):

@@ -14,11 +14,11 @@ from functools import partial
 from tidegauge.config.fields import RateOrSchedule
 from tidegauge.config.rate_schedule import ScheduleRule
 from tidegauge.config.units import Rate, round_to_two_digits
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 MEASURE_S_MAX = 30 * 86_400.0
 

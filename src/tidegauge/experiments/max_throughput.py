@@ -16,14 +16,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between
 from tidegauge.errors import TidegaugeError
-from tidegauge.experiments.api import Servers, TrialResult, TrialSpec, Validity
-from tidegauge.experiments.finding import Cell, Finding
 from tidegauge.experiments.peak import first_peaks, rate_stands
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
 from tidegauge.experiments.servers import ServersChoice
+from tidegauge.model.finding import Cell, Finding
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival
 from tidegauge.search.goals import Goal, Limit
 from tidegauge.search.outcome import GoalOutcome, bracket, sentence
-from tidegauge.workload.model import Arrival
 
 if TYPE_CHECKING:
     from tidegauge.search.bounds import Space

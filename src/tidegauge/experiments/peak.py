@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
-from tidegauge.workload.model import Arrival
 
 
 class PeakOptions(TrialOptions):

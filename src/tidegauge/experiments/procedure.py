@@ -12,8 +12,8 @@ from typing import Generic, Protocol, TypeVar
 
 from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 Options = TypeVar("Options", bound=Fields)
 

@@ -13,9 +13,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
-from tidegauge.experiments.api import TrialSpec
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.workload.model import Arrival
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import Arrival
 
 
 class ReadOptions(Fields):

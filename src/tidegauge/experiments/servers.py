@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from tidegauge.config.fields import member_of
-from tidegauge.experiments.api import Servers
+from tidegauge.model.trial import Servers
 
 ServersChoice = Annotated[Servers, BeforeValidator(member_of(Servers))]
 """`fresh` or `shared`."""

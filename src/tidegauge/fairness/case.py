@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegauge.fairness.tilt import Severity
-from tidegauge.systems.api import LevelChoice, Setting
-from tidegauge.workload.model import IN_FLIGHT_BYTES_MAX, Workload
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
+from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Workload
 
 
 class Property(StrEnum):
@@ -19,6 +20,7 @@ class Property(StrEnum):
     SERVERS = "servers"
     NODES = "nodes"
     SERVING_NODES = "serving-nodes"
+    PARTITIONS = "partitions"
     HEAP = "heap"
     DIRECT_MEMORY = "direct-memory"
     BATCH_SIZE = "batch-size"

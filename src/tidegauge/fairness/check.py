@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidegauge.fairness.case import Fact, Hazard, Property
 from tidegauge.fairness.published import BY_DEFINITION, NO_FIGURE
 from tidegauge.fairness.rules import RULES, Rule
-from tidegauge.fairness.tilt import Severity, Stage, Tilt
+from tidegauge.model.tilt import Severity, Stage, Tilt
 
 OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS = "own-client-settings", "own-server-settings"
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet import directories, prctl, procfs, wire
+from tidegauge.fleet import directories, prctl, wire
 from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.ending import POLL_S, Ending
 from tidegauge.fleet.ledger import Ledger
 from tidegauge.fleet.sampler import Sampler
-from tidegauge.fleet.use import sample_to_json
 from tidegauge.fleet.wire import Message
-from tidegauge.hosts import memory_limit
+from tidegauge.hosts import memory_limit, procfs
+from tidegauge.model.use import sample_to_json
 
 ABANDONED_GRACE_S = 5.0
 """Grace for processes whose controller is gone: nobody waits for a clean shutdown any more."""

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import held, prctl, procfs
+from tidegauge.fleet import held, prctl
 from tidegauge.fleet.ledger import Ledger
-from tidegauge.fleet.rig_api import CutReport, DeviceFileSystem, DiskCheck, FileSystem
+from tidegauge.fleet.rig_api import CutReport
 from tidegauge.fleet.trees import Trees
-from tidegauge.hosts import disks, freeze, loop_disk, power_cut, slow_disk, users
+from tidegauge.hosts import disks, freeze, loop_disk, power_cut, procfs, slow_disk, users
 from tidegauge.hosts.fuse_disk import FuseDisk
+from tidegauge.model.host import DeviceFileSystem, DiskCheck, FileSystem
 
 
 class AgentDisks:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from tidegauge.fleet.rig_api import Rig
-from tidegauge.fleet.use import Sample
+from tidegauge.model.use import Sample
 
 
 @dataclass(frozen=True)
@@ -107,21 +107,3 @@ class Host(Protocol):
         The agent looks once a second for as long as somebody asks.
         """
         ...
-
-
-@dataclass(frozen=True)
-class HostFacts:
-    """What a host is, for disclosure. Sizes in bytes; "" or None where the host does not say."""
-
-    hostname: str
-    kernel: str
-    distribution: str
-    cpu_model: str
-    cpus: int
-    cpu_governor: str
-    memory_bytes: int
-    swap_bytes: int
-    clock_source: str
-    transparent_huge_pages: str
-    cgroup_limits: Mapping[str, str] = field(default_factory=dict)
-    disks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet import prctl, procfs
+from tidegauge.fleet import prctl
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.fleet.procfs import Identity, Stat
-from tidegauge.hosts import memory_limit, namespaces
+from tidegauge.hosts import memory_limit, namespaces, procfs
+from tidegauge.hosts.procfs import Identity, Stat
 
 STDIN_BYTES_MAX = 65536
 """What a new pipe holds on Linux: more could not be written without waiting for the process to read."""

@@ -6,9 +6,9 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegauge.fleet import procfs
 from tidegauge.fleet.children import Child
-from tidegauge.fleet.procfs import Stat
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Stat
 
 ORPHANS_GRACE_S = 3.0
 """How long what outlives its process has between SIGTERM and SIGKILL."""

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import directories, procfs, registry
+from tidegauge.fleet import directories, registry
 from tidegauge.fleet.ports import find_free_ports
-from tidegauge.fleet.procfs import Identity
 from tidegauge.fleet.registry import ProcessRecord, Record
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity
 
 
 class Ledger:

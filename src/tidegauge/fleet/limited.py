@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidegauge.fleet.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.fleet.rig_api import Rig
-from tidegauge.fleet.use import Sample
+from tidegauge.model.use import Sample
 
 
 class LimitedHost:

@@ -17,11 +17,13 @@ from typing import IO, Any, cast
 import psutil
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import procfs, registry, wire
+from tidegauge.fleet import registry, wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.local_rig import LocalRig
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.fleet.use import Sample, sample_from_json
+from tidegauge.hosts import procfs
+from tidegauge.hosts.state import state_directory
+from tidegauge.model.use import Sample, sample_from_json
 
 LEASE_S = 15.0
 _RENEWALS_PER_LEASE = 4
@@ -60,7 +62,7 @@ class LocalHost:
             log = registry.log_path(agent_id).open("wb")
         except OSError as error:
             raise StartFailedError(
-                f"The state directory {registry.state_directory()} can't be written ({error.strerror}).",
+                f"The state directory {state_directory()} can't be written ({error.strerror}).",
                 "Make it writable, or set TIDEGAUGE_STATE to another directory.",
             ) from error
         with log:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tidegauge.fleet import wire
-from tidegauge.fleet.rig_api import Ability, CutReport, FileSystem, Network
+from tidegauge.fleet.rig_api import Ability, CutReport, Network
+from tidegauge.model.host import FileSystem
 
 
 class Call(Protocol):

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidegauge.fleet import procfs
 from tidegauge.fleet.cgroup_use import CgroupWatch, CpuQuota
 from tidegauge.fleet.gc_log import GcLog
-from tidegauge.fleet.procfs import Identity, Stat
-from tidegauge.fleet.use import BUSIEST_MAX, ProcessUse, ThreadUse
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity, Stat
+from tidegauge.model.use import BUSIEST_MAX, ProcessUse, ThreadUse
 
 _READ_BYTES = 4096
 _NS_PER_S = 1e9

@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidegauge.fleet import held, procfs, registry
+from tidegauge.fleet import held, registry
 from tidegauge.fleet.directories import remove_directory
-from tidegauge.fleet.procfs import Identity, Stat
 from tidegauge.fleet.registry import Record
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity, Stat
+from tidegauge.hosts.state import state_directory
 from tidegauge.hosts.syscalls import clean_traces
 
 _KILL_WAIT_S = 20.0
@@ -30,7 +32,7 @@ def clean_leftovers() -> list[str]:
     try:
         agents = [path.stem for path in sorted(registry.agents_directory().glob("*.json"))]
     except OSError as error:
-        return [f"The state directory {registry.state_directory()} can't be used: {error.strerror}."]
+        return [f"The state directory {state_directory()} can't be used: {error.strerror}."]
     for agent_id in agents:
         with contextlib.suppress(OSError):
             notes += _clean(agent_id)

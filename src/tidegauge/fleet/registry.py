@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegauge.fleet import procfs
-from tidegauge.fleet.procfs import Identity
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity
+from tidegauge.hosts.state import state_directory
 
 SCHEMA = 1
 AGENT_ID_CHARS = 16
@@ -45,15 +46,6 @@ class Record:
     """Where the rig's disks are mounted; each image lies beside its place."""
     network: str = ""
     """Identifier of the rig's network, "" without one."""
-
-
-def state_directory() -> Path:
-    """Where Tidegauge keeps state between runs: $TIDEGAUGE_STATE, else the XDG state directory."""
-    own = os.environ.get("TIDEGAUGE_STATE")
-    if own:
-        return Path(own).absolute()
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base).absolute() / "tidegauge"
 
 
 def agents_directory() -> Path:

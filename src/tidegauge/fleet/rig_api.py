@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-DeviceFileSystem = Literal["ext4", "xfs"]
-"""On a block device, which can be slow, hang, and be cut off."""
-FileSystem = DeviceFileSystem | Literal["fuse"]
+from tidegauge.model.host import DiskCheck, FileSystem
+
 Ability = Literal[
     "ext4", "xfs", "fuse", "power_cut", "slow_disk", "hung_disk", "network", "partition", "packet_loss", "rate_limit"
 ]
@@ -22,19 +21,6 @@ Ability = Literal[
 
 CLIENTS = "clients"
 """In a network's links, stands for everything that runs in the host's own network: workers, tools."""
-
-
-@dataclass(frozen=True)
-class DiskCheck:
-    """A disk after a power cut. `report` is what its file system's own check said, "" where it said nothing.
-
-    `is_clean`: the check, made after the journal had been replayed, found nothing to mend.
-    """
-
-    place: str
-    file_system: DeviceFileSystem
-    is_clean: bool
-    report: str
 
 
 @dataclass(frozen=True)

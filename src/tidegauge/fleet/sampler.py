@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegauge.fleet import kernel_text, procfs
+from tidegauge.fleet import kernel_text
 from tidegauge.fleet.cgroup_use import CgroupWatch, WriteLimit
 from tidegauge.fleet.children import Children
 from tidegauge.fleet.kernel_text import CpuTimes, DiskTimes, Traffic
 from tidegauge.fleet.process_use import ProcessWatch
-from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample
+from tidegauge.hosts import procfs
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 
 PERIOD_S = 1.0
 KEPT_MAX = 120

@@ -7,10 +7,9 @@ import time
 from collections.abc import Sequence
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import procfs
 from tidegauge.fleet.children import Children
-from tidegauge.fleet.procfs import Stat
-from tidegauge.hosts import stopping
+from tidegauge.hosts import procfs, stopping
+from tidegauge.hosts.procfs import Stat
 from tidegauge.hosts.stopping import NotStoppedError
 
 STOP_S_MAX = 20.0

@@ -14,7 +14,8 @@ from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.fleet.rig_api import CutReport, DiskCheck, Network
+from tidegauge.fleet.rig_api import CutReport, Network
+from tidegauge.model.host import DiskCheck
 
 PROTOCOL_VERSION = 1
 Message = dict[str, Any]

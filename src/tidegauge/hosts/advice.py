@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.clock import ClockQuality
+from tidegauge.model.host import HostFacts
 from tidegauge.statistics.rounding import short
 
 FILES_WANTED = 100_000

@@ -26,7 +26,7 @@ class SyncCeiling:
         call: "fsync" or "fdatasync".
         write_bytes: of each append.
         files: how many files were appended to at the same time, each by a thread of its own.
-        calls: made in all; a percentile beyond what they support is None (as in `experiments.api.Latency`).
+        calls: made in all; a percentile beyond what they support is None (as in `model.trial.Latency`).
         per_s: calls that all threads together completed a second, the appends' own time included.
         p50_ms, p95_ms, p99_ms, max_ms: of the call alone, without the append before it.
     """

@@ -33,7 +33,7 @@ _PATIENCE_S = 30.0
 """Beyond the time asked for, until a disk is said not to answer."""
 _FADES_BELOW = 0.7
 _P95_CALLS, _P99_CALLS = 200, 1000
-"""From how many calls on a percentile is told, so that ten lie beyond it (as in `experiments.api.Latency`)."""
+"""From how many calls on a percentile is told, so that ten lie beyond it (as in `model.trial.Latency`)."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tidegauge.fleet.registry import state_directory
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.store.plain import plain, typed
+from tidegauge.hosts.state import state_directory
+from tidegauge.plain import plain, typed
 
 FRESH_S = 12 * 3600.0
 """Older ones are measured again: disks fill, neighbours come and go."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.errors import UserError
-from tidegauge.fleet import procfs
+from tidegauge.hosts import procfs
 from tidegauge.hosts.ceilings import (
     SUSTAINED_S,
     SYNC_BATCH_BYTES,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidegauge.fleet.rig_api import FileSystem
 from tidegauge.hosts import fuse_disk, loop_disk
+from tidegauge.model.host import FileSystem
 
 
 def refusal(file_system: FileSystem) -> str:

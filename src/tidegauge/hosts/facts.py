@@ -9,9 +9,9 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.cgroups import cgroup_limits
 from tidegauge.hosts.storage import chosen, disk_facts
+from tidegauge.model.host import HostFacts
 
 
 def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from tidegauge.systems.api import Handles
+from tidegauge.model.server import Handles
 
 MAP_COUNT = Path("/proc/sys/vm/max_map_count")
 

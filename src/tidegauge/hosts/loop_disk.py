@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidegauge.fleet.rig_api import DeviceFileSystem
 from tidegauge.hosts import freeze, privileges
 from tidegauge.hosts.commands import run
 from tidegauge.hosts.storage import Mount, mounts
+from tidegauge.model.host import DeviceFileSystem
 
 _TOOLS = ("losetup", "mount", "umount")
 _TOOLS_OF: dict[DeviceFileSystem, tuple[str, ...]] = {

@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits, memory_left
+from tidegauge.model.memory import MemoryAvailable
 
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class MemoryAvailable:
-    """Memory that can still be used, MiB, and what bounds it, in words."""
-
-    available_mb: int
-    bound: str
 
 
 @dataclass(frozen=True)

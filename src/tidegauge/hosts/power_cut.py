@@ -16,10 +16,10 @@ import struct
 import time
 from pathlib import Path
 
-from tidegauge.fleet.rig_api import DeviceFileSystem, DiskCheck
 from tidegauge.hosts import loop_disk
 from tidegauge.hosts.commands import finished
 from tidegauge.hosts.storage import parse_mountinfo
+from tidegauge.model.host import DeviceFileSystem, DiskCheck
 
 _SHUTDOWN = 0x8004587D
 _WITHOUT_FLUSHING_THE_LOG = struct.pack("I", 2)

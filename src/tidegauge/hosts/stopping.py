@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tidegauge.fleet import procfs
-from tidegauge.fleet.procfs import Identity, Stat
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity, Stat
 
 _POLL_S = 0.002
 _SIGSTOP_PENDING = 1 << signal.SIGSTOP - 1

@@ -6,8 +6,8 @@ import contextlib
 import os
 from collections.abc import Mapping
 
-from tidegauge.fleet import procfs
-from tidegauge.fleet.procfs import Stat
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Stat
 
 
 def threads_of(processes: Mapping[str, int]) -> dict[int, str]:

@@ -17,8 +17,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tidegauge.fleet import procfs
-from tidegauge.fleet.procfs import Identity
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.threads import threads_of
 
 MOUNT_POINT = Path("/sys/kernel/tracing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegauge.fleet.use import DeviceUse, HostUse, ProcessUse, Sample
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 
 BUSY = 0.95
 """Share of a look from which on a device counts as busy for the whole of it."""

@@ -12,8 +12,8 @@ from types import TracebackType
 
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
-from tidegauge.campaign.events import Event, PhaseStarted, RunStarted, SecondSeen, TrialEnded, TrialKept, UseNow
 from tidegauge.errors import UserError
+from tidegauge.model.events import Event, PhaseStarted, RunStarted, SecondSeen, TrialEnded, TrialKept, UseNow
 
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65535

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge import store
-from tidegauge.campaign.plan import seconds_left
+from tidegauge.experiments.expected import seconds_left
+from tidegauge.plain import plain
 from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
-from tidegauge.store.plain import plain
 from tidegauge.store.seconds import last_seconds
 from tidegauge.store.use_rows import ROWS_MAX, last_use_rows, use_rows
 

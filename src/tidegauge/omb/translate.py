@@ -9,13 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
+from tidegauge.campaign.server_memory import with_memory
+from tidegauge.config.overrides import option_of
 from tidegauge.config.source import Source, raise_problems
-from tidegauge.durability.levels import level_named
+from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
+from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.registry import experiments
+from tidegauge.hosts.memory import machine
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, ClientSettings, Keys, SubscriptionType, Workload
 from tidegauge.omb.driver import ReadDriver, read_driver
 from tidegauge.omb.workload import UNREACHABLE_MSGS_PER_S, ReadWorkload, notes, read_workload, translate
 from tidegauge.systems.omb import DriverTerms
-from tidegauge.workload.model import ClientSettings, Keys, SubscriptionType, Workload
 
 _MINUTE_S = 60.0
 _WARM_UP_S = (1.0, 3600.0)
@@ -50,27 +54,51 @@ class Translation:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """What the command line says instead of the files.
+
+    Attributes:
+        level: of servers started here; 0 = what the driver's settings mean. `form`: of systems with several; "" = best.
+        heap_mb, direct_memory_mb: of each of these servers' nodes, MiB; None = as of any campaign.
+        in_flight: messages of each producer without an acknowledgement; 0 = as many as of any OMB file.
+        worker_heap_mb: of the load generator, MiB; 0 = what each workload needs.
+    """
+
+    level: int = 0
+    form: str = ""
+    heap_mb: int | None = None
+    direct_memory_mb: int | None = None
+    in_flight: int = 0
+    worker_heap_mb: int = 0
+
+
+@dataclass(frozen=True)
 class _Manner:
     """What the user says of all files alike: see `translate_all`."""
 
     managed: bool
     time_scale: float
-    worker_heap_mb: int
+    chosen: Chosen
 
 
 def translate_all(
-    workloads: Sequence[Path], drivers: Sequence[Path], managed: bool, time_scale: float, worker_heap_mb: int = 0
+    workloads: Sequence[Path],
+    drivers: Sequence[Path],
+    managed: bool,
+    time_scale: float,
+    chosen: Chosen | None = None,
 ) -> list[Translation]:
     """Every workload on every driver, in OMB's order: workloads by name, drivers as given.
 
     Args:
         managed: start servers here instead of attaching to the clusters that the driver files name.
         time_scale: the files' durations are multiplied by this.
-        worker_heap_mb: of the load generator, MiB; 0 = what each workload needs.
+        chosen: instead of what the files say.
 
     Raises:
-        UserError: with every problem of every file.
+        UserError: with every problem of every file, or because a system can't give the level that is chosen.
     """
+    chosen = chosen or Chosen()
     drivers_read = [read_driver(path, managed) for path in drivers]
     workloads_read = [read_workload(path) for path in sorted(workloads, key=lambda path: path.stem)]
     found: list[tuple[ReadWorkload, Workload]] = []
@@ -84,19 +112,60 @@ def translate_all(
                 _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
     raise_problems(sources, "files", "docs/omb.md")
-    manner = _Manner(managed, time_scale, worker_heap_mb)
+    manner = _Manner(managed, time_scale, chosen)
+    at_level = [_at_level(driver, chosen) for driver, _ in drivers_read if driver]
+    _check_form(at_level, chosen)
     return [
-        _translation(read, _with_clients(workload, driver.terms), driver, manner)
+        _translation(read, _with_clients(workload, driver.terms, chosen), driver, manner)
         for read, workload in found
-        for driver, _ in drivers_read
-        if driver
+        for driver in at_level
     ]
 
 
-def _with_clients(workload: Workload, terms: DriverTerms) -> Workload:
+def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
+    """The driver with the level that was chosen in the place of what its settings mean. Raises `UserError`."""
+    if not chosen.level:
+        return driver
+    system, terms = driver.system, driver.terms
+    nodes = max(terms.nodes, NODES_FOR_REPLICATION) if level_named(chosen.level).replication_sync else terms.nodes
+    ways = [one for one in system.possible_levels(system.default_version, nodes) if one.level == chosen.level]
+    forms = [one.form for one in ways if one.form]
+    if not ways:
+        raise UserError(
+            f"--level {chosen.level}: {system.title} can't give it on {nodes} node{'s' if nodes > 1 else ''}."
+        )
+    if chosen.form and forms and chosen.form not in forms:
+        raise UserError(
+            f"--form {chosen.form}: {system.title} has no such form of level {chosen.level}"
+            f"{nearest(chosen.form, forms)}; it has {', '.join(forms)}."
+        )
+    choice = next((one for one in ways if one.form == chosen.form), ways[0])
+    asked = f"--level {chosen.level}{f' --form {choice.form}' if choice.form else ''}"
+    meant = f"level {terms.level.level}, which the settings of {driver.source.path.name} mean"
+    note = f"{asked}: instead of {meant}; checked by reading back."
+    # The level says what producers wait for, and how many copies there are.
+    producer = {name: value for name, value in terms.producer.items() if name not in terms.of_level}
+    told = (*terms.notes, note)
+    return replace(driver, terms=replace(terms, level=choice, nodes=nodes, copies=0, producer=producer, notes=told))
+
+
+def _check_form(drivers: Sequence[ReadDriver], chosen: Chosen) -> None:
+    """Raise `UserError` for a form where no system has several; one that has would have refused it (`_at_level`)."""
+    if chosen.form and drivers and all(driver.terms.level.form != chosen.form for driver in drivers):
+        titles = " and ".join(dict.fromkeys(driver.system.title for driver in drivers))
+        raise UserError(
+            f"--form {chosen.form}: {titles} can give level {chosen.level} in one way only, which has no name.",
+            "Leave --form out.",
+        )
+
+
+def _with_clients(workload: Workload, terms: DriverTerms, chosen: Chosen) -> Workload:
     """The workload with what the driver file says of clients."""
     kind = terms.subscription_type if workload.subscriptions else SubscriptionType.BY_PARTITION
-    return replace(workload, client=terms.client, subscription_type=kind)
+    client = terms.client
+    if chosen.in_flight:
+        client = replace(client, in_flight_messages_max=chosen.in_flight, in_flight_bytes_max=IN_FLIGHT_BYTES_MOST)
+    return replace(workload, client=client, subscription_type=kind)
 
 
 def _check_subscriptions(workload: Workload, kind: SubscriptionType, source: Source) -> None:
@@ -132,6 +201,7 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         attach=driver.attach,
         copies=terms.copies,
     )
+    system = _sized(system, manner.chosen, terms.nodes)
     experiment, told = _experiment(read, manner.time_scale)
     campaign = Campaign(
         name=_slug(f"omb-{read.label}-{driver.name}"),
@@ -145,18 +215,29 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=WorkerChoice(manner.worker_heap_mb),
+        worker=WorkerChoice(manner.chosen.worker_heap_mb),
     )
     every = [
         *told,
         *notes(read),
         *terms.notes,
         *_servers(driver, manner.managed),
-        _durability(driver),
+        *([] if manner.chosen.level else [_durability(driver)]),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         *MEANINGS,
     ]
     return Translation(campaign, read, driver, tuple(every))
+
+
+def _sized(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:
+    """The system with the memory that was chosen. Raises `UserError`."""
+    heap_mb = system.heap_mb if chosen.heap_mb is None else chosen.heap_mb
+    direct_memory_mb = system.direct_memory_mb if chosen.direct_memory_mb is None else chosen.direct_memory_mb
+    sized = replace(system, heap_mb=heap_mb, direct_memory_mb=direct_memory_mb)
+    try:
+        return with_memory([sized], machine().memory_mb, nodes)[0]
+    except ValueError as error:
+        raise UserError(f"{option_of('heap')}, {option_of('direct-memory')}: {error}.") from error
 
 
 def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator, Field
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source
 from tidegauge.config.validate import validate
+from tidegauge.model.workload import HEADER_BYTES, MESSAGE_BYTES_MAX, ClientSettings, Keys, Payload, Workload
 from tidegauge.systems.omb import OmbFields
-from tidegauge.workload.model import HEADER_BYTES, MESSAGE_BYTES_MAX, ClientSettings, Keys, Payload, Workload
 
 COUNT_MAX = 10_000
 SUBSCRIPTIONS_MAX = 100

@@ -1,18 +1,32 @@
-"""A report's claims held against a run: for each a verdict, with our figures beside the published ones. Pure."""
+"""A report's claims examined in a run: for each a verdict, with our figures beside the published ones. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidegauge.published.across import of_different_runs, unequal_terms, unlike, unlike_rates
 from tidegauge.published.figures import FIGURES
-from tidegauge.published.model import Claim, Growth, Operand, Place, Report, Row
-from tidegauge.published.observe import Measured, Observed, observe
+from tidegauge.published.model import Bound, Claim, Growth, Operand, Place, Report, Row
+from tidegauge.published.observe import Measured, Observed, observe, settings_of
 from tidegauge.published.outcome import ClaimOutcome, Part, PublishedOutcome, Side
 from tidegauge.published.questions import Question, questions
-from tidegauge.published.ratio import Ratio, ratio_of
+from tidegauge.published.ratio import Ratio, ratio_across, ratio_of
 from tidegauge.published.scale import BRIEF_MARGIN, Scale
-from tidegauge.published.verdict import Answer, Verdict, combine, doubted, judge_bound, judge_ratio
+from tidegauge.published.verdict import (
+    Answer,
+    Grade,
+    Limits,
+    Verdict,
+    combine,
+    doubted,
+    judge_bound,
+    judge_ratio,
+    size_of,
+    within_window,
+)
+
+ACROSS = "its figures are of different runs, and what changed between these is not in the interval"
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,7 @@ class Choice:
 def examine(report: Report, choice: Choice, run: Measured) -> PublishedOutcome:
     """The verdict on every claim chosen. Claims that the report doesn't have raise `KeyError`."""
     known = {claim.id: claim for claim in report.claims}
+    wider = BRIEF_MARGIN if choice.scale == Scale.BRIEF else 1.0
     return PublishedOutcome(
         report=report.report,
         title=report.title,
@@ -36,65 +51,161 @@ def examine(report: Report, choice: Choice, run: Measured) -> PublishedOutcome:
         setup=tuple(" ".join(sentence.split()) for sentence in report.setup),
         scale=choice.scale,
         differs=choice.differs,
-        claims=tuple(_claim(report, known[name], run, choice.scale) for name in choice.claims),
+        claims=tuple(_claim(_Case(report, known[name], run, wider)) for name in choice.claims),
+        units=" ".join(report.units_source.split()),
     )
 
 
-def _claim(report: Report, claim: Claim, run: Measured, scale: str) -> ClaimOutcome:
-    wider = BRIEF_MARGIN if scale == Scale.BRIEF else 1.0
-    parts = tuple(_part(report, claim, question, run, wider) for question in questions(claim))
-    answer = combine([(part.words, Answer(part.verdict, part.reason)) for part in parts])
+@dataclass(frozen=True)
+class _Case:
+    """A claim and where it is examined. `wider`: by how much more than usual single trials must differ."""
+
+    report: Report
+    claim: Claim
+    run: Measured
+    wider: float
+
+
+def _claim(case: _Case) -> ClaimOutcome:
+    claim = case.claim
+    asked = questions(claim)
+    grade = Grade.ABSOLUTE if isinstance(claim, Bound) else Grade.ORDERING
+    parts, answers = [], []
+    for question in asked:
+        part, answer = _part(case, question)
+        parts.append(part)
+        if _size(question, part.published_ratio) is not None:
+            grade = Grade.SIZE
+        several = part.words if len(asked) > 1 else ""
+        answers.append((", ".join(filter(None, (several, part.conditions))), answer))
+    answer = combine(answers)
     if claim.unreproducible:
         answer = Answer(Verdict.NOT_DECIDED, f"can't be examined here: {claim.unreproducible}")
-    return ClaimOutcome(claim.id, claim.text, claim.source, claim.kind, answer.verdict, answer.reason, parts)
+    return ClaimOutcome(
+        claim.id,
+        claim.text,
+        claim.source,
+        claim.kind,
+        answer.verdict,
+        answer.reason,
+        tuple(parts),
+        grade,
+        " ".join(claim.contradiction.split()),
+    )
 
 
-def _part(report: Report, claim: Claim, question: Question, run: Measured, wider: float) -> Part:
-    above = observe(question.figure, question.above, run)
-    below = observe(question.below_figure, question.below, run) if question.below is not None else None
+def _part(case: _Case, question: Question) -> tuple[Part, Answer]:
+    report, claim, run = case.report, case.claim, case.run
+    above, below = _observed(question, run)
     seen = [(question.figure, question.above, above)]
     seen += [(question.figure, place, observe(question.figure, place, run)) for place in question.shown]
     if below is not None and question.below is not None:
         seen.append((question.below_figure, question.below, below))
     if isinstance(claim, Growth):
         seen = [seen[-1], *seen[1:-1], seen[0]]  # From the first point of the axis to the last.
-    sides = [_side(report, claim, *one) for one in seen]
-    answer, ratio = _answer(question, above, below, wider)
-    return Part(question.words, answer.verdict, answer.reason, ratio, tuple(sides))
+    sides = tuple(_side(case, *one) for one in seen)
+    published = _published_ratio(report, claim, question)
+    answer, ratio = _answer(case, question, above, below, published)
+    conditions = _conditions(question, above, below)
+    told = Part(question.words, answer.verdict, answer.reason, ratio, sides, published, answer.size, conditions)
+    return told, answer
 
 
-def _answer(question: Question, above: Observed, below: Observed | None, wider: float) -> tuple[Answer, Ratio | None]:
-    """The verdict on one question. `wider`: by how much more than usual single trials must differ."""
+def _observed(question: Question, run: Measured) -> tuple[Observed, Observed | None]:
+    """Both sides; at the same point of a sweep if several points have one of them."""
+    if question.below is None:
+        return observe(question.figure, question.above, run), None
+    other = settings_of(question.below_figure, question.below, run)
+    shared = [one for one in settings_of(question.figure, question.above, run) if one in other]
+    return (
+        observe(question.figure, question.above, run, shared),
+        observe(question.below_figure, question.below, run, shared),
+    )
+
+
+def _published_ratio(report: Report, claim: Claim, question: Question) -> float | None:
+    if question.below is None:
+        return None
+    above, _ = published_figure(report, claim, question.figure, question.above)
+    below, _ = published_figure(report, claim, question.below_figure, question.below)
+    return above / below if above and below else None
+
+
+def _size(question: Question, published: float | None) -> Limits | None:
+    """What counts as of the claimed size; None where none is claimed, or the report gives none."""
+    return question.stated or (size_of(published) if question.sized and published else None)
+
+
+def _conditions(question: Question, above: Observed, below: Observed | None) -> str:
+    """Where it was measured here, as far as the claim leaves it open: "at 24 partitions"."""
+    stated = question.above.partitions
+    there = dict.fromkeys(spec.workload.partitions for seen in (below, above) if seen for spec in seen.specs)
+    if stated is not None or not there:
+        return ""
+    return f"at {' and '.join(f'{number:,}' for number in there)} partition{'s' if list(there) != [1] else ''}"
+
+
+def _answer(
+    case: _Case, question: Question, above: Observed, below: Observed | None, published: float | None
+) -> tuple[Answer, Ratio | None]:
+    """The verdict on one question. `published`: the ratio of the published figures."""
     missing = above.missing or (below.missing if below is not None else "")
     if missing:
-        return Answer(Verdict.NOT_DECIDED, missing), None
+        return Answer(Verdict.NOT_DECIDED, missing, _there(missing)), None
     figure = FIGURES[question.figure]
     if below is None:
-        return judge_bound(tuple(above.values.values()), figure.unit, question.limits), None
-    ratio = ratio_of(above.values, below.values, figure.margin * wider, max(above.resolution, below.resolution))
+        unit, scale = case.report.unit_of(question.figure)
+        return judge_bound([value / scale for value in above.values.values()], unit, question.limits), None
+    across = of_different_runs(above, below, case.run)
+    terms = unequal_terms(above.specs, below.specs, question.varied, case.run) if across else ""
+    other = unlike_rates(above.specs, below.specs, question.varied)
+    if across:
+        other = unlike(above.specs, below.specs, question.varied) or ("" if case.run.unequal_allowed else terms)
+    if other:
+        return Answer(Verdict.NOT_DECIDED, other), None
+    ratio = _ratio(above, below, figure.margin * case.wider, across)
     if ratio is None:
         left_out = next(iter((*above.problems, *below.problems)), "no block has both figures")
         return Answer(Verdict.NOT_DECIDED, f"no block has both figures: {left_out}"), None
+    answer = judge_ratio(ratio, question.limits, _size(question, published), published)
     doubts = [one for side in (above, below) for block, one in sorted(side.doubts.items()) if block in side.values]
-    answer = doubted(judge_ratio(ratio, question.limits), ratio, doubts)
+    answer = within_window(doubted(answer, ratio, doubts), [one for side in (above, below) for one in side.window])
+    if across:
+        answer = answer.with_remark("; ".join(filter(None, (f"UNEQUAL: {terms}" if terms else "", ACROSS))))
     problems = (*above.problems, *below.problems)
     if problems and answer.verdict is Verdict.NOT_DECIDED:
-        answer = Answer(answer.verdict, f"{answer.reason}; left out: {problems[0]}")
+        answer = answer.with_remark(f"left out: {problems[0]}")
     return answer, ratio
 
 
-def _side(report: Report, claim: Claim, figure_name: str, place: Operand, seen: Observed) -> Side:
+def _there(missing: str) -> str:
+    """Why a figure is missing, for a list that names the place before it."""
+    why, at, _ = missing.partition(" at '")
+    return f"{why} there" if at else missing
+
+
+def _ratio(above: Observed, below: Observed, margin: float, across: bool) -> Ratio | None:
+    resolution = max(above.resolution, below.resolution)
+    if across:
+        return ratio_across(tuple(above.values.values()), tuple(below.values.values()), margin, resolution)
+    return ratio_of(above.values, below.values, margin, resolution)
+
+
+def _side(case: _Case, figure_name: str, place: Operand, seen: Observed) -> Side:
+    report, claim, run = case.report, case.claim, case.run
     figure = FIGURES[figure_name]
     published, source = published_figure(report, claim, figure_name, place)
+    unit, scale = report.unit_of(figure_name)
     return Side(
         place=place.words(),
         figure=figure.words,
-        unit=figure.unit,
-        values=tuple(value for _, value in sorted(seen.values.items())),
+        unit=unit,
+        values=tuple(value / scale for _, value in sorted(seen.values.items())),
         missing=seen.missing,
         published=published,
         published_source=source,
         doubtful=len(seen.doubts),
+        runs=tuple(sorted({run.run_of[spec.trial_id] for spec in seen.specs if spec.trial_id in run.run_of})),
     )
 
 
@@ -116,7 +227,11 @@ def published_rows(report: Report, claim: Claim, figure_name: str, place: Place)
         if figure_name not in table.figures or (claim.table is not None and table.id not in claim.table):
             continue
         index = table.figures.index(figure_name)
-        found += [(table.source, row.values[index]) for row in table.rows if _same(row, table.common, place)]
+        found += [
+            (", ".join(filter(None, (table.source, row.note))), row.values[index])
+            for row in table.rows
+            if _same(row, table.common, place)
+        ]
     return found
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tidegauge.experiments.api import TrialResult, TrialSpec, Validity
+from tidegauge.config.validate import keys_of
+from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.catch_up_words import reads_sentence
-from tidegauge.experiments.finding import Finding
+from tidegauge.fairness.check import Contender
+from tidegauge.model.finding import Finding
+from tidegauge.model.limiting import ROUND_TRIPS
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
 from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
 KEPT_UP_SHARE_MIN = 0.98
 """Below this share of the offered rate latencies depend on how long a trial lasts."""
+_IN_TRIALS = {"durability", "nodes", *keys_of(WorkloadFields)}
+"""Axes of a sweep whose values a trial has in fields of its own."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,9 @@ class Measured:
         specs: planned trials and those made instead, in order.
         failures: why trials have no result, by their ids.
         notes: what the user was told: which systems were left out and why.
+        run_of: the letter of each trial's run, where several runs are examined together; empty for one.
+        contenders: how the servers and clients of each trial were set up, by its id, where the run says so.
+        unequal_allowed: whether the user allowed systems on unequal terms (in each run).
     """
 
     specs: Sequence[TrialSpec]
@@ -31,19 +41,29 @@ class Measured:
     findings: Sequence[Finding] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    run_of: Mapping[str, str] = field(default_factory=dict)
+    contenders: Mapping[str, Contender] = field(default_factory=dict)
+    unequal_allowed: bool = False
+
+
+Setting = tuple[str, Mapping[str, str]]
+"""The letter of a run ("" if there is but one), and a point of its sweep."""
 
 
 @dataclass(frozen=True)
 class Observed:
     """A figure by block, why there is none in those blocks that lack it, and why it is DOUBTFUL where it is.
 
-    `resolution`: the share by which it may be off alike in every block.
+    `resolution`: the share by which it may be off alike in every block. `specs`: of the trials that it is of. `window`:
+    the searches among them that ended at the messages in flight that the load allows itself, with the evidence.
     """
 
     values: Mapping[int, float]
     problems: tuple[str, ...] = ()
     doubts: Mapping[int, str] = field(default_factory=dict)
     resolution: float = 0.0
+    specs: tuple[TrialSpec, ...] = ()
+    window: tuple[str, ...] = ()
 
     @property
     def missing(self) -> str:
@@ -51,19 +71,43 @@ class Observed:
         return "" if self.values else (self.problems[0] if self.problems else "not measured")
 
 
-def observe(figure_name: str, place: Place, run: Measured) -> Observed:
-    """The figure at a place of the run."""
+def observe(figure_name: str, place: Place, run: Measured, preferred: Sequence[Setting] = ()) -> Observed:
+    """The figure at a place of the run; of several points that measure the same, at the preferred one in each run."""
     figure = FIGURES[figure_name]
-    if not figure.measured:
-        return Observed({}, (f"{figure.words} is not measured by Tidegauge",))
-    fitting = [spec for spec in run.specs if spec.experiment == figure.experiment and fits(place, spec, run)]
+    fitting = _fitting(figure, place, run)
     if not fitting:
         return Observed({}, (_absent(place, figure, run),))
-    if len({_setting(spec) for spec in fitting}) > 1:
+    if len({_same(spec) for spec in fitting}) > 1:
         return Observed({}, (f"several settings of the run fit '{place.words()}'",))
+    settings = _settings(fitting, run)
+    chosen: dict[str, Setting] = {}
+    for one in (*(one for one in preferred if one in settings), *settings):
+        chosen.setdefault(one[0], one)
+    fitting = [spec for spec in fitting if _setting(spec, run) in chosen.values()]
     if figure.experiment == MAX_THROUGHPUT:
         return _found(figure, fitting, run)
     return _measured(figure, fitting, run)
+
+
+def settings_of(figure_name: str, place: Place, run: Measured) -> list[Setting]:
+    """Where in the runs a figure is measured at a place, in order."""
+    return _settings(_fitting(FIGURES[figure_name], place, run), run)
+
+
+def _settings(specs: Sequence[TrialSpec], run: Measured) -> list[Setting]:
+    found: list[Setting] = []
+    for spec in specs:
+        if (one := _setting(spec, run)) not in found:
+            found.append(one)
+    return found
+
+
+def _setting(spec: TrialSpec, run: Measured) -> Setting:
+    return run.run_of.get(spec.trial_id, ""), spec.point
+
+
+def _fitting(figure: Figure, place: Place, run: Measured) -> list[TrialSpec]:
+    return [spec for spec in run.specs if spec.experiment == figure.experiment and fits(place, spec, run)]
 
 
 def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
@@ -81,15 +125,22 @@ def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
         "batch_size": workload.client.batch_bytes_max,
     }
     for name, wanted in place.given().items():
-        if name == "layout":
+        if name in ("layout", "variant"):
             if wanted not in spec.point.values():
                 return False
         elif name == "load":
             if _load(spec, run) != wanted:
                 return False
+        elif name == "form" and _without_forms(spec, run):
+            continue
         elif here[name] != wanted:
             return False
     return True
+
+
+def _without_forms(spec: TrialSpec, run: Measured) -> bool:
+    """Whether a system has but one way of giving each level, as far as the run shows."""
+    return not any(one.choice.form for one in run.specs if one.system == spec.system)
 
 
 def _load(spec: TrialSpec, run: Measured) -> int:
@@ -98,10 +149,11 @@ def _load(spec: TrialSpec, run: Measured) -> int:
     return list(rules).index(spec.rate_rule) + 1
 
 
-def _setting(spec: TrialSpec) -> tuple[object, ...]:
-    """What must be the same for trials to be repeats of one another."""
+def _same(spec: TrialSpec) -> tuple[object, ...]:
+    """What must be the same for trials to be repeats of one another; of a point what is not in the trial itself."""
     rate_rule = "" if spec.experiment == MAX_THROUGHPUT else spec.rate_rule
-    return spec.system, spec.choice, tuple(spec.point.items()), rate_rule
+    point = tuple((axis, value) for axis, value in spec.point.items() if axis not in _IN_TRIALS)
+    return spec.system, spec.choice, spec.nodes, repr(spec.workload), point, rate_rule
 
 
 def _absent(place: Place, figure: Figure, run: Measured) -> str:
@@ -133,7 +185,7 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
             continue
         values[spec.block] = value
         doubts |= _doubt(result)
-    return Observed(values, tuple(problems), doubts)
+    return Observed(values, tuple(problems), doubts, specs=tuple(spec for spec in fitting if spec.block in values))
 
 
 def _doubt(result: TrialResult) -> dict[int, str]:
@@ -164,7 +216,7 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
     values: dict[int, float] = {}
     doubts: dict[int, str] = {}
     used: list[Finding] = []
-    problems = []
+    problems, window = [], []
     results = {result.spec.trial_id: result for result in run.results}
     for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
         spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
@@ -177,12 +229,40 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
         rate = goal.get("sustainable_msgs_per_s")
         if not goal.get("decided") or not rate:
             problems.append(f"the sustainable rate of {step_id} was not decided: {goal.get('problem') or 'no reason'}")
-        elif figure.of_goal is not None:
-            values[spec.block] = figure.of_goal(float(rate), spec.workload.payload.message_bytes)
-            used.append(finding)
-            confirmation = results.get(str(goal.get("confirmation_trial_id")))
-            doubts |= _doubt(confirmation) if confirmation else {}
-    return Observed(values, tuple(problems), doubts, FINDING_FIGURES[SUSTAINABLE].resolution_in(used))
+            continue
+        confirmation = results.get(str(goal.get("confirmation_trial_id")))
+        value = _of_goal(figure, float(rate), spec, confirmation)
+        if value is None:
+            problems.append(f"the confirmation of {step_id} has no figure for it (too few samples)")
+            continue
+        values[spec.block] = value
+        used.append(finding)
+        doubts |= _doubt(confirmation) if confirmation else {}
+        window += _at_the_window(step_id, goal, run)
+    specs = tuple(spec for spec in fitting if spec.block in values)
+    resolution = FINDING_FIGURES[SUSTAINABLE].resolution_in(used)
+    return Observed(values, tuple(problems), doubts, resolution, specs, tuple(window))
+
+
+def _at_the_window(step_id: str, goal: Mapping[str, Any], run: Measured) -> list[str]:
+    """The evidence that a search ended where the load's window was full and nothing else; [] if it did not.
+
+    Of the trials at the lowest rate that failed. Where nobody recorded what limited a trial, nothing is known.
+    """
+    upper = goal.get("upper_msgs_per_s")
+    above = [
+        result.limiting
+        for result in run.results
+        if result.spec.trial_id.startswith(f"{step_id}-s") and upper and result.spec.msgs_per_s == upper
+    ]
+    return [f"{step_id}: {one.told}: {one.words}" for one in above[-1:] if one and one.resource in ROUND_TRIPS]
+
+
+def _of_goal(figure: Figure, rate: float, spec: TrialSpec, confirmation: TrialResult | None) -> float | None:
+    """Of the rate that was found, or of the trial that confirmed it."""
+    if figure.of_goal is not None:
+        return figure.of_goal(rate, spec.workload.payload.message_bytes)
+    return figure.of_trial(confirmation) if figure.of_trial and confirmation else None
 
 
 def _why(trial_id: str, run: Measured) -> str:

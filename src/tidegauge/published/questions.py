@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Shape
-from tidegauge.published.verdict import Limits
+from tidegauge.published.verdict import ABOVE, BELOW, Limits
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Question:
         words: what tells this part of the claim from the others.
         above, below: the ratio's sides; `below` None = an absolute figure.
         figure, below_figure: names of the figures.
+        limits: the claimed side of 1, or what counts as alike; of an absolute figure its bounds.
+        sized: whether a size is claimed: `stated` in words, or as by the published figures.
         shown: further places whose figures belong to the picture but decide nothing.
     """
 
@@ -27,7 +29,14 @@ class Question:
     below: Operand | None
     below_figure: str
     limits: Limits
+    sized: bool = False
+    stated: Limits | None = None
     shown: tuple[Operand, ...] = ()
+
+    @property
+    def varied(self) -> set[str]:
+        """What the claim sets for one of its sides or for both, by the names of `Place`."""
+        return {*self.above.given(), *(self.below.given() if self.below else ())}
 
 
 def questions(claim: Claim) -> tuple[Question, ...]:
@@ -38,10 +47,10 @@ def questions(claim: Claim) -> tuple[Question, ...]:
         if isinstance(claim, Ordering):
             found += _ordering(claim, around, each)
         elif isinstance(claim, Factor):
-            limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
             above, below = _at(claim.a, around), _at(claim.b, around)
             words = each.words() or _against(claim.a, claim.b)
-            found.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, limits))
+            claimed = _claimed(claim.at_least, claim.at_most, ABOVE)
+            found.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
         elif isinstance(claim, Growth):
             found += _growth(claim, around, each)
         else:
@@ -52,8 +61,19 @@ def questions(claim: Claim) -> tuple[Question, ...]:
 def _each(claim: Claim) -> Iterator[Place]:
     """One place for each combination of the values that a claim is made for; one that says nothing without any."""
     names = [name.replace("-", "_") for name in claim.for_each]
-    for values in itertools.product(*claim.for_each.values()):
-        yield Place.model_validate(dict(zip(names, values, strict=True)))
+    for around in claim.at or [Place()]:
+        for values in itertools.product(*claim.for_each.values()):
+            yield Place.model_validate(dict(zip(names, values, strict=True))).within(around)
+
+
+def _claimed(at_least: float | None, at_most: float | None, side: Limits) -> tuple[Limits, bool, Limits | None]:
+    """The claimed side of 1 or likeness, whether a size is claimed, and the one that is stated in words."""
+    if at_least is None and at_most is None:
+        return side, True, None
+    stated = Limits(at_least or 0.0, at_most or float("inf"))
+    if stated.at_least > 1 or stated.at_most < 1:
+        return (ABOVE if stated.at_least > 1 else BELOW), True, stated
+    return stated, False, None
 
 
 def _at(operand: Operand, around: Place) -> Operand:
@@ -64,10 +84,13 @@ def _at(operand: Operand, around: Place) -> Operand:
 def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
     found = []
     for higher, lower in itertools.pairwise(claim.from_highest):
-        pair = f"{higher.words()} above {lower.words()}"
-        words = ", ".join(part for part in (each.words(), pair if len(claim.from_highest) > 2 else "") if part) or pair
+        named = [one.within(Place(system=each.system)).words() for one in (higher, lower)]
+        pair = f"{named[0]} above {named[1]}"
+        others = Place(**{**each.given(), "system": ""}).words()
+        told = pair if len(claim.from_highest) > 2 or each.system else ""
+        words = ", ".join(part for part in (others, told) if part) or pair
         above, below = _at(higher, around), _at(lower, around)
-        found.append(Question(words, claim.figure, above, below, claim.figure, Limits(1.0, strict=True)))
+        found.append(Question(words, claim.figure, above, below, claim.figure, ABOVE))
     return found
 
 
@@ -77,17 +100,17 @@ def _growth(claim: Growth, around: Place, each: Place) -> list[Question]:
     points = [_at(claim.of, Place.model_validate({name: value}).within(around)) for value in values]
     first, *others = points
 
-    def question(last: Operand, limits: Limits, shown: tuple[Operand, ...] = ()) -> Question:
+    flat = claim.shape is Shape.FLAT
+    claimed: tuple[Limits, bool, Limits | None] = (Limits(1 / claim.within, claim.within), False, None)
+    if not flat:
+        claimed = _claimed(claim.at_least, claim.at_most, ABOVE if claim.shape is Shape.GROWS else BELOW)
+    found = []
+    for last in others if flat else others[-1:]:
         told = Place.model_validate({name: getattr(last, name)})
         words = ", ".join(part for part in (each.words(), told.words()) if part)
-        return Question(words, claim.figure, last, first, claim.figure, limits, shown)
-
-    if claim.shape is Shape.FLAT:
-        return [question(point, Limits(1 / claim.within, claim.within)) for point in others]
-    limits = Limits(at_most=claim.at_most)
-    if claim.shape is Shape.GROWS:
-        limits = Limits(claim.at_least, strict=claim.at_least == 1.0)
-    return [question(others[-1], limits, tuple(others[:-1]))]
+        shown = () if flat else tuple(others[:-1])
+        found.append(Question(words, claim.figure, last, first, claim.figure, *claimed, shown))
+    return found
 
 
 def _bound(claim: Bound, around: Place, each: Place) -> Question:

@@ -1,17 +1,17 @@
-"""The ratio of two figures of one run, with what it may as well be. Pure.
+"""The ratio of two figures of one run, or of two runs, with what it may as well be. Pure.
 
-With three blocks or more the interval is that of `statistics.intervals`, paired within blocks. With fewer there is no
-spread to go by, so the ratios seen are widened on both sides by a stated margin, which is chosen by judgement: only a
-difference beyond it decides anything.
+With three blocks or more the interval is that of `statistics.intervals`, paired within the blocks of one run. With
+fewer there is no spread to go by, so the ratios seen are widened on both sides by a stated margin, which is chosen by
+judgement: only a difference beyond it decides anything.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, paired_ratio
+from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mean, paired_ratio, unpaired_ratio
 
 
 @dataclass(frozen=True)
@@ -60,3 +60,17 @@ def ratio_of(
         if interval is not None:
             return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
     return Ratio(estimate, min(ratios) / margin, max(ratios) * margin, len(ratios), margin)
+
+
+def ratio_across(
+    above: Sequence[float], below: Sequence[float], margin: float, resolution: float = 0.0
+) -> Ratio | None:
+    """The same of figures of different runs, whose blocks were not measured at the same time and are never paired."""
+    if not above or not below or min(*above, *below) <= 0:
+        return None
+    fewer = min(len(above), len(below))
+    interval = unpaired_ratio(above, below, resolution=resolution) if fewer >= BLOCKS_MIN else None
+    if interval is not None:
+        return Ratio(interval.estimate, interval.low, interval.high, fewer)
+    estimate = geometric_mean(above) / geometric_mean(below)
+    return Ratio(estimate, min(above) / max(below) / margin, max(above) / min(below) * margin, fewer, margin)

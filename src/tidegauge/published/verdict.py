@@ -1,10 +1,15 @@
 """What measured ratios say of a claim. Pure: figures go in, a verdict with its reason comes out.
 
+Three grades: the *ordering* (which is higher), the *size* (how many times, within a stated factor), and an *absolute*
+value, which other hardware neither confirms nor contradicts.
+
 | verdict | when |
 | --- | --- |
-| confirmed | the whole interval of the ratio lies within what is claimed |
-| contradicted | the whole interval lies outside |
+| confirmed | the whole interval of the ratio is on the claimed side of 1, and within the claimed size if there is one |
+| direction confirmed | it is on the claimed side, but not, or not as a whole, within the claimed size |
+| contradicted | the whole interval is on the other side; of "alike": outside of what counts as alike |
 | not decided | anything else: the interval reaches across the limit, a figure is missing, or one of few is DOUBTFUL |
+| not decided | both sides were measured at different loads, or a rate was limited by the messages in flight |
 
 A claim of several parts is confirmed if every part is, and contradicted if one is.
 """
@@ -13,31 +18,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegauge.published.ratio import Ratio
 
+SIZE_FACTOR_MAX = 2.0
+"""By how much a ratio may be larger or smaller than the published one and still be of its size. By judgement."""
+
 
 class Verdict(StrEnum):
-    """Whether the ordering or shape that a report claimed holds in a run."""
+    """Whether what a report claimed holds in a run."""
 
     CONFIRMED = "confirmed"
+    DIRECTION = "direction confirmed"
     CONTRADICTED = "contradicted"
     NOT_DECIDED = "not decided"
 
 
+class Grade(StrEnum):
+    """What of a claim is examined."""
+
+    ORDERING = "ordering"
+    SIZE = "size"
+    ABSOLUTE = "absolute"
+
+
 @dataclass(frozen=True)
 class Answer:
-    """A verdict and the figures or the lack of them that led to it."""
+    """A verdict and the figures or the lack of them that led to it.
+
+    Attributes:
+        short: the same in a few words, for a list of the parts of a claim; "" = the reason.
+        size: the verdict on the size by itself; None where none is claimed, or the direction is not confirmed.
+    """
 
     verdict: Verdict
     reason: str
+    short: str = ""
+    size: Verdict | None = None
+
+    def with_remark(self, remark: str) -> Answer:
+        """The same with something more to read, in both reasons."""
+        return replace(self, reason=f"{self.reason}; {remark}", short=f"{self.short or self.reason}; {remark}")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Between which values a ratio must lie. `strict`: at the lower limit itself it does not ("more than")."""
+    """Between which values a ratio must lie. `strict`: at a limit of 1 itself it does not ("more than")."""
 
     at_least: float = 0.0
     at_most: float = math.inf
@@ -46,26 +74,74 @@ class Limits:
     def words(self) -> str:
         """ "at least 3", "0.8 to 1.25", "above 1"."""
         if self.at_most == math.inf:
-            return f"{'above' if self.strict else 'at least'} {self.at_least:g}"
+            return f"{'above' if self.strict else 'at least'} {_number(self.at_least)}"
         if self.at_least <= 0:
-            return f"at most {self.at_most:g}"
-        return f"{self.at_least:g} to {self.at_most:g}"
+            return f"{'below' if self.strict else 'at most'} {_number(self.at_most)}"
+        return f"{_number(self.at_least)} to {_number(self.at_most)}"
+
+    def judge(self, ratio: Ratio) -> Verdict:
+        """Whether a ratio lies within, as far as its interval tells."""
+        if self.strict:
+            if ratio.low > self.at_least and ratio.high < self.at_most:
+                return Verdict.CONFIRMED
+            outside = ratio.high <= self.at_least or ratio.low >= self.at_most
+        else:
+            if ratio.low >= self.at_least and ratio.high <= self.at_most:
+                return Verdict.CONFIRMED
+            outside = ratio.high < self.at_least or ratio.low > self.at_most
+        return Verdict.CONTRADICTED if outside else Verdict.NOT_DECIDED
 
 
-def judge_ratio(ratio: Ratio, limits: Limits) -> Answer:
-    """Whether a ratio lies within limits, as far as its interval tells."""
-    seen = f"{_number(ratio.estimate)} times ({_number(ratio.low)} to {_number(ratio.high)}; {ratio.rests_on})"
-    above = ratio.low > limits.at_least if limits.strict else ratio.low >= limits.at_least
-    if above and ratio.high <= limits.at_most:
-        return Answer(Verdict.CONFIRMED, f"{seen}, claimed {limits.words()}")
-    below = ratio.high <= limits.at_least if limits.strict else ratio.high < limits.at_least
-    if below or ratio.low > limits.at_most:
-        return Answer(Verdict.CONTRADICTED, f"{seen}, claimed {limits.words()}")
+ABOVE = Limits(at_least=1.0, strict=True)
+BELOW = Limits(at_most=1.0, strict=True)
+
+
+def size_of(published: float) -> Limits:
+    """What counts as of the size of a published ratio.
+
+    Half of the way to 1, by the logarithm, is as far as it may be from it, and a factor of `SIZE_FACTOR_MAX` at most:
+    1.5 times are not of the size of 2.9, but 15 are of the size of 29.
+    """
+    factor = min(SIZE_FACTOR_MAX, math.sqrt(max(published, 1 / published)))
+    return Limits(published / factor, published * factor)
+
+
+def judge_ratio(ratio: Ratio, limits: Limits, size: Limits | None = None, published: float | None = None) -> Answer:
+    """Whether a ratio is on the claimed side of 1 and of the claimed size; or within limits on both sides of 1.
+
+    Args:
+        limits: `ABOVE`, `BELOW`, or what counts as alike.
+        size: what counts as of the claimed size; None = none is claimed.
+        published: the ratio of the published figures; None = the report does not give both.
+    """
+    direction = limits.judge(ratio)
+    if direction is not Verdict.CONFIRMED or size is None:
+        told, verdict, of_size = _direction(ratio, limits, direction), direction, None
+    else:
+        of_size = size.judge(ratio)
+        verdict = of_size if of_size is Verdict.CONFIRMED else Verdict.DIRECTION
+        few = ", too few repeats" if of_size is Verdict.NOT_DECIDED and ratio.margin is not None else ""
+        told = f"direction confirmed, size {_SIZE_WORDS[of_size]}{few} ({size.words()} counts)"
+    theirs = f", published {_number(published)} times" if published is not None else ""
+    interval = f" ({_number(ratio.low)} to {_number(ratio.high)}; {ratio.rests_on})"
+    seen = f"{_number(ratio.estimate)} times"
+    return Answer(verdict, f"{seen}{interval}{theirs}: {told}", f"{seen}{theirs}: {told}", of_size)
+
+
+_SIZE_WORDS = {Verdict.CONFIRMED: "confirmed", Verdict.CONTRADICTED: "not", Verdict.NOT_DECIDED: "open"}
+
+
+def _direction(ratio: Ratio, limits: Limits, verdict: Verdict) -> str:
+    """ "direction confirmed"; "alike, 0.8 to 1.25 counts"; "direction open, too few repeats"."""
+    claimed = "direction" if limits.strict else "likeness"
+    counts = f" ({limits.words()} counts)"
+    if verdict is not Verdict.NOT_DECIDED:
+        return f"{claimed} {verdict}{'' if limits.strict else counts}"
     if ratio.margin is not None:
         why = "too few repeats"
     else:
         why = "the intervals overlap" if limits.strict else "the interval reaches across the limit"
-    return Answer(Verdict.NOT_DECIDED, f"{why}: {seen}, claimed {limits.words()}")
+    return f"{claimed} open, {why}{counts}"
 
 
 def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
@@ -78,9 +154,24 @@ def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
         return answer
     more = f" and {len(doubts) - 1} more" if len(doubts) > 1 else ""
     told = f"DOUBTFUL is {doubts[0].rstrip('.')}{more}"
+    answer = answer.with_remark(told)
     if answer.verdict is not Verdict.NOT_DECIDED and ratio.margin is not None:
-        return Answer(Verdict.NOT_DECIDED, f"too few trials that are not DOUBTFUL: {answer.reason}; {told}")
-    return Answer(answer.verdict, f"{answer.reason}; {told}")
+        few = "too few trials that are not DOUBTFUL: "
+        return Answer(Verdict.NOT_DECIDED, f"{few}{answer.reason}", f"{few}{answer.short}")
+    return answer
+
+
+def within_window(answer: Answer, limited: Sequence[str]) -> Answer:
+    """Rates that the load's own window limited, and latencies at them, decide nothing: no report had such a window.
+
+    Args:
+        limited: step and evidence of each search that ended at the window.
+    """
+    if not limited:
+        return answer
+    more = f" and {len(limited) - 1} more" if len(limited) > 1 else ""
+    told = f"limited by the messages that may be in flight: {limited[0]}{more}"
+    return Answer(Verdict.NOT_DECIDED, f"{told}; {answer.reason}", f"{told}; {answer.short or answer.reason}")
 
 
 def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:
@@ -98,27 +189,15 @@ def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:
 def combine(answers: Sequence[tuple[str, Answer]]) -> Answer:
     """The verdict of a claim from those of its parts, each with the words that tell it from the others."""
     if len(answers) == 1:
-        return answers[0][1]
-    by_verdict = {verdict: [(words, one) for words, one in answers if one.verdict is verdict] for verdict in Verdict}
-    contradicted, confirmed = by_verdict[Verdict.CONTRADICTED], by_verdict[Verdict.CONFIRMED]
-    if contradicted:
-        held = f"; holds for {_listed(confirmed)}" if confirmed else ""
-        return Answer(Verdict.CONTRADICTED, f"not so for {_listed(contradicted)}: {contradicted[0][1].reason}{held}")
-    open_ones = by_verdict[Verdict.NOT_DECIDED]
-    if not open_ones:
-        return Answer(Verdict.CONFIRMED, f"holds for {_listed(confirmed)}")
-    reasons = dict.fromkeys(one.reason for _, one in open_ones)
-    held = f"holds for {_listed(confirmed)}; " if confirmed else ""
-    if len(reasons) == 1:
-        return Answer(Verdict.NOT_DECIDED, f"{held}{next(iter(reasons))}")
-    first = open_ones[0]
-    others = len(open_ones) - 1
-    more = f" ({others} more {'part is' if others == 1 else 'parts are'} open)" if others else ""
-    return Answer(Verdict.NOT_DECIDED, f"{held}open for {first[0]}: {first[1].reason}{more}")
-
-
-def _listed(parts: Sequence[tuple[str, Answer]]) -> str:
-    return "; ".join(words for words, _ in parts)
+        (words, one), *_ = answers
+        return replace(one, reason=f"{words}: {one.reason}" if words else one.reason)
+    verdicts = [one.verdict for _, one in answers]
+    order = (Verdict.CONTRADICTED, Verdict.NOT_DECIDED, Verdict.DIRECTION, Verdict.CONFIRMED)
+    whole = next(verdict for verdict in order if verdict in verdicts)
+    parts: dict[str, list[str]] = {}
+    for words, one in answers:
+        parts.setdefault(one.short or one.reason, []).append(words)
+    return Answer(whole, "; ".join(f"{', and '.join(named)}: {told}" for told, named in parts.items()))
 
 
 def _number(value: float) -> str:

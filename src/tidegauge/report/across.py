@@ -10,17 +10,18 @@ from rich.text import Text
 
 from tidegauge.comparison.across import LETTERS, Across, Pair
 from tidegauge.comparison.differences import Difference
+from tidegauge.comparison.within import Ratio
+from tidegauge.model.trial import with_form
+from tidegauge.numbers import count, local_time, ms, percent
+from tidegauge.plain import plain
 from tidegauge.report import compare, fairness
-from tidegauge.report.compare import Ratio
 from tidegauge.report.junit import Case, State, document
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.markdown import escaped, table
-from tidegauge.report.numbers import count, local_time, ms, percent
 from tidegauge.report.summary import head
 from tidegauge.report.terminal import heading
 from tidegauge.statistics.intervals import geometric_mean
 from tidegauge.statistics.verdict import Verdict
-from tidegauge.store.plain import plain
 
 SCHEMA = "tidegauge.compare/1"
 SETTINGS_SHOWN = 20
@@ -50,7 +51,7 @@ _UNEQUAL = "these figures are not at the same durability level, and were compare
 def _run(letter: str, across: Across) -> str:
     run = dict(across.runs)[letter]
     role = " (the baseline)" if letter == across.runs[0][0] else ""
-    systems = ", ".join(sorted({result.spec.system for result in run.results}))
+    systems = ", ".join(sorted({result.spec.label for result in run.results}))
     return f"{letter}{role}: {run.path.name}, {local_time(run.started_at)}, {run.status}: {systems}"
 
 
@@ -81,8 +82,9 @@ def difference_words(difference: Difference) -> str:
 def _title(pair: Pair, across: Across) -> str:
     mark = f"{fairness.MARK}: " if across.unequal else ""
     where = f" ({pair.where})" if pair.where else ""
-    same = "" if pair.system == pair.baseline else f" against {pair.baseline}"
-    return f"{mark}{pair.experiment}{where}: {pair.system}{same}, {pair.run} against {pair.baseline_run}"
+    system, baseline = with_form(pair.system, pair.forms[0]), with_form(pair.baseline, pair.forms[1])
+    same = "" if system == baseline else f" against {baseline}"
+    return f"{mark}{pair.experiment}{where}: {system}{same}, {pair.run} against {pair.baseline_run}"
 
 
 def _pair(pair: Pair, across: Across) -> Iterable[RenderableType]:
@@ -142,6 +144,7 @@ def _content(pair: Pair) -> dict[str, Any]:
         "system": pair.system,
         "baseline_run": pair.baseline_run,
         "baseline": pair.baseline,
+        "forms": list(pair.forms),
         "unequal": pair.unequal,
         "remarks": list(pair.remarks),
         "trials": [result.spec.trial_id for result in pair.results],

@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidegauge.attestation.kinds import Means
-from tidegauge.campaign.model import option_of
+from tidegauge.config.overrides import DATA_KEYS, option_of
+from tidegauge.model.cut_method import Means
 from tidegauge.store.read import StoredRun
 
 
@@ -39,7 +39,7 @@ def _attest_words(given: Mapping[str, Any], options: Mapping[str, Any]) -> list[
     form = {"durability": level["level"], "form": level["form"]} if isinstance(level, dict) else {}
     named = {**given, **form, "cuts": options.get("cuts"), "scenario": options.get("scenarios")}
     named["file-system"] = options.get("file-system") if options.get("means") == Means.POWER else None
-    keys = ("durability", "form", "nodes", "cuts", "scenario", "file-system", "seed", "data-directory")
+    keys = ("durability", "form", "nodes", "cuts", "scenario", "file-system", "seed", *DATA_KEYS)
     words = [word for key in keys if named.get(key) is not None for word in _option_words(key, named[key])]
     words += ["--second-cut"] if options.get("second-cut") else []
     words += ["--crash"] if options.get("means") == Means.CRASH else []

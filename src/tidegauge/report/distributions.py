@@ -13,16 +13,16 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.experiments.api import Latency, TrialResult, point_words
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.trial import Latency, TrialResult, point_words
+from tidegauge.numbers import count, ms
+from tidegauge.plain import plain
 from tidegauge.report.layout import bullet
-from tidegauge.report.numbers import count, ms
-from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.statistics.intervals import Interval
 from tidegauge.statistics.summary import latency_summary
 from tidegauge.statistics.within_trial import mean_within, percentile_within
 from tidegauge.store.details import TrialDetails, read_details
-from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
 from tidegauge.store.window import response_by_stretch, window_rows
 
@@ -136,7 +136,7 @@ def _messages(one: Merged) -> str:
 
 
 def _percentiles(latency: Latency) -> str:
-    known = (("p50", latency.p50_ms), ("p99", latency.p99_ms), ("p99.9", latency.p999_ms))
+    known = (("p50", latency.p50_ms), ("p99", latency.p99_ms), ("p99.9", latency.p999_ms), ("p99.99", latency.p9999_ms))
     told = ", ".join(f"{name} {ms(value)}" for name, value in known if value is not None)
     return f"{told} ms" if told else "(too few samples)"
 

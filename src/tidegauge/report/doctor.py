@@ -9,16 +9,16 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
 from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
+from tidegauge.model.host import HostFacts
+from tidegauge.numbers import MISSING, count, ms, plural, short, size
+from tidegauge.plain import plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
-from tidegauge.report.numbers import MISSING, count, ms, plural, short, size
 from tidegauge.report.terminal import heading
 from tidegauge.statistics.rounding import short as rounded
-from tidegauge.store.plain import plain
 
 DOCTOR_SCHEMA = "tidegauge.doctor/1"
 

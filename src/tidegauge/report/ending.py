@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import plural
 from tidegauge.report import thresholds
 from tidegauge.report.again import command_words
 from tidegauge.report.layout import shown_path
 from tidegauge.report.names import names_of
-from tidegauge.report.numbers import plural
 from tidegauge.report.worth import busy_words, reason_words, where_words
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds.model import Outcome

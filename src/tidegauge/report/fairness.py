@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from tidegauge.fairness.tilt import Stage, Terms
+from tidegauge.model.tilt import Stage, Terms
+from tidegauge.numbers import plural
+from tidegauge.plain import plain
 from tidegauge.report.layout import Paragraph, bullet
-from tidegauge.report.numbers import plural
-from tidegauge.store.plain import plain
 
 MARK = "UNEQUAL"
 """Stands wherever figures of an unequal comparison are shown."""

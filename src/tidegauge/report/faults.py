@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.faults import FaultResult
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.faults import FaultResult
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.numbers import MISSING, count, ms
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.report.numbers import MISSING, count, ms
-from tidegauge.report.tables import Block
 
 Figure = Callable[[FaultResult], float | None]
 

@@ -8,16 +8,17 @@ from dataclasses import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.experiments.api import point_words
-from tidegauge.experiments.finding import Cell, Finding
+from tidegauge.model.finding import Cell, Finding
+from tidegauge.model.trial import point_words
+from tidegauge.numbers import MISSING, count, short
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, bullet
-from tidegauge.report.numbers import MISSING, count, short
+from tidegauge.report.names import SystemNames
 from tidegauge.report.sweeps import LABEL_CHARS_MAX, in_order, labelled
 
 _WHOLE_FROM = 100.0
 
 
-def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
+def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
     order = [point_words(point) for point in in_order([one.point for one in found])]
     for experiment in dict.fromkeys(one.experiment for one in found):
@@ -28,26 +29,27 @@ def findings(found: Sequence[Finding]) -> Iterable[RenderableType]:
         yield Text(f"{experiment}: what was found", style="bold")
         for one in own:
             for sentence in one.summary:
-                yield bullet(f"{named(one, own)}: {sentence}", "" if one.decided else "yellow")
+                yield bullet(f"{named(one, own, names)}: {sentence}", "" if one.decided else "yellow")
         if any(one.rows for one in own):
-            yield finding_table(own)
+            yield finding_table(own, names)
         yield Text("")
 
 
-def named(finding: Finding, own: Sequence[Finding]) -> str:
+def named(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
     """Which of one experiment's findings it is: "partitions=100: kafka@4.3.1, block 2"."""
     where = f"{point_words(finding.point)}: " if finding.point else ""
-    return f"{where}{_who(finding, own)}"
+    return f"{where}{_who(finding, own, names)}"
 
 
-def _who(finding: Finding, own: Sequence[Finding]) -> str:
+def _who(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
     repeated = sum((one.system, one.point) == (finding.system, finding.point) for one in own) > 1
-    return f"{finding.system}, block {finding.block + 1}" if repeated else finding.system
+    label = names.label(finding.system, point_words(finding.point))
+    return f"{label}, block {finding.block + 1}" if repeated else label
 
 
-def finding_table(own: Sequence[Finding]) -> FigureTable:
+def finding_table(own: Sequence[Finding], names: SystemNames) -> FigureTable:
     """The rows of all findings of one experiment, with their systems as labels."""
-    rows = [(_who(finding, own), row) for finding in own for row in finding.rows]
+    rows = [(_who(finding, own, names), row) for finding in own for row in finding.rows]
     heads = list(dict.fromkeys(head for _, row in rows for head in row))
     groups = []
     for head in heads:

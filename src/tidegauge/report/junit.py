@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from xml.etree import ElementTree
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import ms
 from tidegauge.report import fairness, thresholds
-from tidegauge.report.numbers import ms
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds.model import Outcome, Ruling
 
@@ -99,7 +99,7 @@ def _trial(trial: StoredTrial) -> Case:
 def _figures(result: TrialResult) -> str:
     p99 = result.response.p99_ms
     shown = f", response p99 {ms(p99)} ms" if p99 is not None else ""
-    return f"{result.spec.system}: {result.msgs_per_s:,.0f} msg/s{shown}, {result.validity.value}"
+    return f"{result.spec.label}: {result.msgs_per_s:,.0f} msg/s{shown}, {result.validity.value}"
 
 
 def _ruling(ruling: Ruling) -> Case:

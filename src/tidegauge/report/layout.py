@@ -114,6 +114,35 @@ class FigureTable:
             yield from rest
 
 
+@dataclass(frozen=True)
+class WordTable:
+    """A rich renderable: columns of words, of which none is ever cut.
+
+    `droppable`: heads of columns that are left out where there is too little room, in this order.
+    """
+
+    columns: tuple[Column, ...]
+    droppable: tuple[str, ...] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One line of text for each row."""
+        for index, line in enumerate(self.lines(options.max_width)):
+            yield Text(line, style="" if index else "bold", no_wrap=True, overflow="ignore")
+
+    def lines(self, width: int) -> list[str]:
+        """Heads and rows."""
+        kept = list(self.columns)
+        for head in self.droppable:
+            if sum(column.width for column in kept) + len(BETWEEN_COLUMNS) * (len(kept) - 1) > width:
+                kept = [column for column in kept if column.head != head]
+        rows = zip(*((column.head, *column.cells) for column in kept), strict=True)
+        widths = [column.width for column in kept]
+        return [
+            BETWEEN_COLUMNS.join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+
+
 def _group_head(group: ColumnGroup) -> str:
     """The head with a rule that reaches over all its columns, where there is room for one."""
     if not group.head or group.width < len(group.head) + 2:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from tidegauge.durability.in_force import _equal_here, _points, as_asked, findings
 from tidegauge.durability.levels import LEVELS
-from tidegauge.experiments.api import TrialResult, point_words
-from tidegauge.systems.api import Agreement, LevelChoice, LevelFinding
+from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
+from tidegauge.model.trial import TrialResult, point_words
 
 
 class Standing(StrEnum):
@@ -54,45 +55,27 @@ def witnesses(results: Sequence[TrialResult]) -> str:
 
 def level_name(choice: LevelChoice) -> str:
     """ "level 4" or "level 4 (bypass)"."""
-    form = f" ({choice.form})" if choice.form else ""
-    return f"level {choice.level}{form}" + (", as found" if choice.as_found else "")
+    return f"level {choice.level}{_form(choice)}" + (", as found" if choice.as_found else "")
 
 
-def findings(results: Sequence[TrialResult]) -> dict[str, tuple[LevelChoice, LevelFinding]]:
-    """By system: what was asked and what was found; of several trials the first that has a problem, else the first."""
-    found: dict[str, tuple[LevelChoice, LevelFinding]] = {}
-    for result in results:
-        name = result.spec.system
-        if name not in found or (as_asked(*found[name]) and not as_asked(result.spec.choice, result.level)):
-            found[name] = (result.spec.choice, result.level)
-    return dict(sorted(found.items()))
+def level_words(choice: LevelChoice) -> str:
+    """ "4" or "4 bypass", for the column of a table."""
+    return f"{choice.level}" if choice.as_found else f"{choice.level} {choice.form}".strip()
 
 
-def as_asked(choice: LevelChoice, finding: LevelFinding) -> bool:
-    """Whether the settings in force give the level that was asked for."""
-    return (choice.as_found or finding.level == choice.level) and not finding.problems
+def _form(choice: LevelChoice) -> str:
+    """ " (bypass)", or "" where the system has one way only, or the cluster decides it."""
+    return f" ({choice.form})" if choice.form and not choice.as_found else ""
 
 
-def equal(results: Sequence[TrialResult]) -> bool:
-    """Whether all systems gave one and the same known level, at each point of a sweep.
-
-    Trials of unequal levels must not be ranked.
-    """
-    points = _points(results)
-    return bool(points) and all(map(_equal_here, points.values()))
-
-
-def _points(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
-    """Results by the point of the sweep at which they were measured, in words."""
-    points: dict[str, list[TrialResult]] = {}
-    for result in results:
-        points.setdefault(point_words(result.spec.point), []).append(result)
-    return points
-
-
-def _equal_here(results: Sequence[TrialResult]) -> bool:
-    levels = {finding.level for _, finding in findings(results).values()}
-    return len(levels) == 1 and None not in levels
+def forms(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+    """ " (pulsar@4.2.4: bypass)": in which form each system gives its level, of those that have several."""
+    named = [
+        f"{system}: {choice.form}"
+        for system, (choice, finding) in found.items()
+        if as_asked(choice, finding) and _form(choice)
+    ]
+    return f" ({', '.join(named)})" if named else ""
 
 
 def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
@@ -127,7 +110,7 @@ def _headline(results: Sequence[TrialResult]) -> str:
     if stands is Standing.UNKNOWN:
         return f"Durability is UNKNOWN ({', '.join(found)}): the settings that decide it could not be read, see below."
     if stands is Standing.NOT_EQUAL:
-        each = ", ".join(f"{system} {_given(finding)}" for system, (_, finding) in found.items())
+        each = ", ".join(f"{system} {_given(finding)}{_form(choice)}" for system, (choice, finding) in found.items())
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
     level = next(iter(found.values()))[1].level
     whom = "for every system" if len(found) > 1 else f"for {next(iter(found))}"
@@ -136,7 +119,7 @@ def _headline(results: Sequence[TrialResult]) -> str:
     asked = ("as found" if decided_there else "as asked") if kept else "NOT AS ASKED, see below"
     seen = all(_agrees(finding) for _, finding in found.values())
     witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
-    return f"Durability: level {level} {whom}, {asked}, {witnesses}: {meaning(level)}."
+    return f"Durability: level {level} {whom}{forms(found)}, {asked}, {witnesses}: {meaning(level)}."
 
 
 def details(results: Sequence[TrialResult]) -> list[str]:
@@ -148,7 +131,7 @@ def details(results: Sequence[TrialResult]) -> list[str]:
 def _details(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in findings(results).items():
-        given = _given(finding) + (f" ({choice.form})" if choice.form else "")
+        given = _given(finding) + _form(choice)
         given += f", {finding.attested}" if finding.attested else ""
         asked = "" if finding.level == choice.level else f", {_wanted(choice)} level {choice.level}"
         lines.append(f"{system}: {given}{asked}{_witnesses(finding)}")

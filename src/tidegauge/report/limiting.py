@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tidegauge.experiments.api import TrialResult, point_words
-from tidegauge.limiting.api import Limiting, Resource
-from tidegauge.report.numbers import MISSING
+from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.numbers import MISSING
 
 MOST = 0.5
 """Of repeated trials, more than half must agree, or none is told."""
@@ -38,7 +38,7 @@ def sentence(result: TrialResult) -> str:
     if found is None or (found.resource is Resource.OFFERED and not found.others):
         return ""
     at = f" at {point_words(result.spec.point)}" if result.spec.point else ""
-    subject = f"{result.spec.experiment}, {result.spec.system}{at}"
+    subject = f"{result.spec.experiment}, {result.spec.label}{at}"
     if found.resource is Resource.OFFERED:
         return f"{subject}: the rate offered came through, near the limit of {'; '.join(found.others)}."
     also = f" Also: {'; '.join(found.others)}." if found.others else ""

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tidegauge.campaign.memory import MemoryPlan
-from tidegauge.campaign.plan import seconds_expected
-from tidegauge.campaign.space import ASSUMED, FullSpeed, bytes_needed, is_open_ended
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
+from tidegauge.experiments.expected import seconds_expected
+from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_open_ended, rooms
+from tidegauge.model.memory import MemoryPlan
+from tidegauge.model.server import by_turns, node_disks
+from tidegauge.model.tilt import EQUAL_TERMS, Terms
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import Arrival
+from tidegauge.numbers import count, duration, local_time, ms, plural, size
 from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
 from tidegauge.report.faults import planned_faults
-from tidegauge.report.layout import Paragraph
-from tidegauge.report.numbers import count, duration, local_time, plural
+from tidegauge.report.layout import Column, Paragraph, WordTable
+from tidegauge.report.names import listed
 from tidegauge.report.published import published_plan
 from tidegauge.report.sweeps import in_order
 from tidegauge.report.terminal import heading, workload_words
 from tidegauge.store.read import StoredRun
-from tidegauge.workload.model import Arrival
 
+Places = tuple[tuple[Path, ...], tuple[Path, ...]]
+HERE: Places = ((), ())
+DURABILITY = "durability"
 ROWS_MAX = 60
 WORKLOADS_MAX = 4
 """A sweep has many of both; every one stands in the JSON of the plan."""
@@ -50,13 +56,13 @@ def plan_list(
     examines: Choice | None = None,
     thresholds: Sequence[str] = (),
     full: FullSpeed = ASSUMED,
+    places: Places = HERE,
 ) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     parts: list[RenderableType] = [*published_plan(examines), Text("")] if examines else []
     parts += _matrix(trials)
     rows = _alike(trials)
-    table = _swept_rows(rows[:ROWS_MAX]) if any(trial.point for trial in trials) else _rows(rows[:ROWS_MAX])
-    parts += [heading(f"{plural(len(trials), 'trial')}, in this order:"), table]
+    parts += [heading(f"{plural(len(trials), 'trial')}, in this order:"), _rows(rows[:ROWS_MAX])]
     if len(rows) > ROWS_MAX:
         parts.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
     if thresholds:
@@ -69,8 +75,9 @@ def plan_list(
         parts.append(Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's."))
     for words in planned_faults(trials):
         parts += [Text(""), Paragraph(words)]
-    disk = disk_words(trials, full)
-    parts += [Text(""), Paragraph(disk)] if disk else []
+    parts += [item for words in window_words(trials) for item in (Text(""), Paragraph(words))]
+    for words in filter(None, (place_words(trials, places), disk_words(trials, full, places))):
+        parts += [Text(""), Paragraph(words)]
     if memory is not None:
         parts += [Text(""), heading("Memory, for one system at a time:")]
         parts += [Paragraph(sentence, "", "  - ", "    ") for sentence in memory.sentences()]
@@ -95,28 +102,25 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     )
 
 
-def _rows(rows: Sequence[Sequence[TrialSpec]]) -> Table:
-    """Trials without a sweep, by their names."""
-    table = _table("trial", "system", "durability", "load", "warm-up", "measured")
-    for alike in rows:
-        trial = alike[0]
-        name = trial.trial_id if len(alike) == 1 else trial.trial_id.rsplit("-s", 1)[0]
-        warmup = f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s"
-        level = levels.level_name(trial.choice)
-        table.add_row(name, trial.system, level, _load(alike), warmup, duration(trial.measure_s))
-    return table
-
-
-def _swept_rows(rows: Sequence[Sequence[TrialSpec]]) -> Table:
-    """Trials of a sweep: with their points, and by the numbers that their names begin with."""
-    axes = list(dict.fromkeys(axis for alike in rows for axis in alike[0].point))
-    table = _table("step", "experiment", "system", *(axis.rpartition(".")[2] for axis in axes), "load", "measured")
-    for alike in rows:
-        trial = alike[0]
-        number = trial.trial_id.partition("-")[0]
-        values = (trial.point.get(axis, "") for axis in axes)
-        table.add_row(number, trial.experiment, trial.system, *values, _load(alike), duration(trial.measure_s))
-    return table
+def _rows(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
+    """Trials with their points of a sweep, by the numbers that their names begin with."""
+    first = [alike[0] for alike in rows]
+    axes = [axis for axis in dict.fromkeys(axis for trial in first for axis in trial.point) if axis != DURABILITY]
+    # The values of an axis of the user's own, such as RabbitMQ's queues, may stand for the level.
+    in_axes = bool(axes) and DURABILITY not in first[0].point and len({trial.choice for trial in first}) > 1
+    return WordTable(
+        (
+            Column("step", tuple(trial.trial_id.partition("-")[0] for trial in first)),
+            Column("experiment", tuple(trial.experiment for trial in first)),
+            Column("system", tuple(trial.system for trial in first)),
+            *(Column(axis.rpartition(".")[2], tuple(trial.point.get(axis, "") for trial in first)) for axis in axes),
+            Column(DURABILITY, tuple(levels.level_words(trial.choice) for trial in first)),
+            Column("load", tuple(map(_load, rows))),
+            Column("warm-up", tuple(f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" for trial in first)),
+            Column("measured", tuple(duration(trial.measure_s) for trial in first)),
+        ),
+        droppable=("warm-up", *([DURABILITY] if in_axes else []), "measured"),
+    )
 
 
 def _load(alike: Sequence[TrialSpec]) -> str:
@@ -154,25 +158,66 @@ def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
     if not any(points):
         return
     axes = list(dict.fromkeys(axis for point in points for axis in point))
-    table = _table(*axes, "systems", "trials", "time")
-    for point in points:
-        here = [trial for trial in trials if trial.point == point]
-        systems = ", ".join(sorted({trial.system for trial in here}))
-        time = duration(sum(map(seconds_expected, here)))
-        table.add_row(*(point.get(axis, "") for axis in axes), systems, f"{len(here)}", time)
+    measured = [[trial for trial in trials if trial.point == point] for point in points]
     yield heading(f"{plural(len(points), 'point')} of the sweep, by lot in each block:")
-    yield table
+    yield WordTable(
+        (
+            *(Column(axis, tuple(point.get(axis, "") for point in points)) for axis in axes),
+            Column("systems", tuple(", ".join(sorted({trial.system for trial in here})) for here in measured)),
+            Column("trials", tuple(f"{len(here)}" for here in measured)),
+            Column("time", tuple(duration(sum(map(seconds_expected, here))) for here in measured)),
+        ),
+        droppable=("systems", "trials"),
+    )
     yield Text("")
 
 
-def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED) -> str:
-    """How much room the trials need; where a rate is not known before, as much as the machine can write. "" if none."""
+def window_words(trials: Sequence[TrialSpec]) -> list[str]:
+    """What the messages in flight allow: from which time of an acknowledgement on they limit a rate; once each."""
+    told: dict[str, None] = {}
+    for trial in trials:
+        load = trial.workload
+        if not load.producers or trial.attest is not None:
+            continue
+        window = load.window_messages()
+        whole = f"{count(window)} messages ({size(load.window_bytes())}) may be in flight over all producers"
+        if trial.most_msgs_per_s:
+            at_ms = 1000 * window / trial.most_msgs_per_s
+            limits = f"at {count(trial.most_msgs_per_s)} msg/s that limits once acknowledgements take {ms(at_ms)} ms"
+        else:
+            limits = f"with acknowledgements after 100 ms that limits a rate to {count(window * 10)} msg/s"
+        told[f"Window: {whole}: {limits}."] = None
+    shown = list(told)
+    if len(shown) > WORKLOADS_MAX:
+        return [*shown[:WORKLOADS_MAX], f"... and {len(shown) - WORKLOADS_MAX} windows more."]
+    return shown
+
+
+def place_words(trials: Sequence[TrialSpec], places: Places) -> str:
+    """Which node keeps its data where, of several places; "" of one."""
+    data, journals = places
+    nodes = max((trial.nodes for trial in trials if not trial.attached), default=0)
+    if not nodes or len({*data, *journals}) < 2:
+        return ""
+    each = [
+        f"node {number} on {listed([*map(str, node_disks(data, number, nodes))])}"
+        + (f", its journal on {by_turns(journals, nodes)[number - 1]} if it keeps one apart" if journals else "")
+        for number in range(1, nodes + 1)
+    ]
+    return f"Data: {'; '.join(each)}."
+
+
+def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: Places = HERE) -> str:
+    """How much room the trials need; where a rate is not known before, as much as the machine can write. "" if none.
+
+    `places`: of the servers' data, and of their journals; () = on one disk that is not looked at.
+    """
     known = [trial for trial in trials if trial.msgs_per_s is not None and not trial.attached]
     unknown = [trial for trial in trials if is_open_ended(trial)]
     told = []
     if known:
-        largest = max(bytes_needed(trial, trial.nodes) for trial in known)
-        told.append(f"up to {_gib(largest)} free while a trial at a known rate runs")
+        largest = max(known, key=lambda trial: bytes_needed(trial, trial.nodes))
+        told.append(f"{_room_words(largest, places)} while a trial at a known rate runs")
     if unknown:
         most = max(map(full.bytes_written, unknown))
         basis = "measured here" if full.measured else "assumed: `tidegauge doctor` measures it"
@@ -184,8 +229,28 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED) -> str:
     return f"Disk: {'; '.join(told)}. Removed after each trial." if told else ""
 
 
+def _room_words(trial: TrialSpec, places: Places) -> str:
+    """What a trial needs on each disk, and where it does not have it."""
+    data, journals = places
+    found = rooms(trial, data, journals) if data else []
+    if not found:
+        return f"up to {_gib(bytes_needed(trial, trial.nodes))} free"
+    each = [
+        f"{_gib(one.needed_bytes)} free on the disk{'s' if len(one.places) > 1 else ''} of {one}{_lacking(one)}"
+        for one in found
+    ]
+    return f"up to {listed(each)}"
+
+
+def _lacking(room: Room) -> str:
+    if room.free_bytes >= room.needed_bytes:
+        return ""
+    has = "it has" if len(room.places) == 1 else "they have"
+    return f" ({has} {_gib(room.free_bytes)}: TOO LITTLE, the run would end there)"
+
+
 def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / (1 << 30):.1f} GiB"
+    return f"{size_bytes / (1 << 30):,.1f} GiB"
 
 
 def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:

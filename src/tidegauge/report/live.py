@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.attestation.words import attest_outcome
-from tidegauge.campaign import plan
-from tidegauge.campaign.events import (
+from tidegauge.experiments import expected
+from tidegauge.model.events import (
     Decided,
     Event,
     FetchProgress,
@@ -27,11 +27,11 @@ from tidegauge.campaign.events import (
     UnequalFound,
     UseNow,
 )
-from tidegauge.experiments.api import TrialSpec, Validity
-from tidegauge.fairness.tilt import Tilt
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialSpec, Validity
+from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Paragraph
-from tidegauge.report.numbers import count, duration, ms, plural, short
 
 LINE_EVERY_S = 10.0
 """Without a terminal (a log, CI), how often figures become a line within a phase."""
@@ -252,7 +252,7 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
         return None
     ended = {one.spec.trial_id for one in state.ended}
     spent_s = 0.0 if state.phase == "fetch" else now_s - state.trial_since_s
-    return plan.seconds_left(state.trials, ended, state.trial_id, spent_s)
+    return expected.seconds_left(state.trials, ended, state.trial_id, spent_s)
 
 
 def _named(state: LiveState) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tidegauge.experiments.api import point_words
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.trial import point_words
+from tidegauge.numbers import count, ms
+from tidegauge.published.outcome import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.estimates import estimate
 from tidegauge.report.findings import named
-from tidegauge.report.numbers import count, ms
+from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
-from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import FIGURES, Figure
 from tidegauge.store.read import StoredRun
@@ -53,9 +56,11 @@ def run_markdown(run: StoredRun) -> str:
             lines += [escaped(f"{f'At {where}: ' if where else ''}{levels.headline(own)}"), ""]
     for block in blocks(run.results):
         lines += _block(block)
+    names = names_of(run)
     for experiment in dict.fromkeys(one.experiment for one in run.findings):
         found = [one for one in run.findings if one.experiment == experiment]
-        lines += _bullets(f"{experiment}, {named(one, found)}: {sentence}" for one in found for sentence in one.summary)
+        told = [(named(one, found, names), sentence) for one in found for sentence in one.summary]
+        lines += _bullets(f"{experiment}, {who}: {sentence}" for who, sentence in told)
     lines += _comparisons(run)
     lines += _usage(run)
     lines += _published(run)
@@ -91,7 +96,7 @@ def _block(block: Block) -> list[str]:
         "validity",
     ]
     rows = [
-        [escaped(system), *(_cell(block, system, one) for one in figures), _validity(block, system)]
+        [escaped(block.label(system)), *(_cell(block, system, one) for one in figures), _validity(block, system)]
         for system in block.systems
     ]
     words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
@@ -122,11 +127,15 @@ def _validity(block: Block, system: str) -> str:
 
 def _comparisons(run: StoredRun) -> list[str]:
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    ratios = [ratio for block in blocks(run.results) for ratio in compare.ratios(block, run.terms.allowed)]
-    ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
+    ratios = [ratio for block in blocks(run.results) for ratio in within.ratios(block, run.terms.allowed)]
+    ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
     if not ratios:
         return []
     return ["### Compared", "", *_bullets(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
+
+
+def _contradiction(claim: ClaimOutcome) -> str:
+    return f"; the report contradicts itself here: {claim.contradiction}" if claim.contradiction else ""
 
 
 def _published(run: StoredRun) -> list[str]:
@@ -134,7 +143,10 @@ def _published(run: StoredRun) -> list[str]:
     if run.published is None:
         return []
     marks = verdict_marks(run.published, bool(run.terms.unequal))
-    claims = [f"{one.verdict.value.upper()}{marks}: {one.text}: {one.reason}" for one in run.published.claims]
+    claims = [
+        f"{one.verdict.value.upper()}{marks}: {one.text}: {one.reason}{_contradiction(one)}"
+        for one in run.published.claims
+    ]
     heading = f"### Published: {escaped(run.published.title)}"
     return [
         heading,

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from tidegauge.model.trial import TrialSpec, point_words, with_form
 from tidegauge.store.read import StoredRun
 from tidegauge.systems import registry
 
 
 @dataclass(frozen=True)
 class SystemNames:
-    """Names for sentences: "Kafka", or "Kafka 4.3.1" where the run has several of them."""
+    """Names for sentences: "Kafka", or "Kafka 4.3.1" where the run has several of them, and "Pulsar (bypass)".
+
+    `forms`: in which forms each system gives its durability level, by the points of a sweep in words.
+    """
 
     systems: tuple[str, ...]
+    forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def of(self, system: str) -> str:
-        """That of "kafka@4.3.1"."""
+    def form(self, system: str, at: str | None = None) -> str:
+        """The form at a point in words; without one that of all points, "" if they differ."""
+        known = self.forms.get(system, {})
+        if at is not None and at in known:
+            return known[at]
+        return next(iter(known.values())) if len(set(known.values())) == 1 else ""
+
+    def label(self, system: str, at: str | None = None) -> str:
+        """For a table: "pulsar@4.2.4 (bypass)"."""
+        return with_form(system, self.form(system, at))
+
+    def of(self, system: str, at: str | None = None) -> str:
+        """That of "kafka@4.3.1", at a point in words or at all of them."""
         name, _, version = system.partition("@")
         known = registry.all_systems().get(name)
         title = known.title.removeprefix("Apache ").partition(" (")[0] if known else name
         alone = sum(other.partition("@")[0] == name for other in self.systems) < 2
-        return title if alone else f"{title} {version}"
+        return with_form(title if alone else f"{title} {version}", self.form(system, at))
+
+    def where(self, system: str, at: str) -> str:
+        """A point in words, with the form in which the system gives its level there, if that is not so everywhere."""
+        form = "" if self.form(system) else self.form(system, at)
+        return at if form in at.split() else ", ".join(filter(None, (at, form)))
 
     def listed(self, systems: Sequence[str]) -> str:
         """ "Kafka, Pulsar and RabbitMQ"."""
@@ -30,8 +51,15 @@ class SystemNames:
 
 def names_of(run: StoredRun) -> SystemNames:
     """Of all systems that a run planned or measured."""
-    planned = [spec.system for spec in run.planned]
-    return SystemNames(tuple(dict.fromkeys((*planned, *(one.spec.system for one in run.results)))))
+    return names_among([*run.planned, *(one.spec for one in run.results)])
+
+
+def names_among(specs: Sequence[TrialSpec]) -> SystemNames:
+    """Of the systems of these trials."""
+    forms: dict[str, dict[str, str]] = {}
+    for spec in specs:
+        forms.setdefault(spec.system, {})[point_words(spec.point)] = spec.form
+    return SystemNames(tuple(forms), forms)
 
 
 def listed(words: Sequence[str]) -> str:

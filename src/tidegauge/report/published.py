@@ -8,17 +8,28 @@ from statistics import median
 from rich.console import RenderableType
 from rich.text import Text
 
+from tidegauge.numbers import MISSING, plural
 from tidegauge.published.examine import Choice
 from tidegauge.published.load import report
 from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome, Side
 from tidegauge.published.scale import BRIEF_MARK, BRIEF_WORDS, Scale
-from tidegauge.published.verdict import Verdict
+from tidegauge.published.verdict import Grade, Verdict
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
-from tidegauge.report.numbers import MISSING, plural
 
-_STYLES = {Verdict.CONFIRMED: "green", Verdict.CONTRADICTED: "bold red", Verdict.NOT_DECIDED: "yellow"}
+_STYLES = {
+    Verdict.CONFIRMED: "green",
+    Verdict.DIRECTION: "green",
+    Verdict.CONTRADICTED: "bold red",
+    Verdict.NOT_DECIDED: "yellow",
+}
+_GRADES = {
+    Grade.ORDERING: "ordering",
+    Grade.SIZE: "ordering and size",
+    Grade.ABSOLUTE: "absolute value, never decided",
+}
 _PLACE_CHARS_MAX = 40
+CONTRADICTS = "the report contradicts itself here"
 
 
 def published_plan(choice: Choice) -> Iterable[RenderableType]:
@@ -30,10 +41,18 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
     for claim in claims:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
         yield Paragraph(f"{claim.text} [{claim.source}]{remark}", "", "  - ", "    ")
+        if claim.contradiction:
+            yield Paragraph(f"{CONTRADICTS}: {' '.join(claim.contradiction.split())}", "", "    ", "    ")
     if choice.scale == Scale.SHARES:
         here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
         yield Paragraph(f"{here} --scale brief is a first look.", "", "  ", "    ")
     yield from _scale(choice.scale)
+    yield from _differs(choice.differs)
+
+
+def _differs(sentences: Sequence[str]) -> Iterable[RenderableType]:
+    for sentence in sentences:
+        yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
 
 
 def _scale(scale: str) -> Iterable[RenderableType]:
@@ -50,14 +69,23 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
     yield Paragraph(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.", "", "  ", "    ")
     if host:
         yield Paragraph(f"Here: {host.removeprefix('Host: ')}", "", "  ", "    ")
+    if units := units_words(outcome):
+        yield Paragraph(units, "", "  ", "    ")
     yield from _scale(outcome.scale)
-    for sentence in outcome.differs:
-        yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
+    yield from _differs(outcome.differs)
     meant = "A verdict is one of this run on this machine; absolute values are never confirmed: hosts differ."
     yield Paragraph(f"{counts(outcome)}. {meant}", "", "  ", "    ")
     for claim in outcome.claims:
         yield Text("")
-        yield from _claim(claim, verdict_marks(outcome, unequal))
+        yield from _claim(claim, verdict_marks(outcome, unequal, bool(outcome.doubts) and claim.over_runs))
+
+
+def units_words(outcome: PublishedOutcome) -> str:
+    """What the report's rates of bytes are in; "" where no claim has one."""
+    units = {side.unit for claim in outcome.claims for part in claim.parts for side in part.sides}
+    if not outcome.units or not any(unit.endswith("B/s") for unit in units):
+        return ""
+    return f"Units of the report: {outcome.units}; both figures are shown in them."
 
 
 def counts(outcome: PublishedOutcome) -> str:
@@ -68,22 +96,30 @@ def counts(outcome: PublishedOutcome) -> str:
     return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"
 
 
-def verdict_marks(outcome: PublishedOutcome, unequal: bool) -> str:
-    """What must be read with every verdict: " (BRIEF)", " (UNEQUAL terms)", both or nothing."""
+def verdict_marks(outcome: PublishedOutcome, unequal: bool, doubtful: bool = False) -> str:
+    """What must be read with a verdict: " (BRIEF)", " (UNEQUAL terms)", several of them or nothing."""
     marks = [BRIEF_MARK] if outcome.scale == Scale.BRIEF else []
+    marks += ["DOUBTFUL"] if doubtful else []
     marks += [f"{MARK} terms"] if unequal else []
     return f" ({', '.join(marks)})" if marks else ""
 
 
 def _claim(claim: ClaimOutcome, mark: str) -> Iterable[RenderableType]:
-    yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{claim.source}]", _STYLES[claim.verdict])
+    yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{examined_in(claim)}]", _STYLES[claim.verdict])
     yield bullet(claim.reason)
+    if claim.contradiction:
+        yield bullet(f"{CONTRADICTS}: {claim.contradiction}")
     table = claim_table(claim)
     if table is not None:
         common, figures = table
         if common:
             yield bullet(f"{common}:")
         yield figures
+
+
+def examined_in(claim: ClaimOutcome) -> str:
+    """ "table 1-1; ordering and size": where the report makes a claim, and what of it is examined."""
+    return "; ".join(filter(None, (claim.source, _GRADES[claim.grade] if claim.grade else "")))
 
 
 def claim_table(claim: ClaimOutcome) -> tuple[str, FigureTable] | None:
@@ -105,10 +141,12 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     labels = tuple(
         place if one else f"{place}: {side.figure}, {side.unit}" for place, side in zip(places, sides, strict=True)
     )
+    several = any(side.runs for side in sides)
     columns = (
         Column("here", tuple(_number(median(side.values)) if side.values else MISSING for side in sides)),
         Column("range", tuple(_range(side) for side in sides)),
         Column("trials", tuple(_trials(side) for side in sides)),
+        *([Column("run", tuple(", ".join(side.runs) or MISSING for side in sides))] if several else []),
         Column("published", tuple(MISSING if side.published is None else _number(side.published) for side in sides)),
     )
     sources = Column("source", tuple(side.published_source or MISSING for side in sides), words=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from tidegauge.experiments.api import RecordResult, TrialResult
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import RecordResult, TrialResult
+from tidegauge.numbers import count, ms
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.report.numbers import count, ms
-from tidegauge.report.tables import Block
 
 Figure = Callable[[RecordResult], float | None]
 

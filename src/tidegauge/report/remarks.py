@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import Validity
-from tidegauge.report.numbers import plural
-from tidegauge.report.tables import Block
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import Validity
+from tidegauge.numbers import plural
 
 
 @dataclass(frozen=True)

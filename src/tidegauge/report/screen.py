@@ -8,13 +8,19 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.attestation.record import CLAIMED_ONLY
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.limiting.api import Limiting
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.durability import in_force
+from tidegauge.model.limiting import Limiting
+from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.workload import Workload
+from tidegauge.numbers import MISSING, count, local_time, ms, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.ending import End, Ending, again_words, run_words
 from tidegauge.report.estimates import estimate
@@ -22,20 +28,19 @@ from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.limiting import limited_by
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.numbers import MISSING, count, local_time, ms, plural, size
 from tidegauge.report.published import counts
 from tidegauge.report.sweeps import swept
-from tidegauge.report.tables import Block, blocks
 from tidegauge.report.terminal import host_words, path_line
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
 from tidegauge.report.worth import Advice, worth_acting_on
 from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun
-from tidegauge.workload.model import Workload
 
 LINES_MAX = 40
 COLUMNS = 100
+_LABEL_CHARS_NARROW = 10
+"""Where a table would not fit into one: "RabbitMQ (quorum)" then takes two lines."""
 EXPERIMENTS_MAX = 3
 SYSTEMS_MAX = 6
 """Rows of a table."""
@@ -80,7 +85,7 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run.environment.get("host")).removeprefix("Host: ")
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
-    found = levels.findings(run.results)
+    found = in_force.findings(run.results)
     if not found:
         return
     good = levels.standing(run.results) is levels.Standing.KEPT
@@ -90,7 +95,8 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     claimed_only = all(one.attested.startswith(CLAIMED_ONLY) for _, one in found.values())
     tested = "; survival of power cuts not tested" if claimed_only else ""
     level = next(iter(found.values()))[1].level
-    promise = f"level {level} for every system, as asked ({levels.short_name(level)} when acknowledged)"
+    whom = f"every system{levels.forms(found)}"
+    promise = f"level {level} for {whom}, as asked ({levels.short_name(level)} when acknowledged)"
     yield Paragraph(f"Durability: {promise}: {levels.witnesses(run.results)}{tested}.")
     loads = {_load(one.spec.workload) for one in run.results}
     if len(loads) == 1:
@@ -135,7 +141,7 @@ def _table(
         if cut > 0:
             yield Text(f"... {plural(cut, 'more system')} in `show` and the report")
     elif found and sum(len(one.rows) for one in found) <= SYSTEMS_MAX:
-        table = finding_table(found)
+        table = finding_table(found, names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
 
@@ -165,7 +171,10 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
         words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
         words("validity", lambda system: _validity(block.of(system))),
     )
-    return FigureTable("", tuple(map(names.of, systems)), groups)
+    table = FigureTable("", tuple(names.of(system, point_words(block.point)) for system in systems), groups)
+    if len(list(table.lines(COLUMNS))) > 1:
+        return replace(table, label_chars_max=_LABEL_CHARS_NARROW)
+    return table
 
 
 def _end_to_end(result: TrialResult) -> float | None:
@@ -240,8 +249,8 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
     yield Text(f"All of it:             {program} show {run_words(run)}", no_wrap=True, overflow="ignore")
     if ended.end is not End.GOOD:
         return
-    ratios = [one for block in blocks(run.results) for one in compare.ratios(block, run.terms.allowed)]
-    ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
+    ratios = [one for block in blocks(run.results) for one in within.ratios(block, run.terms.allowed)]
+    ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
     needed = compare.repeats_needed(ratios)
     if needed is not None and run.campaign_path:
         why = "To decide what's open:" if any(one.repeated for one in ratios) else "More than chance?"

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidegauge.campaign.memory import MemoryPlan
-from tidegauge.campaign.plan import seconds_expected as trial_seconds
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.fairness.tilt import EQUAL_TERMS, Terms
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import blocks
+from tidegauge.durability import in_force
+from tidegauge.experiments.expected import seconds_expected as trial_seconds
+from tidegauge.model.memory import MemoryPlan
+from tidegauge.model.tilt import EQUAL_TERMS, Terms
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.plain import plain
 from tidegauge.published.examine import Choice
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.sweeps import in_order
-from tidegauge.report.tables import blocks
 from tidegauge.store.pages import REPORT_NAME
-from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
 from tidegauge.store.session import environment_changes
 
@@ -31,7 +33,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         **fairness.content(run.terms),
         "thresholds": thresholds.content(run),
         "durability": {
-            "equal": levels.equal(run.results),
+            "equal": in_force.equal(run.results),
             "headline": levels.headline(run.results),
             "systems": _levels_of(run.results),
             "points": [
@@ -46,7 +48,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
                 "point": plain(block.point),
                 "closed_loop": block.closed_loop,
                 "results": plain(block.results),
-                "comparisons": [comparison(one, run.terms) for one in compare.ratios(block, run.terms.allowed)],
+                "comparisons": [comparison(one, run.terms) for one in within.ratios(block, run.terms.allowed)],
                 "not_compared_because": compare.objection(block, run.terms.allowed),
             }
             for block in blocks(run.results)
@@ -54,7 +56,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         **distributions.content(run),
         "findings": plain(run.findings),
         "finding_comparisons": [
-            comparison(one, run.terms) for one in compare.finding_ratios(run.findings, run.results, run.terms.allowed)
+            comparison(one, run.terms) for one in within.finding_ratios(run.findings, run.results, run.terms.allowed)
         ],
         "published": plain(run.published),
         **usage.content(run),
@@ -76,11 +78,11 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
 def _levels_of(results: Sequence[TrialResult]) -> dict[str, Any]:
     return {
         system: {"asked": plain(choice), "found": plain(finding)}
-        for system, (choice, finding) in levels.findings(results).items()
+        for system, (choice, finding) in in_force.findings(results).items()
     }
 
 
-def comparison(ratio: compare.Ratio, terms: Terms) -> dict[str, Any]:
+def comparison(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
     """A ratio with its interval and verdict."""
     return {
         **plain(ratio),
@@ -145,7 +147,10 @@ def plan_summary(
         "memory": memory
         and {
             "available": plain(memory.available),
-            "needs": [{**plain(need), "worker_mb": need.worker_mb, "total_mb": need.total_mb} for need in memory.needs],
+            "needs": [
+                {**plain(need), **{name: getattr(need, name) for name in ("servers_mb", "worker_mb", "total_mb")}}
+                for need in memory.needs
+            ],
         },
         "points": [
             {

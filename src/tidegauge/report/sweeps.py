@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.experiments.api import point_words
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import point_words
 from tidegauge.report.layout import BETWEEN_COLUMNS, Column, ColumnGroup, FigureTable
-from tidegauge.report.tables import Block, figure_table
+from tidegauge.report.tables import figure_table
 
 Point = Mapping[str, str]
 
@@ -46,16 +47,25 @@ def _size(value: str) -> float | None:
 
 
 def labelled(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple[str, tuple[str, ...]]:
-    """The head and the labels of a table whose rows are at these points: aligned columns of values, then `labels`."""
+    """The head and the labels of a table whose rows are at these points: aligned columns of values, then `labels`.
+
+    A label has the form in which its system gives its level: it is no value of the systems beside it.
+    """
     axes = list(dict.fromkeys(axis for point in points for axis in point))
     rows = [[axis.rpartition(".")[2] for axis in axes] + [head]]
-    rows += [[point.get(axis, "") for axis in axes] + [label] for point, label in zip(points, labels, strict=True)]
+    rows += [[_shown(axis, point) for axis in axes] + [label] for point, label in zip(points, labels, strict=True)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(axes) + 1)]
     texts = [
         BETWEEN_COLUMNS.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
     return texts[0], tuple(texts[1:])
+
+
+def _shown(axis: str, point: Point) -> str:
+    """A value of a point in a row of one system."""
+    value = point.get(axis, "")
+    return value.partition(" ")[0] if axis == "durability" else value
 
 
 @dataclass(frozen=True)

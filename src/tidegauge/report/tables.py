@@ -2,64 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from statistics import median
 
-from tidegauge.experiments.api import Latency, TrialResult, Validity, point_words
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import Latency, TrialResult, Validity
+from tidegauge.model.workload import SubscriptionType
+from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.report.numbers import MISSING, count, ms, short
 from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
-from tidegauge.workload.model import Arrival, SubscriptionType
 
 Figure = Callable[[TrialResult], float | None]
 Reduce = Callable[[Sequence[float]], float]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Results that are compared: the same experiment at the same load on the same workload, at one point of a sweep."""
-
-    experiment: str
-    results: tuple[TrialResult, ...]
-
-    @property
-    def closed_loop(self) -> bool:
-        """Whether there was no schedule."""
-        return self.results[0].spec.workload.arrival is Arrival.CLOSED_LOOP
-
-    @property
-    def point(self) -> Mapping[str, str]:
-        """Of the sweep; empty without one."""
-        return self.results[0].spec.point
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Systems by name: the order of measuring is drawn by lot, and a reader wants the same rows each time."""
-        return tuple(sorted({result.spec.system for result in self.results}))
-
-    def of(self, system: str) -> tuple[TrialResult, ...]:
-        """All trials of one system."""
-        return tuple(result for result in self.results if result.spec.system == system)
-
-    def usable(self, system: str) -> tuple[TrialResult, ...]:
-        """Its trials whose figures may be used."""
-        return tuple(result for result in self.of(system) if result.validity is not Validity.INVALID)
-
-
-def blocks(results: Sequence[TrialResult]) -> list[Block]:
-    """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
-    found: dict[tuple[object, ...], list[TrialResult]] = {}
-    for result in results:
-        spec = result.spec
-        if spec.exploratory:
-            continue
-        # A system's own client settings differ between systems by their nature: they don't part what is compared.
-        common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
-        point = point_words(spec.point)
-        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
-        found.setdefault((*key, point, spec.faults), []).append(result)
-    return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
 
 
 def cpu_cores(cpu_s: float | None, result: TrialResult) -> float | None:
@@ -95,11 +49,11 @@ def figure_table(block: Block) -> FigureTable:
     """The table of one experiment. Without repeats each trial is a row; else each system has min, median and max."""
     if all(len(block.of(system)) == 1 for system in block.systems):
         rows: list[tuple[str, Sequence[TrialResult], Reduce]] = [
-            (system, block.of(system), max) for system in block.systems
+            (block.label(system), block.of(system), max) for system in block.systems
         ]
     else:
         rows = [
-            (f"{system} {name}", block.usable(system), reduce)
+            (f"{block.label(system)} {name}", block.usable(system), reduce)
             for system in block.systems
             for name, reduce in (("min", min), ("median", median), ("max", max))
         ]
@@ -112,6 +66,8 @@ def _groups(rows: list[tuple[Sequence[TrialResult], Reduce]], block: Block) -> t
         return Column(head, tuple(form(_reduced(results, figure, reduce)) for results, reduce in rows))
 
     percentiles = [("p50", "p50_ms"), ("p95", "p95_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("max", "max_ms")]
+    if any(result.response.p9999_ms is not None for results, _ in rows for result in results):
+        percentiles.insert(-1, ("p99.99", "p9999_ms"))
     lost = [column(what, count, _summed(what)) for what in ("lost", "duplicated", "reordered", "corrupt")]
     failed = column("failed", count, lambda result: result.failed + result.unresolved)
     return (
@@ -159,7 +115,8 @@ def footnotes(block: Block) -> list[str]:
     table = figure_table(block)
     cells = [cell for group in table.groups for column in group.columns for cell in column.cells]
     if MISSING in cells:
-        notes.append(f"'{MISSING}': too few samples (p99.9 needs 10,000, p99 1,000, p95 200, p50 20) or none at all.")
+        needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
+        notes.append(f"'{MISSING}': too few samples ({needed}) or none at all.")
     without_cpu = [s for s in block.systems if any(result.server_cpu_s is None for result in block.of(s))]
     if without_cpu:
         notes.append(f"The servers' CPU is not known where others run them: {', '.join(without_cpu)}.")

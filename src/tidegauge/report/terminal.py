@@ -9,22 +9,25 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.experiments.api import TrialResult, Validity, point_words
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.numbers import count, duration, local_time, plural, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.faults import fault_notes, faults_table
 from tidegauge.report.findings import findings
 from tidegauge.report.layout import Paragraph, bullet, shown_path
-from tidegauge.report.numbers import count, duration, local_time, plural, size
+from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
 from tidegauge.report.records import records_table
 from tidegauge.report.remarks import remarks
 from tidegauge.report.sweeps import Swept, swept
-from tidegauge.report.tables import Block, blocks, figure_table, footnotes
+from tidegauge.report.tables import figure_table, footnotes
 from tidegauge.statistics.rounding import short as rounded
 from tidegauge.store.pages import REPORT_NAME
 from tidegauge.store.read import StoredRun
 from tidegauge.store.session import environment_changes
-from tidegauge.workload.model import SubscriptionType, Workload
 
 CHANGES_MAX = 8
 """Of the surroundings, shown between two sessions; --json has all."""
@@ -54,7 +57,7 @@ def run_report(run: StoredRun) -> RenderableType:
         for one in tables:
             parts += [*_experiment(one), Text("")]
         parts += distributions.parts(run)
-        parts += findings(run.findings)
+        parts += findings(run.findings, names_of(run))
         comparison = list(_comparison(run))
         parts += [*comparison, Text("")] if comparison else []
         took = list(usage.parts(run))
@@ -212,12 +215,12 @@ def _remarks(block: Block) -> Iterable[RenderableType]:
 
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     lines: list[str] = []
-    ratios: list[compare.Ratio] = []
+    ratios: list[within.Ratio] = []
     for block in blocks(run.results):
         objection = compare.objection(block, run.terms.allowed)
         lines += [objection] if objection else []
-        ratios += compare.ratios(block, run.terms.allowed)
-    ratios += compare.finding_ratios(run.findings, run.results, run.terms.allowed)
+        ratios += within.ratios(block, run.terms.allowed)
+    ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     lines += [f"{mark}{compare.sentence(ratio)}" for ratio in ratios]
     if not lines:
@@ -229,7 +232,7 @@ def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     yield from _repeats(run, ratios)
 
 
-def _repeats(run: StoredRun, ratios: Sequence[compare.Ratio]) -> Iterable[RenderableType]:
+def _repeats(run: StoredRun, ratios: Sequence[within.Ratio]) -> Iterable[RenderableType]:
     """How to decide what is open: the command, with the repeats that it takes."""
     needed = compare.repeats_needed(ratios)
     if needed is None:

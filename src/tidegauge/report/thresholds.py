@@ -8,12 +8,12 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.experiments.api import point_words
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.trial import point_words
+from tidegauge.numbers import count
+from tidegauge.plain import plain
 from tidegauge.report import fairness
 from tidegauge.report.layout import Paragraph, bullet
-from tidegauge.report.numbers import count
-from tidegauge.report.tables import Block, blocks
-from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds.evaluate import Asked, rule
 from tidegauge.thresholds.grammar import parse_threshold

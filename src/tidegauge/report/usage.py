@@ -9,13 +9,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.experiments.api import TrialResult, point_words
+from tidegauge.comparison.blocks import blocks
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
+from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, ms, percent, plural, short
+from tidegauge.plain import plain
 from tidegauge.report import limiting
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
-from tidegauge.report.numbers import MISSING, SHARE_MIN, count, duration, ms, percent, plural, short
-from tidegauge.report.tables import blocks
-from tidegauge.store.plain import plain
 from tidegauge.store.read import StoredRun
 from tidegauge.usage.price import Cost, cost
 from tidegauge.usage.shares import Basis, Ceiling, Share, shares
@@ -37,7 +37,7 @@ class Used:
     def label(self) -> str:
         """Experiment, system and point of the sweep."""
         at = point_words(self.result.spec.point)
-        return f"{self.result.spec.experiment} {self.result.spec.system}" + (f" at {at}" if at else "")
+        return f"{self.result.spec.experiment} {self.result.spec.label}" + (f" at {at}" if at else "")
 
     @property
     def is_throughput(self) -> bool:

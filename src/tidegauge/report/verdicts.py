@@ -12,17 +12,19 @@ from enum import StrEnum
 from functools import cached_property
 from math import floor, log10
 
-from tidegauge.experiments.api import TrialResult, Validity, point_words
-from tidegauge.experiments.finding import Finding
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.within import Ratio
+from tidegauge.durability import in_force
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.numbers import count, ms, plural, short
 from tidegauge.report import compare, distributions, fairness, levels
-from tidegauge.report.compare import Ratio
 from tidegauge.report.distributions import Within
 from tidegauge.report.estimates import Estimate, estimate
 from tidegauge.report.limiting import limited_by
 from tidegauge.report.names import SystemNames, listed, names_of
-from tidegauge.report.numbers import count, ms, plural, short
 from tidegauge.report.sweeps import swept
-from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES
 from tidegauge.statistics.intervals import CONFIDENCE
@@ -84,7 +86,7 @@ def level_phrase(run: StoredRun) -> str:
     In capitals where the levels are not what their reader would take for granted.
     """
     stands = levels.standing(run.results)
-    found = levels.findings(run.results)
+    found = in_force.findings(run.results)
     if not found:
         return ""
     if stands is levels.Standing.UNKNOWN:
@@ -140,6 +142,8 @@ class _Question:
     unit: str
     higher_is_better: bool
     sides: tuple[_Side, ...]
+    at: str = ""
+    """The point of a sweep, in words."""
 
     def form(self, value: float) -> str:
         """A value without its unit."""
@@ -157,12 +161,12 @@ def _three_digits(value: float) -> float:
 
 def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
     question = _trial_question(block)
-    ratios = [one for one in compare.ratios(block, case.run.terms.allowed) if one.figure == question.figure]
+    ratios = [one for one in within.ratios(block, case.run.terms.allowed) if one.figure == question.figure]
     where = f"{block.experiment} at {point_words(block.point)}" if block.point else block.experiment
     title = question.figure
-    within = [one for one in case.within if (one.experiment, one.figure) == (where, title)]
+    sayings = [one for one in case.within if (one.experiment, one.figure) == (where, title)]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
-    sentence, sureness = _sentence(question, ratios, within, [one for one in reasons if one], case)
+    sentence, sureness = _sentence(question, ratios, sayings, [one for one in reasons if one], case)
     found = {system: limited_by(block.usable(system)) for system in block.systems}
     limits = {system: one.told for system, one in found.items() if one is not None}
     return ExperimentVerdict(block.experiment, sentence, sureness, limits)
@@ -172,7 +176,8 @@ def _trial_question(block: Block) -> _Question:
     first = block.results[0]
     if first.spec.reads_only or block.closed_loop:
         verb = "read" if first.spec.reads_only else "took"
-        return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, _sides(block, FIGURES["msgs_per_s"].of))
+        sides = _sides(block, FIGURES["msgs_per_s"].of)
+        return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
     # The highest percentile that all have samples enough for.
     known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
     results = [one for system in block.systems for one in block.usable(system)]
@@ -180,7 +185,7 @@ def _trial_question(block: Block) -> _Question:
     rate = "the scheduled rates" if first.spec.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(first.spec.faults), 'fault')}" if first.spec.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "
-    return _Question(lead, "", figure.title, "ms", False, _sides(block, figure.of))
+    return _Question(lead, "", figure.title, "ms", False, _sides(block, figure.of), point_words(block.point))
 
 
 def _sides(block: Block, figure: Callable[[TrialResult], float | None]) -> tuple[_Side, ...]:
@@ -205,7 +210,7 @@ def _objection(block: Block, case: _Case) -> str:
     bad = [system for system in block.systems if not block.usable(system)]
     if bad:
         return f"no VALID trial of {case.names.listed(bad)}"
-    if len(block.systems) > 1 and not (case.run.terms.allowed or levels.equal(block.results)):
+    if len(block.systems) > 1 and not (case.run.terms.allowed or in_force.equal(block.results)):
         return "don't compare these: the durability levels DIFFER or are unknown"
     return ""
 
@@ -227,7 +232,7 @@ def _damage(results: Sequence[TrialResult], case: _Case) -> str:
 def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
     own = [one for one in case.run.findings if one.experiment == experiment]
-    compared = compare.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
+    compared = within.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
     told = []
     for at in dict.fromkeys(point_words(one.point) for one in own):
         here = [one for one in own if point_words(one.point) == at]
@@ -249,7 +254,8 @@ def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) 
     values = {system: [figure.of(one) for one in own if one.system == system] for system in systems}
     sides = tuple(_Side(system, estimate([one for one in values[system] if one])) for system in systems)
     title = f"{figure.title}: "
-    question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides)
+    at = point_words(own[0].point)
+    question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     sentence, sureness = _sentence(question, [one for one in ratios if one.name == figure.name], [], reasons, case)
     return sentence, Sureness.NO_ANSWER if len(open_for) == len(systems) else sureness
 
@@ -287,7 +293,7 @@ def _sentence(
 def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> str:
     """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
     assert side.known is not None
-    name, value = case.names.of(side.system), question.form(side.known.value)
+    name, value = case.names.of(side.system, question.at), question.form(side.known.value)
     value += f" {question.unit}" if first else ""
     marks = f" ({', '.join(side.marks)})" if side.marks else ""
     if not question.verb:
@@ -332,9 +338,10 @@ def _least_sure(within: Sequence[Within], case: _Case) -> str:
 
 def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
     """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
-    base = f" {case.names.of(ratio.baseline)}'s" if first else ""
+    at = point_words(ratio.point)
+    base = f" {case.names.of(ratio.baseline, at)}'s" if first else ""
     verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.ONE_BLOCK
-    return f"{case.names.of(ratio.system)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
+    return f"{case.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
 def _sureness(ratio: Ratio) -> Sureness:
@@ -352,7 +359,7 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
     told = []
     for system in sorted({system for block, _ in each for system in block.systems}):
         found = [
-            (side.known.value, point_words(block.point))
+            (side.known.value, case.names.where(system, point_words(block.point)))
             for block, asked in each
             for side in asked.sides
             if side.system == system and side.known is not None
@@ -365,7 +372,7 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
     ratios = [
         one
         for block, asked in each
-        for one in compare.ratios(block, case.run.terms.allowed)
+        for one in within.ratios(block, case.run.terms.allowed)
         if one.figure == asked.figure
     ]
     damage = _damage([one for block in points for one in block.results], case)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegauge.campaign.events import LEFT_OUT
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.limiting.api import Resource
+from tidegauge.model.events import LEFT_OUT
+from tidegauge.model.limiting import Resource
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.report.levels import Standing, standing
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.statistics.classify import (

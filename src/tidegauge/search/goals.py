@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 
-from tidegauge.experiments.api import Latency, TrialResult, Validity
+from tidegauge.model.trial import Latency, TrialResult, Validity
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
 from tidegauge.statistics.rounding import short
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import TrialResult
+from tidegauge.model.trial import TrialResult
 from tidegauge.search.goals import Goal, Verdict
 from tidegauge.statistics.rounding import short
 

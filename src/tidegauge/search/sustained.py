@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.search.bounds import Bounds, EnoughError, Search, Space
 from tidegauge.search.goals import INVALID, Goal, Outcome, Verdict, judge
 from tidegauge.search.outcome import GoalOutcome, bracket

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from tidegauge.experiments.api import CatchUp, PhaseFigures
-from tidegauge.experiments.late_readers import BEFORE, DURING, PHASES, DeviceReads
+from tidegauge.model.late_readers import BEFORE, DURING, PHASES, DeviceReads
+from tidegauge.model.load import SecondFigures, SubscriptionSecond
+from tidegauge.model.trial import CatchUp, PhaseFigures
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
 from tidegauge.statistics.slope import growth
 from tidegauge.statistics.summary import latency_summary
-from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 
 @dataclass

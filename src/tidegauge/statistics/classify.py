@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
 from tidegauge.statistics.rounding import short
 
 OK = "ok"

@@ -77,7 +77,7 @@ class FaultSpan:
 
 @dataclass(frozen=True)
 class Disruption:
-    """Figures of one fault; see `experiments.faults.FaultResult`."""
+    """Figures of one fault; see `model.faults.FaultResult`."""
 
     publish_gap_s: float
     delivery_gap_s: float

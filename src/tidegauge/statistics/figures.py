@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegauge.experiments.api import Latency, TrialResult
-from tidegauge.experiments.finding import Finding
-from tidegauge.experiments.late_readers import late_names
+from tidegauge.model.finding import Finding
+from tidegauge.model.late_readers import late_names
+from tidegauge.model.trial import Latency, TrialResult
 from tidegauge.statistics.intervals import geometric_mean
 
 
@@ -86,9 +86,12 @@ def _bracket_share(finding: Finding) -> float:
 
 _PERCENTILES = (
     ("p50", "p50_ms", "p50"),
+    ("p75", "p75_ms", "p75"),
+    ("p90", "p90_ms", "p90"),
     ("p95", "p95_ms", "p95"),
     ("p99", "p99_ms", "p99"),
     ("p999", "p999_ms", "p99.9"),
+    ("p9999", "p9999_ms", "p99.99"),
     ("mean", "mean_ms", "mean"),
     ("max", "max_ms", "maximum"),
 )

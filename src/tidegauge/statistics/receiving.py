@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tidegauge.experiments.api import BusyConsumer
-from tidegauge.worker.api import SecondFigures
+from tidegauge.model.load import SecondFigures
+from tidegauge.model.trial import BusyConsumer
 
 BUSY_SHARE = 0.90
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from statistics import median
 
-from tidegauge.experiments.api import Slope
+from tidegauge.model.trial import Slope
 from tidegauge.statistics.steady import POINTS_MAX, SECONDS_MIN
 
 _NORMAL_95 = 1.959964

@@ -1,17 +1,22 @@
 """A histogram summed up for a reader, with sample minimums.
 
 A percentile is given only where at least ten samples lie beyond it: otherwise one straggler more or less would decide
-it. So p99.9 wants 10,000 samples, p99 1,000, p95 200 and p50 20.
+it. So p99.99 wants 100,000 samples, p99.9 10,000, p99 1,000, p95 200 and p50 20.
 """
 
 from __future__ import annotations
 
-from tidegauge.experiments.api import NO_LATENCY, Latency
+import math
+
+from tidegauge.model.trial import NO_LATENCY, Latency
 from tidegauge.statistics.histograms import Histogram, decode
 
 _BEYOND_MIN = 10
 
-SAMPLES_MIN = {50.0: 2 * _BEYOND_MIN, 95.0: 20 * _BEYOND_MIN, 99.0: 100 * _BEYOND_MIN, 99.9: 1000 * _BEYOND_MIN}
+SAMPLES_MIN = {
+    percentile: math.ceil(round(_BEYOND_MIN / (1 - percentile / 100), 3))
+    for percentile in (50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+}
 """Samples needed for each percentile that is printed."""
 
 
@@ -28,6 +33,9 @@ def latency_summary(histogram: Histogram) -> Latency:
         p99_ms=percentile_ms(histogram, 99.0),
         p999_ms=percentile_ms(histogram, 99.9),
         max_ms=histogram.max_ns() / 1e6,
+        p75_ms=percentile_ms(histogram, 75.0),
+        p90_ms=percentile_ms(histogram, 90.0),
+        p9999_ms=percentile_ms(histogram, 99.99),
     )
 
 

@@ -29,14 +29,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from tidegauge.attestation.model import AttestOutcome
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Tilt
-from tidegauge.fleet.use import Sample
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import SyncFinding
+from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.use import Sample
 from tidegauge.store.telemetry import MetricRow
-from tidegauge.systems.api import Distribution, Setting, SyncFinding
-from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 
 class TrialStore(Protocol):

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tidegauge.attestation.record import Attestation
+from tidegauge.model.attestation import Attestation
+from tidegauge.model.level import LevelChoice
+from tidegauge.plain import typed
 from tidegauge.store.files import make_directory, write_failed, write_json
 from tidegauge.store.names import ATTESTATION_SCHEMA
-from tidegauge.store.plain import typed
 from tidegauge.store.read import read_object
-from tidegauge.systems.api import LevelChoice
 
 
 def attestations_directory(environment: Mapping[str, str] | None = None) -> Path:

@@ -17,6 +17,7 @@ class Disclosed:
         settings: ("server" or "client", scope, name) to value, as the system words them.
         server_java, client_java: "" where there is none, or it was not stored.
         digest: of the distribution's files.
+        jvm_flags, worker_flags: of the servers' JVMs, and of the load generator's.
     """
 
     settings: Mapping[tuple[str, str, str], str]
@@ -24,6 +25,7 @@ class Disclosed:
     client_java: str
     digest: str
     jvm_flags: tuple[str, ...]
+    worker_flags: tuple[str, ...] = ()
 
 
 def read_disclosed(trial: StoredTrial) -> Disclosed:
@@ -42,6 +44,7 @@ def read_disclosed(trial: StoredTrial) -> Disclosed:
         client_java=str(_mapping(settings.get("worker")).get("java_version") or ""),
         digest=str(distribution.get("digest") or ""),
         jvm_flags=tuple(map(str, _listed(settings.get("server_jvm_flags")))),
+        worker_flags=tuple(map(str, _listed(_mapping(settings.get("worker")).get("jvm_flags")))),
     )
 
 

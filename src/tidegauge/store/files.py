@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.store.plain import plain
+from tidegauge.plain import plain
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 128 * 1024

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tidegauge.attestation.model import AttestOutcome
 from tidegauge.attestation.words import until_then
 from tidegauge.errors import UserError, nearest
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.finding import Finding
+from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.plain import typed
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.store.names import CEILINGS_FILE, CYCLES_FILE, RUN_SCHEMA, environment_name
-from tidegauge.store.plain import typed
 from tidegauge.store.published import PUBLISHED_FILE
 from tidegauge.store.session import Session, read_sessions
 from tidegauge.store.trial import RESULT_SCHEMA

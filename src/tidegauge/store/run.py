@@ -16,10 +16,10 @@ from pathlib import Path
 
 from tidegauge import __version__
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Tilt, advice, unequal
 from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.model.finding import Finding
+from tidegauge.model.tilt import Tilt, advice, unequal
+from tidegauge.model.trial import TrialSpec
 from tidegauge.store.attestations import keep_attestations
 from tidegauge.store.files import (
     RESERVE,

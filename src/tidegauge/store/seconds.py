@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.store.hlog import NS_PER_MS, decode
-from tidegauge.worker.api import SecondFigures, SubscriptionSecond
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.store.plain import typed
+from tidegauge.plain import typed
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegauge.fleet.use import DeviceUse, ProcessUse, Sample
+from tidegauge.model.use import DeviceUse, ProcessUse, Sample
 from tidegauge.store.tables import Table, last_lines, read_table
 
 DIRECTORY = "telemetry"

@@ -10,18 +10,19 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from tidegauge.attestation.model import AttestOutcome
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.fleet.use import Sample
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.level import SyncFinding
+from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.use import Sample
 from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.names import CYCLES_FILE, CYCLES_SCHEMA
 from tidegauge.store.seconds import columns, read_lines, row
 from tidegauge.store.tables import write_parquet
 from tidegauge.store.telemetry import MetricRow, TelemetryLog
-from tidegauge.systems.api import Distribution, Setting, SyncFinding
-from tidegauge.worker.api import SecondFigures, TotalFigures, WorkerFacts
 
 TRIAL_SCHEMA = "tidegauge.trial/1"
 RESULT_SCHEMA = "tidegauge.result/1"

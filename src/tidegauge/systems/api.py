@@ -7,52 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.fleet.api import Host
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.memory import ProcessMemory
+from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
+from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.metrics import Endpoint, Metric
 from tidegauge.systems.nodes import Node, Seat
-from tidegauge.workload.model import SubscriptionType, Workload
 
 if TYPE_CHECKING:
     from tidegauge.fairness.case import Case, ClientFacts, Hazard
     from tidegauge.systems.attached import AttachedCluster, AttachRequest
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """The files of one version of a system, ready to start.
-
-    Attributes:
-        version: what was asked for ("4.3.1") or, for a local directory, what its files say.
-        directory: where the files are.
-        java_home: the Java runtime chosen for it; None for a system that needs none.
-        digest: SHA-256 over the sorted (file name, SHA-256) list: says whether two runs used the same files.
-        source: "maven central", "directory /opt/kafka".
-    """
-
-    system: str
-    version: str
-    directory: Path
-    java_home: Path | None
-    java_version: str
-    digest: str
-    source: str
-
-
-@dataclass(frozen=True)
-class LevelChoice:
-    """A durability level and, where a system has several ways to give it, which ("journal", "bypass").
-
-    `as_found`: it is only expected, because a cluster of others decides; what is found is told and nothing refused.
-    """
-
-    level: int
-    form: str = ""
-    as_found: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +30,8 @@ class DeployRequest:
 
     Attributes:
         data_directory: the trial's own directory, for whatever belongs to no single node.
-        disks: directories of the trial on the disks chosen for data, by turns one for each node; () = `data_directory`.
+        disks: directories of the trial on the disks chosen for data, dealt out to the nodes by turns; () =
+            `data_directory`.
         journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
         seats: by number, where nodes are in a network of their own; empty = all on loopback. So is `nodes.KEEPER`.
@@ -84,81 +54,17 @@ class DeployRequest:
 
     def node_directory(self, number: int, name: str) -> Path:
         """Where node `number` (from 1) keeps its data, in a directory `name` of its own."""
-        return (by_turns(self.disks, number) or [self.data_directory])[-1] / name
+        return self.node_directories(number, name)[0]
+
+    def node_directories(self, number: int, name: str) -> tuple[Path, ...]:
+        """All that node `number` may keep data in: several where more disks were chosen than there are nodes."""
+        own = node_disks(self.disks, number, self.nodes) or (self.data_directory,)
+        return tuple(disk / name for disk in own)
 
     def journal_directory(self, number: int, name: str) -> Path:
-        """Where node `number` keeps its journal, in a directory `name` of its own."""
-        own = by_turns(self.journal_disks, number) or by_turns(self.disks, number)
-        return (own or [self.data_directory])[-1] / name
-
-
-def by_turns(disks: tuple[Path, ...], nodes: int) -> list[Path]:
-    """The disk of each of so many nodes, in their order; none if none was chosen."""
-    return [disks[number % len(disks)] for number in range(nodes)] if disks else []
-
-
-@dataclass(frozen=True)
-class Handles:
-    """Open files and memory maps of one process."""
-
-    files: int
-    maps: int
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A setting in force, read back from the running system (never from what we wrote)."""
-
-    scope: str
-    name: str
-    value: str
-    is_default: bool | None = None
-
-
-class Agreement(StrEnum):
-    """What the system calls seen say to the level that the settings give."""
-
-    AGREES = "agrees"
-    CONTRADICTS = "contradicts"
-    MORE = "more"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class SyncFinding:
-    """The second witness of a level: what the servers were seen to do before they acknowledged.
-
-    Attributes:
-        words: one clause for the report: what was seen, or why nothing could be.
-        messages: sent one at a time while the servers were watched.
-        synced: those acknowledged after a sync to disk of their own on at least `nodes_needed` nodes.
-        synced_by_node: by storage process, before how many acknowledgements it synced.
-        calls_by_node: by storage process, how many calls of each kind were seen at all.
-    """
-
-    agreement: Agreement
-    words: str
-    messages: int = 0
-    synced: int = 0
-    nodes_needed: int = 0
-    synced_by_node: Mapping[str, int] = field(default_factory=dict)
-    calls_by_node: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class LevelFinding:
-    """The durability level that the effective settings really give, with the reasoning in words.
-
-    `problems` names each setting that makes it differ from what was asked; empty when it is as asked. `syncs` is the
-    second witness; None if it was never called. `attested` is what cuts of the power said of these settings before, in
-    words; "" where nobody asked.
-    """
-
-    level: int | None
-    reasoning: tuple[str, ...]
-    problems: tuple[str, ...] = ()
-    syncs: SyncFinding | None = None
-    attested: str = ""
+        """Where node `number` keeps its journal: on a disk for journals, else on the last of its own."""
+        own = by_turns(self.journal_disks, number)
+        return own[-1] / name if own else self.node_directories(number, name)[-1]
 
 
 Describe = Callable[[list[str]], list[Setting]]
@@ -256,6 +162,8 @@ class System(Protocol):
     """What a campaign may say of a cluster of it that others run; None if there is no such thing."""
     metrics: tuple[Metric, ...]
     """Figures that its servers tell of themselves and that matter; the same for each of its processes."""
+    server_defaults: Mapping[str, str]
+    """Settings of its servers that Tidegauge gives where a campaign doesn't, and that follow from no deployment."""
     spaces_in_paths: bool
     """Whether it runs with its programs and data below a directory that has a space in its name."""
 
@@ -296,8 +204,10 @@ class System(Protocol):
         """
         ...
 
-    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
-        """Resident memory that all server processes of such a deployment may need together, MiB. Pure."""
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """The server processes of such a deployment, with the resident memory that each may need, MiB. Pure."""
         ...
 
     def handles(self, partitions: int) -> Handles:

@@ -6,7 +6,7 @@ stored and shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -73,6 +73,8 @@ class AddressKey:
     Attributes:
         connection_key: the name of the driver's connection setting that it becomes; "" if the driver has no use for it.
         schemes: what each address may begin with, the secure ones among them in `secure_schemes`; () = host:port.
+        one_scheme: whether the scheme stands once, before all addresses: "pulsar://host1:6650,host2:6650".
+        alone: whether there can be one address only.
     """
 
     name: str
@@ -81,6 +83,8 @@ class AddressKey:
     required: bool = True
     schemes: tuple[str, ...] = ()
     secure_schemes: tuple[str, ...] = ()
+    one_scheme: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,8 +116,24 @@ def secure_addresses(addresses: Mapping[str, str], rules: AttachRules) -> list[s
 
 
 def split(addresses: Mapping[str, str], key: AddressKey) -> list[str]:
-    """The single addresses of a key."""
-    return [part.strip() for part in addresses.get(key.name, "").split(",") if part.strip()]
+    """The single addresses of a key, each with its scheme."""
+    return split_text(addresses.get(key.name, ""), key)
+
+
+def split_text(text: str, key: AddressKey) -> list[str]:
+    """The same of a text. Where one scheme is for all, it may be repeated before each of them."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    first, separator, _ = (parts or [""])[0].partition("://")
+    scheme = f"{first}://" if key.one_scheme and separator else ""
+    return [part if "://" in part else f"{scheme}{part}" for part in parts]
+
+
+def joined(parts: Sequence[str], key: AddressKey) -> str:
+    """Addresses as the system's clients take them. Where one scheme is for all, it stands once."""
+    if not key.one_scheme:
+        return ",".join(parts)
+    scheme, separator, _ = parts[0].partition("://")
+    return f"{scheme}{separator}" + ",".join(part.partition("://")[2].rstrip("/") for part in parts)
 
 
 def shown(choice: AttachChoice) -> str:

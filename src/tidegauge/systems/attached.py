@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegauge.systems.api import Describe, LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.systems.api import Describe
 from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node, node_of

@@ -14,9 +14,9 @@ from pydantic.alias_generators import to_camel
 
 from tidegauge.config.fields import Fields
 from tidegauge.config.source import Source
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import ClientSettings, SubscriptionType
 from tidegauge.systems.attach import TlsChoice
-from tidegauge.workload.model import ClientSettings, SubscriptionType
 
 IN_FLIGHT_MESSAGES_MAX = 20_000
 """OMB bounds messages in flight by the clients' memory only; here each producer has a window, the same for all."""
@@ -49,6 +49,7 @@ class DriverTerms:
         password: kept in memory only.
         token_file: absolute path of a file with a token; "" = none.
         producer, consumer, settings: of the system's clients and servers, which win over Tidegauge's.
+        of_level: names in `producer` that a level decides: without effect where another level is chosen.
         subscription_type: how consumers share a subscription.
         notes: what is carried out differently, or has no effect here, and why: a sentence each.
     """
@@ -65,6 +66,7 @@ class DriverTerms:
     producer: Mapping[str, str] = field(default_factory=dict)
     consumer: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    of_level: tuple[str, ...] = ()
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     notes: tuple[str, ...] = ()
 

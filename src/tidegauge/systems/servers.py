@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 from tidegauge.systems.logs import Cause, find_cause
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.nodes import Node, node_of

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, by_block
 from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, figure_interval, geometric_mean, paired_ratio
 from tidegauge.statistics.rounding import short

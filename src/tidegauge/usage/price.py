@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import TrialResult, Validity
+from tidegauge.model.trial import TrialResult, Validity
 
 PRICE_HELP = "a number, with a currency if you like: 0.34, '0.34 USD' or '0.34 EUR'"
 _PRICE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:\s+([A-Za-z]{1,8}))?")

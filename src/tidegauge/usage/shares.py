@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegauge.experiments.api import TrialResult, TrialSpec
 from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
-from tidegauge.usage.seen import NOTHING_SEEN
+from tidegauge.model.seen import NOTHING_SEEN
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 _COPIES_USUAL = 3
 

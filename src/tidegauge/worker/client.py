@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import socket
 import threading
 import time
@@ -16,14 +17,17 @@ import grpc
 
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, ProcessStatus
+from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures
+from tidegauge.model.read_back import CommittedPositions, ReadBack
+from tidegauge.model.server import Setting
 from tidegauge.printable import printable
-from tidegauge.systems.api import Setting
 from tidegauge.worker import messages
-from tidegauge.worker.api import AckedMessage, LoadOrder, SecondFigures, Told, TotalFigures, tell_nobody
+from tidegauge.worker.api import LoadOrder, Told, tell_nobody
+from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.log import cause_from_log, memory_exhausted
-from tidegauge.worker.read_back import NOWHERE, CommittedPositions, Positions, ReadBack
+from tidegauge.worker.read_back import NOWHERE, Positions
 
 PROTOCOL_VERSION = 1
 LEASE_S = 10.0
@@ -52,6 +56,7 @@ _CHANNEL_OPTIONS = (
 )
 
 Reply = TypeVar("Reply")
+_ENDING_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,8 @@ class WorkerProcess:
     """What it was given, MiB; 0 = not known."""
     spin_share_max: float | None = None
     """Of a CPU, that each load thread may spin away; None = as the worker does by itself."""
+    archive: Archive | None = None
+    """Of its code, that it uses or writes."""
 
 
 class GrpcWorker:
@@ -81,6 +88,8 @@ class GrpcWorker:
         self._channel = grpc.insecure_channel(f"127.0.0.1:{process.port}", options=_CHANNEL_OPTIONS)
         self._stub: Any = WorkerStub(self._channel)  # type: ignore[no-untyped-call]
         self._closing = threading.Event()
+        self._started_s = 0.0
+        self._load_s = 0.0
         self._hold: Any = None
         try:
             reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
@@ -160,6 +169,7 @@ class GrpcWorker:
         """See `LoadWorker.start`."""
         at_mono_ns = time.monotonic_ns() + round(in_s * 1e9)
         started: int = self._ask("Start", pb.StartRequest(at_mono_ns=at_mono_ns)).started_mono_ns
+        self._started_s = time.monotonic()
         return started
 
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
@@ -203,6 +213,7 @@ class GrpcWorker:
     def finish(self, delete_topics: bool) -> None:
         """See `LoadWorker.finish`."""
         self._ask("Finish", pb.FinishRequest(delete_topics=delete_topics), _PREPARE_S)
+        self._load_s = time.monotonic() - self._started_s if self._started_s else 0.0
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
@@ -241,14 +252,43 @@ class GrpcWorker:
         """See `LoadWorker.close`."""
         if self._closing.is_set():
             return
+        archive = self._process.archive
+        records = archive is not None and not archive.exists
+        if records:
+            # Before the lease ends, which would cut it short; or else at once, since a JVM that records takes seconds.
+            self._end_recording(writes=self._load_s >= LOAD_S_MIN)
         self._closing.set()
-        with contextlib.suppress(grpc.RpcError, ValueError):
-            self._stub.Shutdown(pb.ShutdownRequest(), timeout=2.0, metadata=self._metadata)
+        if not records:
+            self._shut_down(pb.ShutdownRequest())
         self._hold.cancel()
         self._channel.close()
         with contextlib.suppress(RunFailedError):
             self._process.host.stop(self._process.name)
         shutil.rmtree(self._process.scratch, ignore_errors=True)
+
+    def _end_recording(self, *, writes: bool) -> None:
+        """End a JVM that records for an archive, and keep what it writes if that is worth having."""
+        process = self._process
+        with contextlib.suppress(RunFailedError):
+            if not writes:
+                process.host.signal(process.name, signal.SIGKILL)
+                return
+            self._shut_down(pb.ShutdownRequest(write_archive=True))
+            if process.archive is not None and self._ends_within(WRITING_S_MAX):
+                process.archive.keep(process.scratch)
+
+    def _shut_down(self, request: Any) -> None:
+        with contextlib.suppress(grpc.RpcError, ValueError):
+            self._stub.Shutdown(request, timeout=2.0, metadata=self._metadata)
+
+    def _ends_within(self, seconds_max: float) -> bool:
+        """Whether the process ends by itself, and well."""
+        deadline_s = time.monotonic() + seconds_max
+        while (status := self._process.host.status(self._process.name)).running:
+            if time.monotonic() > deadline_s:
+                return False
+            time.sleep(_ENDING_POLL_S)
+        return status.exit_code == 0
 
     def _heartbeats(self) -> Iterator[pb.HoldRequest]:
         """Renewals of the worker's lease. Consumed by a thread of gRPC's, at the pace set here."""

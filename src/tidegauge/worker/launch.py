@@ -16,6 +16,7 @@ from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
+from tidegauge.worker.archive import Archives
 from tidegauge.worker.classpath import worker_class_path
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
 from tidegauge.worker.log import cause_from_log
@@ -34,6 +35,7 @@ class WorkerOptions:
     Attributes:
         timer_slack_ns: 1 lets a sleeping load thread wake within microseconds of its schedule (Linux default 50,000).
         spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
+        archives: where it finds, or leaves, what JVMs learnt about its code; None = it learns anew.
     """
 
     heap_mb: int = HEAP_MB_LEAST
@@ -43,6 +45,7 @@ class WorkerOptions:
     start_timeout_s: float = 60.0
     timer_slack_ns: int = 1
     spin_share_max: float = 0.05
+    archives: Archives | None = None
 
 
 def start_worker(
@@ -56,6 +59,7 @@ def start_worker(
     jars = worker_class_path(driver)
     java = find_java("The load generator", JAVA_MAJOR_MIN)
     scratch = _scratch_directory(host)
+    archive = options.archives.of(java, driver) if options.archives else None
     secret = secrets.token_hex(16)
     port_file = scratch / "port"
     log_path = log_directory / f"{name}.log"
@@ -64,6 +68,7 @@ def start_worker(
         argv=(
             str(java.executable),
             *jvm_flags(java, options, scratch),
+            *(archive.flags(scratch) if archive else ()),
             "-cp",
             os.pathsep.join(map(str, jars)),
             MAIN_CLASS,
@@ -83,7 +88,15 @@ def start_worker(
         undo.callback(host.stop, name)
         port = _await_port(host, name, port_file, log_path, options.start_timeout_s)
         process = WorkerProcess(
-            host, name, port, secret, log_path, scratch, options.heap_mb, spin_share_max=options.spin_share_max
+            host,
+            name,
+            port,
+            secret,
+            log_path,
+            scratch,
+            options.heap_mb,
+            spin_share_max=options.spin_share_max,
+            archive=archive,
         )
         worker = GrpcWorker(process)
         undo.pop_all()

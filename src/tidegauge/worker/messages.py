@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidegauge.systems.api import Setting
-from tidegauge.worker.api import (
-    LoadOrder,
+from tidegauge.model.load import (
     RecordFigures,
     SecondFigures,
     SubscriptionSecond,
@@ -15,10 +13,13 @@ from tidegauge.worker.api import (
     WindowFigures,
     WorkerFacts,
 )
+from tidegauge.model.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
+from tidegauge.model.schedule import RateSchedule
+from tidegauge.model.server import Setting
+from tidegauge.model.workload import Arrival, Compression, Keys, SubscriptionType, Workload
+from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.generated import worker_pb2 as pb
-from tidegauge.worker.read_back import CommittedPosition, CommittedPositions, PartitionRead, Positions, ReadBack
-from tidegauge.workload.model import Arrival, Compression, Keys, SubscriptionType, Workload
-from tidegauge.workload.schedule import RateSchedule
+from tidegauge.worker.read_back import Positions
 
 _ARRIVALS = {
     Arrival.UNIFORM: pb.Arrival.UNIFORM,

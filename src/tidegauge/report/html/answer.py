@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.attestation.record import Attestation
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.limiting.api import Resource
-from tidegauge.published.outcome import PublishedOutcome
+from tidegauge.durability import in_force
+from tidegauge.model.attestation import Attestation
+from tidegauge.model.limiting import Resource
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import count, duration, plural
+from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome
 from tidegauge.published.verdict import Verdict
 from tidegauge.report import fairness, levels, thresholds
 from tidegauge.report.names import names_of
-from tidegauge.report.numbers import count, duration, plural
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import BUSY_CONSUMER, GENERATOR_FIRST, OWN_LAG
@@ -88,8 +89,12 @@ def _title(run: StoredRun) -> str:
 def _published(outcome: PublishedOutcome) -> str:
     """How many claims have a verdict, and which verdicts they are."""
     decided = [one for one in outcome.claims if one.verdict is not Verdict.NOT_DECIDED]
-    words = "; ".join(f"{one.verdict.value}: {one.text.rstrip('.')}" for one in decided)
+    words = "; ".join(f"{one.verdict.value}: {one.text.rstrip('.')}{_unsized(one)}" for one in decided)
     return f"{outcome.title}: {counts(outcome)}{f'. {words[:1].upper()}{words[1:]}' if words else ''}."
+
+
+def _unsized(claim: ClaimOutcome) -> str:
+    return " (which is higher, not by how much)" if claim.verdict is Verdict.DIRECTION else ""
 
 
 def _badges(run: StoredRun) -> list[Badge]:
@@ -145,7 +150,7 @@ def _level_badge(run: StoredRun) -> Badge:
             levels.Standing.UNKNOWN: "Level UNKNOWN",
         }
         return Badge(BAD, words[stands], told, "durability")
-    found = [finding for _, finding in levels.findings(run.results).values()]
+    found = [finding for _, finding in in_force.findings(run.results).values()]
     numbers = sorted({one.spec.choice.level for one in run.results})
     level = f"Level{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {levels.witnesses(run.results)}"
     if any(one.attested.startswith("REFUTED") for one in found):

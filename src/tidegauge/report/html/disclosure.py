@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.comparison.differences import normal_settings
-from tidegauge.experiments.api import TrialResult
+from tidegauge.fairness.normal import normal_settings
+from tidegauge.model.trial import TrialResult
+from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.again import command_words
-from tidegauge.report.numbers import count, duration, ms, plural, short
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.report.tables import cpu_cores
 from tidegauge.statistics.figures import worst_end_to_end
@@ -155,7 +155,7 @@ _OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
 
 def _by_name(trial: TrialDetails) -> dict[str, str]:
     """Settings in force without what names a trial's own places."""
-    known = normal_settings(trial.disclosed) if trial.disclosed else {}
+    known = normal_settings(trial.disclosed.settings) if trial.disclosed else {}
     return {f"{scope}: {name}": value for (_, scope, name), value in known.items() if not name.endswith(_OF_EACH_TRIAL)}
 
 

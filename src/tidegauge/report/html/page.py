@@ -18,16 +18,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tidegauge import __version__
+from tidegauge.numbers import local_time
 from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report import distributions, fairness, levels
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names, sections
-from tidegauge.report.numbers import local_time
 from tidegauge.report.plots.colours import LOOKS, look
 from tidegauge.report.plots.model import Plot, data_table
 from tidegauge.report.plots.overview import overview, reading_words
-from tidegauge.report.published import claim_table, counts, verdict_marks
+from tidegauge.report.published import claim_table, counts, examined_in, units_words, verdict_marks
 from tidegauge.report.terminal import WORDS, host_words, session_words
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.omb import kept_omb_files
@@ -92,6 +92,8 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         witnesses=_witnesses(run, details),
         mark=fairness.MARK,
         claims=[(claim, claim_table(claim)) for claim in run.published.claims] if run.published else [],
+        examined_in=examined_in,
+        claim_units=units_words(run.published) if run.published else "",
         claim_counts=counts(run.published) if run.published else "",
         claim_scale=BRIEF_WORDS if run.published and run.published.scale == Scale.BRIEF else "",
         claim_marks=verdict_marks(run.published, bool(run.terms.unequal)) if run.published else "",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.experiments.api import TrialResult, Validity, point_words
-from tidegauge.experiments.finding import Finding
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.report import usage
 from tidegauge.report.faults import fault_notes, faults_table
 from tidegauge.report.findings import finding_table, named
 from tidegauge.report.layout import ColumnGroup, FigureTable
+from tidegauge.report.names import names_of
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
 from tidegauge.report.plots.chase import chase_plots
 from tidegauge.report.plots.load import load_plots, search_plots
@@ -22,7 +24,7 @@ from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, timelines, tr
 from tidegauge.report.records import records_table
 from tidegauge.report.remarks import Remark, remarks
 from tidegauge.report.sweeps import Swept, swept
-from tidegauge.report.tables import Block, blocks, figure_table, footnotes
+from tidegauge.report.tables import figure_table, footnotes
 from tidegauge.report.terminal import load_words, workload_words
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun
@@ -172,7 +174,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
         more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
     sentences = [
-        Remark(f"{named(finding, findings)}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
+        Remark(f"{named(finding, findings, names_of(run))}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
         for finding in findings
         for sentence in finding.summary
     ]
@@ -191,7 +193,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
             ]
         ),
         more=on_one_scale(more),
-        tables=(finding_table(findings),) if any(finding.rows for finding in findings) else (),
+        tables=(finding_table(findings, names_of(run)),) if any(finding.rows for finding in findings) else (),
         remarks=tuple(sentences),
     )
 

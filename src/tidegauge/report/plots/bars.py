@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from tidegauge.experiments.finding import Finding
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.finding import Finding
+from tidegauge.numbers import count
 from tidegauge.report.estimates import estimate
-from tidegauge.report.numbers import count
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series
-from tidegauge.report.tables import Block
 
 
 def throughput_bars(block: Block, prefix: str) -> list[Plot]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from tidegauge.experiments.late_readers import BEFORE, DURING, PHASES, late_names
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.late_readers import BEFORE, DURING, PHASES, late_names
 from tidegauge.report.plots.model import Axis, Form, Plot, Series, Span, thinned
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.report.plots.timeline import MAIN, POINTS_MAX, TRIALS_MAX, Chart
-from tidegauge.report.tables import Block
 from tidegauge.store.details import TrialDetails
 
 _NS_PER_S = 1e9

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
-from tidegauge.report.numbers import count, ms
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import count, ms
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.search.goals import Goal, Outcome, judge
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from tidegauge.report.numbers import MISSING, count, ms, percent, short
+from tidegauge.numbers import MISSING, count, ms, percent, short
 
 P99_MEANING = "1 of 100 messages waited longer"
 ROWS_MAX = 60

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.experiments.finding import Finding
+from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import ms
 from tidegauge.report.distributions import Within
 from tidegauge.report.estimates import Estimate, estimate
-from tidegauge.report.numbers import ms
 from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
 from tidegauge.report.plots.load import load_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.plots.sweep import sweep_plots
 from tidegauge.report.sweeps import swept
-from tidegauge.report.tables import Block, blocks
 from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.store.read import StoredRun
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from tidegauge.experiments.api import TrialResult, Validity
-from tidegauge.report.numbers import ms
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import ms
 from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series
-from tidegauge.report.tables import Block
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.details import END_TO_END, TrialDetails
 

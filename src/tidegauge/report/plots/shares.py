@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegauge.report.numbers import percent
+from tidegauge.numbers import percent
 from tidegauge.report.plots.model import Axis, Form, Line, Mark, Plot, Series
 from tidegauge.report.usage import Used
 from tidegauge.usage.shares import Ceiling, Share
@@ -18,7 +18,7 @@ def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
     groups: dict[str, list[Used]] = {}
     for one in found:
         if one.shares:
-            groups.setdefault(one.label.replace(f" {one.result.spec.system}", "", 1), []).append(one)
+            groups.setdefault(one.label.replace(f" {one.result.spec.label}", "", 1), []).append(one)
     plots = []
     for number, (name, own) in enumerate(groups.items(), 1):
         disks = list(dict.fromkeys(share.where for one in own for share in one.shares if share.where)) or [""]

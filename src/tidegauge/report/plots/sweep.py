@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import TrialResult, point_words
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import TrialResult, point_words
 from tidegauge.report.estimates import estimate
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import Swept, in_order
-from tidegauge.report.tables import Block
 from tidegauge.statistics.figures import worst_end_to_end
 
 OTHERS_MAX = 8

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from tidegauge.report.numbers import count, ms, short
+from tidegauge.comparison.blocks import Block
+from tidegauge.numbers import count, ms, short
 from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series, Span, thinned
 from tidegauge.report.plots.percentiles import Details
-from tidegauge.report.tables import Block
 from tidegauge.store.details import TrialDetails
 
 POINTS_MAX = 300

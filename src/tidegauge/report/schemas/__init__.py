@@ -30,6 +30,7 @@ ENVELOPES: tuple[Any, ...] = (
     verbs.Report,
     verbs.Runs,
     verbs.Compare,
+    verbs.Claims,
     verbs.Omb,
     verbs.Doctor,
     verbs.Clean,

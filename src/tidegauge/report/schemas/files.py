@@ -11,20 +11,21 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from tidegauge.attestation.model import AttestOutcome
-from tidegauge.attestation.record import Attestation
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Tilt
 from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.hosts.memory import MemoryAvailable
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.attestation import Attestation
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import SyncFinding
+from tidegauge.model.load import TotalFigures, WorkerFacts
+from tidegauge.model.memory import MemoryAvailable
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.published.examine import Choice
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.store.session import Session
 from tidegauge.store.writer import Writer
-from tidegauge.systems.api import Distribution, Setting, SyncFinding
 from tidegauge.usage.price import Price
-from tidegauge.worker.api import TotalFigures, WorkerFacts
 
 Status = Literal["running", "finished", "failed", "interrupted"]
 Object = Mapping[str, Any]

@@ -7,18 +7,18 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from tidegauge.experiments.api import TrialResult
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Tilt
-from tidegauge.fleet.api import HostFacts
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
-from tidegauge.limiting.api import Limiting
+from tidegauge.model.finding import Finding
+from tidegauge.model.host import HostFacts
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.limiting import Limiting
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult
 from tidegauge.published.outcome import PublishedOutcome
 from tidegauge.report.schemas.files import Object, PlanFile, SessionReport
-from tidegauge.systems.api import LevelChoice, LevelFinding
 from tidegauge.usage.price import Cost, Price
 from tidegauge.usage.shares import Share
 
@@ -128,6 +128,15 @@ class ComparedRun(RunHead):
 
     letter: str
     settings_digests: NotRequired[Mapping[str, str]]
+
+
+class Claims(TypedDict):
+    """`published` with --json: verdicts on a report's claims over one or several runs, by their letters."""
+
+    schema: Literal["tidegauge.claims/1"]
+    runs: list[ComparedRun]
+    unequal: bool
+    published: PublishedOutcome
 
 
 class Compare(TypedDict):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegauge.systems.api import LevelChoice, Setting
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY

@@ -15,12 +15,12 @@ INTERNAL_TOPIC_PARTITIONS = "4"
 
 @dataclass(frozen=True)
 class Node:
-    """One node: broker and controller in one process. Its ports are on `address`."""
+    """One node: broker and controller in one process. Its ports are on `address`; partitions share its directories."""
 
     number: int
     client_port: int
     controller_port: int
-    data_directory: Path
+    data_directories: tuple[Path, ...]
     address: str = LOOPBACK
 
     @property
@@ -46,7 +46,7 @@ def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str,
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
-        "log.dirs": str(node.data_directory),
+        "log.dirs": ",".join(map(str, node.data_directories)),
         "num.partitions": "1",
         "default.replication.factor": str(replicas),
         "min.insync.replicas": str(in_sync_min),

@@ -11,7 +11,8 @@ from uuid import uuid4
 
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.systems.api import DeployRequest, Describe, Setting
+from tidegauge.model.server import Setting
+from tidegauge.systems.api import DeployRequest, Describe
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import STOP_GRACE_S, archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.kafka import zookeeper
@@ -62,7 +63,7 @@ class KafkaDeployment(Servers):
 
 def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     """Write the configuration, format the directories and start all nodes."""
-    nodes = _nodes(request, host)
+    nodes = nodes_of(request, host)
     flags = jvm_flags(
         request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
     )
@@ -90,7 +91,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         metrics_endpoints=tuple(
             Endpoint(name, f"http://127.0.0.1:{port}/metrics") for name, (port, _) in agents.items()
         ),
-        nodes=tuple(Machine(node.number, (node.name,), (node.data_directory,)) for node in nodes),
+        nodes=tuple(Machine(node.number, (node.name,), node.data_directories) for node in nodes),
     )
     try:
         if keeper:
@@ -133,7 +134,8 @@ def _link(request: DeployRequest, node: Node) -> str:
     return request.seats.get(node.number, LOOPBACK).link
 
 
-def _nodes(request: DeployRequest, host: Host) -> list[Node]:
+def nodes_of(request: DeployRequest, host: Host) -> list[Node]:
+    """The nodes with free ports, and each with all directories that are its own."""
     ports = host.free_ports(2 * request.nodes)
     numbers = range(1, request.nodes + 1)
     return [
@@ -141,7 +143,7 @@ def _nodes(request: DeployRequest, host: Host) -> list[Node]:
             number,
             ports[2 * number - 2],
             ports[2 * number - 1],
-            request.node_directory(number, f"kafka-{number}"),
+            request.node_directories(number, f"kafka-{number}"),
             request.seats.get(number, LOOPBACK).address,
         )
         for number in numbers
@@ -178,7 +180,7 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
     names = [f"{node.name}-format" for node in nodes]
     try:
         for name, node in zip(names, nodes, strict=True):
-            make_directories(node.data_directory)
+            make_directories(*node.data_directories)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
             arguments = (*FORMAT_FLAGS, "-cp", _class_path(request), *tool)
             log_path = request.log_directory / f"{name}.log"

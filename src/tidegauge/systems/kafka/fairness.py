@@ -15,7 +15,7 @@ from tidegauge.fairness.case import (
     shown,
 )
 from tidegauge.fairness.published import BY_DEFINITION, CONFLUENT_2020, NO_FIGURE, STREAMNATIVE_2020
-from tidegauge.fairness.tilt import Severity
+from tidegauge.model.tilt import Severity
 from tidegauge.systems.kafka import subscriptions
 from tidegauge.systems.kafka.level import client_acks
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegauge.durability.levels import finding_of, level_of
-from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
 
 SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
 REPLICAS_FOR_MAJORITY = 2

@@ -13,11 +13,11 @@ from tidegauge.config.source import Source
 from tidegauge.config.validate import validate
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_of
 from tidegauge.errors import nearest
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import ClientSettings, Compression
 from tidegauge.systems.attach import TlsChoice
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
-from tidegauge.workload.model import ClientSettings, Compression
 
 TOPIC, COMMON, PRODUCER, CONSUMER = "topicConfig", "commonConfig", "producerConfig", "consumerConfig"
 _BATCH_BYTES, _LINGER_MS = 16_384, 5
@@ -212,6 +212,7 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         # At levels with copies Tidegauge asks for the same.
         producer={**shared, **producer, **({} if replicated else {"acks": "all" if acks_all else "1"})},
         consumer={**shared, **for_consumers, **consumer},
+        of_level=("acks",),
         notes=tuple(reader.notes),
     )
 

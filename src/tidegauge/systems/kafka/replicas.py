@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 
 NO_LEADER = "-1"
 LEADERS = "leaders.by.partition"

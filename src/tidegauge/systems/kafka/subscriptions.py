@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegauge.fairness.case import Case, Hazard
 from tidegauge.fairness.published import NO_FIGURE
-from tidegauge.fairness.tilt import Severity
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import SubscriptionType
 
 SHARE_GROUPS_SINCE = (4, 2)
 """Share groups are ready for production from here on (KIP-932; upgrade notes of 4.2)."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from tidegauge.distribution.local import provision_directory
 from tidegauge.distribution.resolve import provision
-from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
+from tidegauge.durability.levels import levels_for_nodes
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.memory import ProcessMemory
+from tidegauge.model.server import Distribution, Handles, Setting
+from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.systems.api import Deployment, DeployRequest
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.systems.kafka import attach, fairness, level, zookeeper
@@ -20,8 +25,8 @@ from tidegauge.systems.kafka.metrics import METRICS
 from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.kafka.replicas import incomplete
 from tidegauge.systems.kafka.subscriptions import subscription_problem
+from tidegauge.systems.levels import refuse_impossible
 from tidegauge.systems.metrics import Metric
-from tidegauge.workload.model import SubscriptionType, Workload
 
 OUTSIDE_HEAP_MB = 380
 """Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
@@ -36,6 +41,7 @@ class KafkaSystem:
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
     metrics: tuple[Metric, ...] = METRICS
+    server_defaults: Mapping[str, str] = MappingProxyType({})
     spaces_in_paths = True
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
@@ -69,10 +75,13 @@ class KafkaSystem:
         """See `System.serves_replicas`. Consumers are given what leaders have, and any copy in sync can lead."""
         return True
 
-    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
-        """See `System.memory_mb`."""
-        beside = zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB if zookeeper.needs_zookeeper(version) else 0
-        return nodes * (heap_mb + OUTSIDE_HEAP_MB) + beside
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """See `System.processes`. A node's buffers are few, and are counted outside of its heap."""
+        keeper = ProcessMemory("ZooKeeper", 1, zookeeper.HEAP_MB, 0, zookeeper.OUTSIDE_HEAP_MB, of_nodes=False)
+        beside = (keeper,) if zookeeper.needs_zookeeper(version) else ()
+        return (ProcessMemory("node", nodes, heap_mb, 0, OUTSIDE_HEAP_MB), *beside)
 
     def handles(self, partitions: int) -> Handles:
         """See `System.handles`. A log is one open file and two mapped indexes (4.3.1: 10,106 files, 20,422 maps)."""

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from tidegauge.durability.levels import refuse_impossible
 from tidegauge.errors import UserError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import (
-    Deployment,
-    DeployRequest,
-    Describe,
-    Distribution,
-    Handles,
-    LevelChoice,
-    LevelFinding,
-    Setting,
-)
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.memory import ProcessMemory
+from tidegauge.model.server import Distribution, Handles, Setting
+from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.systems.api import Deployment, DeployRequest, Describe
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.levels import refuse_impossible
 from tidegauge.systems.metrics import Endpoint, Metric
 from tidegauge.systems.nodes import Node, node_of
-from tidegauge.workload.model import SubscriptionType, Workload
 
 VERSION = "1"
 
@@ -74,6 +69,7 @@ class NullSystem:
     default_version = VERSION
     attach_rules: AttachRules | None = None
     metrics: tuple[Metric, ...] = ()
+    server_defaults: Mapping[str, str] = MappingProxyType({})
     spaces_in_paths = True
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
@@ -112,9 +108,11 @@ class NullSystem:
         """There are none."""
         return False
 
-    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
-        """No process, no memory."""
-        return 0
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """There are none."""
+        return ()
 
     def handles(self, partitions: int) -> Handles:
         """No process, no files."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tidegauge.errors import RunFailedError
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 from tidegauge.systems.attach import AddressKey, AttachRules, split
 from tidegauge.systems.attached import (
     UNKNOWN,
@@ -23,12 +23,20 @@ RULES = AttachRules(
     keys=(
         AddressKey(
             "service-url",
-            "pulsar+ssl://host:6651",
+            "pulsar+ssl://host1:6651,host2:6651",
             "serviceUrl",
             schemes=("pulsar", "pulsar+ssl"),
             secure_schemes=("pulsar+ssl",),
+            one_scheme=True,
         ),
-        AddressKey("admin-url", "https://host:8443", "adminUrl", schemes=("http", "https"), secure_schemes=("https",)),
+        AddressKey(
+            "admin-url",
+            "https://host:8443",
+            "adminUrl",
+            schemes=("http", "https"),
+            secure_schemes=("https",),
+            alone=True,
+        ),
         BOOKIES,
     ),
     methods=("token", "tls"),

@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Sequence
 
 from tidegauge.errors import RunFailedError
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 from tidegauge.systems.pulsar.replication import READ_ONLY, RUNNING
 

@@ -82,7 +82,7 @@ class Plan:
         for broker in self.brokers:
             number = self.node_of(broker)
             processes[number] = (*processes.get(number, ()), broker.process)
-        directories = {bookie.number: (bookie.ledger_directory, bookie.journal_directory) for bookie in self.bookies}
+        directories = {bookie.number: (*bookie.ledger_directories, bookie.journal_directory) for bookie in self.bookies}
         return tuple(Node(number, names, directories.get(number, ())) for number, names in sorted(processes.items()))
 
     @property
@@ -114,7 +114,7 @@ def deploy_cluster(request: DeployRequest, host: Host) -> PulsarDeployment:
         StartFailedError: a process ended or a step took too long; with the cause from its log.
     """
     refuse_shared(request.settings)
-    plan = _plan(request, host)
+    plan = plan_of(request, host)
     deployment = _deployment(plan, host)
     try:
         _start_zookeeper(plan, deployment)
@@ -127,7 +127,8 @@ def deploy_cluster(request: DeployRequest, host: Host) -> PulsarDeployment:
     return deployment
 
 
-def _plan(request: DeployRequest, host: Host) -> Plan:
+def plan_of(request: DeployRequest, host: Host) -> Plan:
+    """What is to be started, with free ports and each bookie's directories."""
     shape = shape_of(request.shape, request.nodes)
     ports = iter(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
     zookeeper_port = next(ports)
@@ -143,7 +144,10 @@ def _plan(request: DeployRequest, host: Host) -> Plan:
 def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_port: int) -> Bookie:
     node = f"pulsar-bookie-{number}" if shape.layout == TIERED else f"pulsar-{number}"
     journal = request.journal_directory(number, node) / "journal"
-    ledgers = request.node_directory(number, node) / "ledgers"
+    data = request.node_directories(number, node)
+    if len(data) > 1 and not request.journal_disks:
+        data = data[:-1]  # The last one is the journal's.
+    ledgers = tuple(directory / "ledgers" for directory in data)
     return Bookie(number, port, http_port, journal, ledgers, request.seats.get(number, LOOPBACK))
 
 
@@ -255,7 +259,7 @@ def _has_ended(host: Host, log_path: Path) -> bool:
 def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
     request, memory = plan.request, plan.shape.bookie_memory(plan.node_memory)
     for bookie in plan.bookies:
-        make_directories(bookie.journal_directory, bookie.ledger_directory)
+        make_directories(bookie.journal_directory, *bookie.ledger_directories)
         settings = {**bookie_conf(bookie, plan.zookeeper, request.choice, memory), **request.settings}
         configuration = write_text(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.bookkeeper.server.Main", "--conf", str(configuration))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.errors import UserError
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems.nodes import LOOPBACK, Seat
 from tidegauge.systems.pulsar.config import CACHE_MB_MIN, CACHE_SHARE, bookie_settings, broker_settings
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
@@ -42,7 +42,7 @@ class Bookie:
     port: int
     http_port: int
     journal_directory: Path
-    ledger_directory: Path
+    ledger_directories: tuple[Path, ...]
     seat: Seat = LOOPBACK
 
     @property
@@ -93,7 +93,7 @@ def bookie_conf(bookie: Bookie, zookeeper: str, choice: LevelChoice, memory: Mem
         "advertisedAddress": bookie.seat.address,
         "bookiePort": str(bookie.port),
         "journalDirectories": str(bookie.journal_directory),
-        "ledgerDirectories": str(bookie.ledger_directory),
+        "ledgerDirectories": ",".join(map(str, bookie.ledger_directories)),
         "metadataServiceUri": f"metadata-store:{metadata_url(zookeeper)}",
         **journal_settings(choice),
     }

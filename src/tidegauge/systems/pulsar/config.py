@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
 from tidegauge.systems.nodes import LOOPBACK, NODE_INTERFACE, Seat
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
 
@@ -54,14 +55,8 @@ def standalone_conf(
     }
 
 
-def broker_settings(client_port: int, admin_port: int, cache_mb: str, address: str) -> dict[str, str]:
-    """What every broker is told, alone or in a cluster."""
-    return {
-        "brokerServicePort": str(client_port),
-        "webServicePort": str(admin_port),
-        "bindAddress": address,
-        "advertisedAddress": address,
-        "managedLedgerCacheSizeMB": cache_mb,
+BROKER_DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {
         # The default of 10 ms adds up to that to every read at the tail.
         "managedLedgerNewEntriesCheckDelayInMillis": "0",
         "bookkeeperUseV2WireProtocol": "true",
@@ -72,6 +67,20 @@ def broker_settings(client_port: int, admin_port: int, cache_mb: str, address: s
         "brokerDeleteInactiveTopicsEnabled": "false",
         # No limit may stop a producer while a slow consumer builds up a backlog.
         "backlogQuotaDefaultLimitGB": "-1",
+    }
+)
+"""What every broker is told, whatever the deployment."""
+
+
+def broker_settings(client_port: int, admin_port: int, cache_mb: str, address: str) -> dict[str, str]:
+    """What every broker is told, alone or in a cluster."""
+    return {
+        "brokerServicePort": str(client_port),
+        "webServicePort": str(admin_port),
+        "bindAddress": address,
+        "advertisedAddress": address,
+        "managedLedgerCacheSizeMB": cache_mb,
+        **BROKER_DEFAULTS,
     }
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import DeployRequest, Describe, Setting
+from tidegauge.model.server import Setting
+from tidegauge.systems.api import DeployRequest, Describe
 from tidegauge.systems.files import make_directories, properties_text, write_text
 from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
 from tidegauge.systems.log4j2 import log4j2_text

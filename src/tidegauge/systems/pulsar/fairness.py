@@ -16,7 +16,7 @@ from tidegauge.fairness.case import (
     whole_ms,
 )
 from tidegauge.fairness.published import BY_DEFINITION, NO_FIGURE, STREAMNATIVE_2020
-from tidegauge.fairness.tilt import Severity
+from tidegauge.model.tilt import Severity
 from tidegauge.systems.pulsar.level import BYPASS
 
 CHECK_DELAY = "managedLedgerNewEntriesCheckDelayInMillis"

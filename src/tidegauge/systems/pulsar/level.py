@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tidegauge.durability.levels import finding_of, level_of
-from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
 from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3, number_of, replication_of
 
 JOURNAL, BYPASS = "journal", "bypass"

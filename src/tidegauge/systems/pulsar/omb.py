@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, Field
 
 from tidegauge.config.source import Source
 from tidegauge.config.validate import validate
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import ClientSettings, SubscriptionType
 from tidegauge.systems.attach import TlsChoice
 from tidegauge.systems.omb import (
     AUTH_ADVICE,
@@ -20,7 +21,6 @@ from tidegauge.systems.omb import (
     OmbFields,
 )
 from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3
-from tidegauge.workload.model import ClientSettings, SubscriptionType
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
 _SUBSCRIPTION_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")

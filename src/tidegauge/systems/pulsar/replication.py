@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tidegauge.distribution.local import provision_directory
 from tidegauge.distribution.resolve import provision
-from tidegauge.durability.levels import levels_for_nodes, refuse_impossible
+from tidegauge.durability.levels import levels_for_nodes
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.memory import ProcessMemory
+from tidegauge.model.server import Distribution, Handles, Setting
+from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.systems.api import Deployment, DeployRequest
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.levels import refuse_impossible
 from tidegauge.systems.metrics import Metric
 from tidegauge.systems.pulsar import attach, fairness, level, replication
 from tidegauge.systems.pulsar.cluster import deploy_cluster
+from tidegauge.systems.pulsar.config import BROKER_DEFAULTS
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.metrics import METRICS
 from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
 from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
-from tidegauge.workload.model import SubscriptionType, Workload
 
 
 class PulsarSystem:
@@ -32,6 +37,7 @@ class PulsarSystem:
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
     metrics: tuple[Metric, ...] = METRICS
+    server_defaults: Mapping[str, str] = BROKER_DEFAULTS
     spaces_in_paths = False
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
@@ -68,9 +74,11 @@ class PulsarSystem:
         """See `System.serves_replicas`. A broker reads an entry from whichever bookie it likes; one may lack it."""
         return False
 
-    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
-        """See `System.memory_mb`."""
-        return shape_of(shape, nodes).memory_mb(Memory(heap_mb, direct_memory_mb))
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """See `System.processes`."""
+        return shape_of(shape, nodes).processes(Memory(heap_mb, direct_memory_mb))
 
     def handles(self, partitions: int) -> Handles:
         """See `System.handles`. Bookies keep ledgers in common files (4.2.4: 370, whatever the partitions)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegauge.systems.api import Setting
+from tidegauge.model.server import Setting
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
 from tidegauge.systems.rabbitmq.level import form_of

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.systems.api import DeployRequest, Describe, Setting
+from tidegauge.model.server import Setting
+from tidegauge.systems.api import DeployRequest, Describe
 from tidegauge.systems.files import make_directories, write_text
 from tidegauge.systems.logs import Cause
 from tidegauge.systems.metrics import Endpoint

@@ -17,15 +17,16 @@ from tidegauge.fairness.case import (
     number,
 )
 from tidegauge.fairness.published import CONFLUENT_2020, NO_FIGURE
-from tidegauge.fairness.tilt import Severity
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.tilt import Severity
 from tidegauge.systems.rabbitmq import subscriptions
 from tidegauge.systems.rabbitmq.level import FORMS, form_of
 
 STREAM = "stream"
 LEVELS_WITHOUT_COPIES = (3, 4)
 PREFETCH = "prefetch"
-JUDGED_QUEUE = frozenset({PREFETCH})
+AUTO_ACK = "autoAck"
+JUDGED_QUEUE = frozenset({PREFETCH, AUTO_ACK})
 JUDGED_STREAM = frozenset(
     {"batchSize", "batchPublishingDelayMs", "dynamicBatch", "maxUnconfirmedMessages", "initialCredits"}
 )
@@ -82,6 +83,8 @@ def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
 def _automatic_acknowledgement(case: Case) -> list[Hazard]:
     """Streams have no acknowledgements: a reader keeps its position, as in a log."""
     told = case.client("consumer", "acknowledgement")
+    if case.in_force is None and case.consumer.get(AUTO_ACK) == "true":
+        told = "automatic"
     if told is None or told.startswith("manual"):
         return []
     return [
@@ -145,7 +148,9 @@ def _transient(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
             CONFLUENT_2020,
             "nothing to set: this version has no other way at this level"
             if forced
-            else f"choose the form {' or '.join(written) or 'of the level'}",
+            else f"choose the form {' or '.join(written)}"
+            if written
+            else "choose another level: this version has no other way at this one",
             Severity.ADVICE if forced else Severity.UNEQUAL,
         )
     ]

@@ -5,7 +5,7 @@ a majority of its members have the message in their Raft log, which is written w
 stream confirms when a majority have it, without fsync. A classic queue confirms a persistent message when it is on
 disk; up to 3.12 that was after an fsync of the message store and of the queue index; since 3.13 ("the message store no
 longer fsyncs") and with the storage version 2 it is after a write. Mirrored classic queues (up to 3.13) confirm when
-every mirror has confirmed.
+every mirror has confirmed; a transient message when every mirror has it in memory.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, finding_of, level_of
-from tidegauge.systems.api import LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.workload import Compression, Workload
 from tidegauge.systems.rabbitmq.config import has_streams
 from tidegauge.systems.rabbitmq.layout import version_numbers
-from tidegauge.workload.model import Compression, Workload
 
 MAJORITY_OF_3 = 2
 STREAM_OF_ALL = 2
@@ -43,6 +44,7 @@ FORMS: Mapping[str, Form] = {
     "stream": Form("stream"),
     "classic": Form("classic"),
     "transient": Form("classic", persistent=False),
+    "mirrored-transient": Form("mirrored", persistent=False),
 }
 
 
@@ -64,7 +66,8 @@ def possible_levels(version: tuple[int, int, int], nodes: int) -> list[LevelChoi
     choices: list[LevelChoice] = []
     if nodes >= NODES_FOR_REPLICATION:
         choices += _choices(1, ["quorum", *(mirrored if classic_synced else [])])
-        choices += _choices(2, [*streams, *([] if classic_synced else mirrored)])
+        transient = ["mirrored-transient"] if mirrored else []
+        choices += _choices(2, [*streams, *([] if classic_synced else mirrored), *transient])
     choices += _choices(3, ["quorum", *(["classic"] if classic_synced else [])])
     choices += _choices(4, [*([] if classic_synced else ["classic"]), *streams, "transient"])
     return choices

@@ -11,9 +11,9 @@ from tidegauge.config.source import Source
 from tidegauge.config.validate import validate
 from tidegauge.durability.levels import NODES_FOR_REPLICATION
 from tidegauge.errors import nearest
-from tidegauge.systems.api import LevelChoice
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import ClientSettings
 from tidegauge.systems.omb import IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
-from tidegauge.workload.model import ClientSettings
 
 QUEUE_TYPES = ("CLASSIC", "QUORUM", "STREAM")
 _USER = "guest"  # RabbitMQ's own default, which OMB's client uses where an address names nobody.

@@ -14,7 +14,7 @@ from tidegauge.distribution import manifest
 from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
 from tidegauge.distribution.versions import nearest_versions
 from tidegauge.errors import UserError
-from tidegauge.systems.api import Distribution
+from tidegauge.model.server import Distribution
 from tidegauge.systems.rabbitmq import relocate
 from tidegauge.systems.rabbitmq.apt import Apt, AptError, NoConnectionError, unpack
 from tidegauge.systems.rabbitmq.layout import find_layout, find_server, version_of

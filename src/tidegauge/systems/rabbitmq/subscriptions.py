@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegauge.fairness.case import Case, Hazard
 from tidegauge.fairness.published import NO_FIGURE
-from tidegauge.fairness.tilt import Severity
-from tidegauge.workload.model import SubscriptionType
+from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import SubscriptionType
 
 STREAM_FAILOVER_SINCE = (3, 11)
 """Streams have a single active consumer from here on."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-from tidegauge.durability.levels import refuse_impossible
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
-from tidegauge.systems.api import Deployment, DeployRequest, Distribution, Handles, LevelChoice, LevelFinding, Setting
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.memory import ProcessMemory
+from tidegauge.model.server import Distribution, Handles, Setting
+from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.systems.api import Deployment, DeployRequest
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.levels import refuse_impossible
 from tidegauge.systems.metrics import Metric
 from tidegauge.systems.rabbitmq import attach, fairness, level
 from tidegauge.systems.rabbitmq.deployment import deploy
@@ -18,7 +23,6 @@ from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, vers
 from tidegauge.systems.rabbitmq.metrics import METRICS
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
 from tidegauge.systems.rabbitmq.subscriptions import subscription_problem
-from tidegauge.workload.model import SubscriptionType, Workload
 
 OUTSIDE_WATERMARK_MB = 150
 """What a node uses beside what its memory watermark counts, MiB."""
@@ -33,6 +37,7 @@ class RabbitmqSystem:
     default_version = DEFAULT_VERSION
     attach_rules: AttachRules | None = attach.RULES
     metrics: tuple[Metric, ...] = METRICS
+    server_defaults: Mapping[str, str] = MappingProxyType({})
     spaces_in_paths = False
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
@@ -64,9 +69,11 @@ class RabbitmqSystem:
         """See `System.serves_replicas`. Queues are read from their leader; each node hands out its copy of a stream."""
         return level.serves_replicas(choice, workload)
 
-    def memory_mb(self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]) -> int:
-        """See `System.memory_mb`."""
-        return nodes * (heap_mb + direct_memory_mb + OUTSIDE_WATERMARK_MB)
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """See `System.processes`. A node's watermark is both together."""
+        return (ProcessMemory("node", nodes, heap_mb, direct_memory_mb, OUTSIDE_WATERMARK_MB),)
 
     def handles(self, partitions: int) -> Handles:
         """See `System.handles`. A stream is a segment and its index, a queue at most as much."""

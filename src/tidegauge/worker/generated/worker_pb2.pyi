@@ -721,8 +721,10 @@ class CommittedPosition(_message.Message):
     def __init__(self, subscription: _Optional[str] = ..., topic: _Optional[int] = ..., partition: _Optional[int] = ..., position: _Optional[int] = ...) -> None: ...
 
 class ShutdownRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("write_archive",)
+    WRITE_ARCHIVE_FIELD_NUMBER: _ClassVar[int]
+    write_archive: bool
+    def __init__(self, write_archive: _Optional[bool] = ...) -> None: ...
 
 class ShutdownReply(_message.Message):
     __slots__ = ()

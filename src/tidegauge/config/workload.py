@@ -11,7 +11,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.config.source import KeyPath, Source, read_source
 from tidegauge.config.validate import validate
-from tidegauge.workload.model import (
+from tidegauge.model.workload import (
+    IN_FLIGHT_BYTES_MAX,
+    IN_FLIGHT_BYTES_MOST,
     Arrival,
     ClientSettings,
     Compression,
@@ -153,6 +155,7 @@ def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
             in_flight_messages_max=fields.in_flight,
             receive_queue_messages=fields.receive_queue,
             connections_per_broker=fields.connections,
+            in_flight_bytes_max=IN_FLIGHT_BYTES_MOST if "in_flight" in fields.model_fields_set else IN_FLIGHT_BYTES_MAX,
         ),
         subscription_type=fields.subscription_type,
         existing_topics=tuple(fields.existing_topics),

@@ -47,7 +47,11 @@ class Compression(StrEnum):
 HEADER_BYTES = 48
 MESSAGE_BYTES_MAX = 1 << 20
 IN_FLIGHT_BYTES_MAX = 32 << 20
-"""Values of messages in flight over all producers; the worker keeps to the same bound for every system."""
+"""Values of messages in flight over all producers, where nobody says more; the same bound for every system."""
+IN_FLIGHT_BYTES_MOST = 8 << 30
+"""The same where `in-flight` is said: the load generator's memory follows from it (`campaign.worker_memory`)."""
+IN_FLIGHT_MESSAGES_MOST = 1 << 20
+"""Messages in flight over all producers: the worker keeps a place for each."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,10 @@ class Payload:
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """The neutral block: the same client behaviour for every system compared."""
+    """The neutral block: the same client behaviour for every system compared.
+
+    `in_flight_bytes_max` bounds the values of messages in flight over all producers.
+    """
 
     batch_bytes_max: int = 131072
     batch_delay_ms_max: float = 1.0
@@ -70,6 +77,7 @@ class ClientSettings:
     in_flight_messages_max: int = 5000
     receive_queue_messages: int = 5000
     connections_per_broker: int = 1
+    in_flight_bytes_max: int = IN_FLIGHT_BYTES_MAX
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,15 @@ class Workload:
     existing_topics: tuple[str, ...] = ()
 
     def in_flight_messages(self) -> int:
-        """Unacknowledged messages of each producer, at most: as set, within `IN_FLIGHT_BYTES_MAX` over all of them."""
-        fit = IN_FLIGHT_BYTES_MAX // (max(1, self.topics * self.producers) * self.payload.message_bytes)
-        return max(1, min(self.client.in_flight_messages_max, fit))
+        """Unacknowledged messages of each producer, at most: as set, within the bounds over all of them."""
+        producers = max(1, self.topics * self.producers)
+        fit = self.client.in_flight_bytes_max // (producers * self.payload.message_bytes)
+        return max(1, min(self.client.in_flight_messages_max, fit, IN_FLIGHT_MESSAGES_MOST // producers))
+
+    def window_messages(self) -> int:
+        """The same of all producers together: at a rate of R msg/s it is full once acknowledgements take this / R s."""
+        return self.in_flight_messages() * max(1, self.topics * self.producers)
+
+    def window_bytes(self) -> int:
+        """Values of these messages."""
+        return self.window_messages() * self.payload.message_bytes

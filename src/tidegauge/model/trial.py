@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegauge.attestation.model import AttestOutcome, AttestPlan
-from tidegauge.experiments.faults import Fault, FaultResult
-from tidegauge.experiments.late_readers import DeviceReads, LateReaders, ServerLimits
-from tidegauge.limiting.api import Limiting
-from tidegauge.systems.api import LevelChoice, LevelFinding
-from tidegauge.usage.seen import Seen
-from tidegauge.workload.model import Workload
-from tidegauge.workload.schedule import RateSchedule
+from tidegauge.model.attest import AttestOutcome, AttestPlan
+from tidegauge.model.faults import Fault, FaultResult
+from tidegauge.model.late_readers import DeviceReads, LateReaders, ServerLimits
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.limiting import Limiting
+from tidegauge.model.schedule import RateSchedule
+from tidegauge.model.seen import Seen
+from tidegauge.model.workload import Workload
 
 
 class Servers(StrEnum):
@@ -76,6 +76,16 @@ class TrialSpec:
     """What is done to nodes while it measures, by time; never one before another is over."""
 
     @property
+    def form(self) -> str:
+        """The way in which the system gives its level ("bypass"); "" where it has one only, or the cluster decides."""
+        return "" if self.choice.as_found else self.choice.form
+
+    @property
+    def label(self) -> str:
+        """The system with that form, as tables show it: "pulsar@4.2.4 (bypass)"."""
+        return with_form(self.system, self.form)
+
+    @property
     def most_msgs_per_s(self) -> float:
         """The highest offered rate of any instant; 0 in a closed loop."""
         return max(self.msgs_per_s or 0.0, self.schedule.most_msgs_per_s if self.schedule else 0.0)
@@ -84,6 +94,11 @@ class TrialSpec:
     def reads_only(self) -> bool:
         """Whether nothing is sent: consumers read topics that others fill."""
         return self.workload.producers == 0
+
+
+def with_form(name: str, form: str) -> str:
+    """A system's name with the form in which it gives its durability level, if it has several."""
+    return f"{name} ({form})" if form else name
 
 
 def point_words(point: Mapping[str, str]) -> str:
@@ -95,7 +110,8 @@ def point_words(point: Mapping[str, str]) -> str:
 class Latency:
     """Summary of a histogram, in ms. A percentile is None where there are too few samples for it.
 
-    p99.9 needs at least 10,000 samples, p99 1,000, p95 200, so that at least ten lie beyond it.
+    p99.99 needs at least 100,000 samples, p99.9 10,000, p99 1,000, p95 200, so that at least ten lie beyond it. Files
+    of earlier versions have no p75, p90 and p99.99.
     """
 
     count: int
@@ -105,6 +121,9 @@ class Latency:
     p99_ms: float | None
     p999_ms: float | None
     max_ms: float
+    p75_ms: float | None = None
+    p90_ms: float | None = None
+    p9999_ms: float | None = None
 
 
 NO_LATENCY = Latency(0, 0.0, None, None, None, None, 0.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegauge.experiments.api import TrialResult, TrialSpec
-from tidegauge.experiments.finding import Finding
-from tidegauge.fairness.tilt import Tilt
+from tidegauge.model.finding import Finding
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
 
 
 @dataclass(frozen=True)

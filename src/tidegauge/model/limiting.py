@@ -23,6 +23,10 @@ class Resource(StrEnum):
     UNKNOWN = "not identified"
 
 
+ROUND_TRIPS = frozenset({Resource.WINDOW, Resource.SYNCS, Resource.REPLICATION})
+"""Named where nothing was full but the window of messages in flight: a larger one would have carried more."""
+
+
 @dataclass(frozen=True)
 class Limiting:
     """The limiting resource of a result.

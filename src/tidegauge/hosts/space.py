@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.experiments.api import TrialSpec
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_kept import fresh, read_kept
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.memory import dirty_limit_bytes
+from tidegauge.model.server import by_turns, node_disks
+from tidegauge.model.trial import TrialSpec
 
 
 class DiskFullError(RunFailedError):
@@ -25,8 +26,14 @@ class DiskFullError(RunFailedError):
 
 FREE_BYTES_BEFORE = 2 << 30
 FREE_BYTES_DURING = 256 << 20
-_COPIES = 2.0
-"""Pulsar writes each message to a journal and to a ledger; Kafka once. The larger is reserved for both."""
+_WRITES_MAX = 2.0
+"""How often what arrives may be written, to a journal and to where it stays, in a trial as fast as it goes."""
+_RECORD_BYTES = 128
+"""Beside a message's value: its headers, its part of an index, the gaps at ends of files."""
+_JOURNAL_BYTES = 16 << 30
+_JOURNAL_S = 60.0
+"""A journal is removed once all of it is where it stays: a bookie keeps 5 of 2 GiB and one that grows, and writes out
+what they hold within a minute (journalMaxBackups, journalMaxSizeMB, flushInterval)."""
 _AHEAD_S = 2.0
 """A disk that will be full by then counts as full: what takes notice and stops the load needs some of it."""
 _SEEN_S = 3.0
@@ -34,9 +41,20 @@ _SEEN_S = 3.0
 
 
 def bytes_needed(spec: TrialSpec, nodes: int) -> int:
-    """What so many nodes of a trial may write at most; of an unknown rate only the floor (see `FullSpeed`)."""
-    written = spec.most_msgs_per_s * _seconds(spec) * spec.workload.payload.message_bytes * _COPIES * nodes
-    return FREE_BYTES_BEFORE + int(written)
+    """What so many nodes of a trial may need at most; of an unknown rate only the floor (see `FullSpeed`)."""
+    return FREE_BYTES_BEFORE + nodes * (stays_bytes(spec) + journal_bytes(spec))
+
+
+def stays_bytes(spec: TrialSpec) -> int:
+    """What stays on a node until the trial ends: a copy of every message, for nothing is deleted while it runs."""
+    message_bytes = spec.workload.payload.message_bytes + _RECORD_BYTES
+    return int(spec.most_msgs_per_s * _seconds(spec) * message_bytes)
+
+
+def journal_bytes(spec: TrialSpec) -> int:
+    """What a node's journal may hold beside, where its system has one."""
+    a_minute = spec.most_msgs_per_s * _JOURNAL_S * (spec.workload.payload.message_bytes + _RECORD_BYTES)
+    return min(stays_bytes(spec), _JOURNAL_BYTES + int(a_minute))
 
 
 def _seconds(spec: TrialSpec) -> float:
@@ -70,7 +88,7 @@ class FullSpeed:
         seconds = _seconds(spec)
         bounds = [self.disk_bytes_per_s * seconds + self.cached_bytes]
         if self.loopback_bytes_per_s is not None:
-            bounds.append(self.loopback_bytes_per_s * seconds * _COPIES)
+            bounds.append(self.loopback_bytes_per_s * seconds * _WRITES_MAX)
         return int(min(bounds))
 
 
@@ -106,7 +124,7 @@ def full_speed_known(places: Iterable[Path]) -> FullSpeed:
 def room_note(specs: Iterable[TrialSpec], full: FullSpeed, directories: Iterable[Path]) -> str:
     """ "" or that a trial as fast as it goes may write more than is free, and what happens then."""
     most = max((full.bytes_written(spec) for spec in specs if is_open_ended(spec)), default=0)
-    by_disk = {place.stat().st_dev: shutil.disk_usage(place).free for place in directories if place.exists()}
+    by_disk = {device_of(place): shutil.disk_usage(place).free for place in directories if place.exists()}
     free = sum(by_disk.values())
     if not by_disk or most + FREE_BYTES_DURING <= free:
         return ""
@@ -116,24 +134,62 @@ def room_note(specs: Iterable[TrialSpec], full: FullSpeed, directories: Iterable
     )
 
 
-def check_before(directories: Iterable[Path], spec: TrialSpec) -> None:
-    """Raise `DiskFullError` if a disk has not the room that the trial may need.
+@dataclass(frozen=True)
+class Room:
+    """What a trial may need on one disk, or on several together, and what is free there. `places`: one on each."""
 
-    `directories` holds one for each node's data, and one for each journal apart; several may be on one disk.
+    places: tuple[Path, ...]
+    needed_bytes: int
+    free_bytes: int
+
+    def __str__(self) -> str:
+        """Its places in words: "/a", "/a and /b together"."""
+        *others, last = map(str, self.places)
+        return f"{', '.join(others)} and {last} together" if others else last
+
+
+def device_of(place: Path) -> int:
+    """The number of the disk that a place is on."""
+    return place.stat().st_dev
+
+
+def rooms(spec: TrialSpec, disks: Iterable[Path], journal_disks: Iterable[Path]) -> list[Room]:
+    """What a trial needs of the disks chosen for data and for journals, of which several places may be on one.
+
+    A node's data may be spread over all of its disks, as each system does it in its own way: so they need the room
+    together. Its journal needs room where `DeployRequest.journal_directory` has it: on a disk for journals, else on
+    the last disk of the node. This is the least that is needed: a system that keeps all data on one of a node's disks
+    may need more there, which `check_during` sees.
     """
-    on_disk: Counter[int] = Counter()
+    disks, numbers = tuple(disks), range(1, spec.nodes + 1)
+    own = [node_disks(disks, number, spec.nodes) for number in numbers]
+    journals = by_turns(tuple(journal_disks), spec.nodes) or [places[-1] for places in own]
     example: dict[int, Path] = {}
-    for directory in directories:
-        device = directory.stat().st_dev
-        on_disk[device] += 1
-        example.setdefault(device, directory)
-    for device, nodes in on_disk.items():
-        free = shutil.disk_usage(example[device]).free
-        needed = bytes_needed(spec, nodes)
-        if free < needed:
+    needs: Counter[tuple[int, ...]] = Counter()
+    for places, needed in [(places, stays_bytes(spec)) for places in own] + [
+        ((place,), journal_bytes(spec)) for place in journals
+    ]:
+        for place in places:
+            example.setdefault(device_of(place), place)
+        needs[tuple(sorted({device_of(place) for place in places}))] += needed
+    found = []
+    for devices in needs:
+        # What has to be on some of these disks takes of what they have together.
+        needed = sum(part for others, part in needs.items() if set(others) <= set(devices))
+        free = sum(shutil.disk_usage(example[device]).free for device in devices)
+        places = tuple(example[device] for device in devices)
+        found.append(Room(places, FREE_BYTES_BEFORE * len(devices) + needed, free))
+    return found
+
+
+def check_before(spec: TrialSpec, disks: Iterable[Path], journal_disks: Iterable[Path]) -> None:
+    """Raise `DiskFullError` if disks have not the room that the trial may need (see `rooms`)."""
+    for room in rooms(spec, disks, journal_disks):
+        if room.free_bytes < room.needed_bytes:
+            has = "has" if len(room.places) == 1 else "have"
             raise DiskFullError(
-                f"Not enough room for {spec.trial_id}: it may need {_gib(needed)}, and {example[device]} has "
-                f"{_gib(free)} free.",
+                f"Not enough room for {spec.trial_id}: it may need {_gib(room.needed_bytes)}, and {room} {has} "
+                f"{_gib(room.free_bytes)} free.",
                 "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
             )
 
@@ -178,4 +234,4 @@ def check_during(directories: Iterable[Path], room: FreeRoom | None = None) -> N
 
 
 def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / (1 << 30):.1f} GiB"
+    return f"{size_bytes / (1 << 30):,.1f} GiB"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegauge.attestation.anomalies import PositionChange, Witness
-from tidegauge.attestation.kinds import FileSystem, Means
-from tidegauge.attestation.scenario import Cycle, Scenario
+from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.model.fate import PositionChange, Witness
+from tidegauge.model.scenario import Cycle, Scenario
 
 CLEAN = "clean"
 """What is told of a disk whose file system's check found nothing to mend."""

@@ -1,0 +1,160 @@
+"""How the figures of one experiment relate, system by system. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidegauge.comparison.blocks import Block
+from tidegauge.durability import in_force
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
+from tidegauge.statistics.verdict import Comparison, compare_paired, compare_unpaired
+
+CLOSED_LOOP_FIGURES = ("msgs_per_s",)
+OPEN_LOOP_FIGURES = ("response_ms_p99", "end_to_end_ms_p99")
+"""What a run's report compares."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One figure of a system over that of another.
+
+    Attributes:
+        name: the figure's name, as thresholds write it.
+        figure: its title.
+        values, baseline_values: the figure by block, of usable trials.
+        doubtful: whether one of these is DOUBTFUL.
+        point: of the campaign's sweep at which both were measured.
+        forms: in which the two give their durability level, of systems that have several.
+    """
+
+    experiment: str
+    name: str
+    figure: str
+    unit: str
+    system: str
+    baseline: str
+    values: tuple[float, ...]
+    baseline_values: tuple[float, ...]
+    doubtful: bool
+    comparison: Comparison
+    point: Mapping[str, str] = field(default_factory=dict)
+    forms: tuple[str, str] = ("", "")
+
+    @property
+    def ratio(self) -> float:
+        """Geometric mean of the ratios of all blocks."""
+        return self.comparison.ratio
+
+    @property
+    def repeated(self) -> bool:
+        """Whether both systems have several trials."""
+        return self.comparison.interval is not None
+
+
+ByBlock = Mapping[int, float]
+
+
+def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
+    """Each further system against the first; none where a side has no usable figure.
+
+    None where levels differ either, unless `across_levels`: the user has explicitly asked to compare these.
+    """
+    if not (across_levels or in_force.equal(block.results)) or len(block.systems) < 2:
+        return []
+    names = CLOSED_LOOP_FIGURES if block.closed_loop else OPEN_LOOP_FIGURES
+    baseline, *others = block.systems
+    found = []
+    for system in others:
+        used = (*block.usable(system), *block.usable(baseline))
+        doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
+        for figure in map(FIGURES.__getitem__, names):
+            values, base = _values(block.usable(system), figure), _values(block.usable(baseline), figure)
+            ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
+            forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
+            found += [replace(ratio, point=block.point, forms=forms)] if ratio else []
+    return found
+
+
+def finding_ratios(
+    findings: Sequence[Finding], results: Sequence[TrialResult], across_levels: bool = False
+) -> list[Ratio]:
+    """What experiments found, each further system against the first; none where levels differ (see `ratios`).
+
+    Args:
+        results: of the same run; those on which a finding rests tell whether it is DOUBTFUL.
+    """
+    if not (across_levels or in_force.equal(results)):
+        return []
+    found = []
+    for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
+        here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, at)]
+        own = [one for one in here if one.decided]
+        systems = sorted({one.system for one in own})
+        for figure in FINDING_FIGURES.values():
+            sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
+            for system in systems[1:]:
+                pair = (system, sides[system]), (systems[0], sides[systems[0]])
+                doubtful = rest_on_doubt([one for one in own if one.system in (system, systems[0])], results)
+                step = figure.resolution_in([one for one in own if one.system in (system, systems[0])])
+                ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, resolution=step)
+                forms = _form(system, at, results), _form(systems[0], at, results)
+                found += [replace(ratio, point=here[0].point, forms=forms)] if ratio else []
+    return found
+
+
+def _form(system: str, at: str, results: Sequence[TrialResult]) -> str:
+    """In which a system gives its level at a point in words."""
+    specs = [one.spec for one in results if one.spec.system == system]
+    return next((spec.form for spec in specs if point_words(spec.point) == at), "")
+
+
+def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -> bool:
+    """Whether a trial of the same run, whose figures one of these findings publishes, is DOUBTFUL."""
+    doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
+    goals = [(one.details.get("goals") or [{}])[0] for one in findings]
+    published = {one.details.get("trial_id") for one in findings} | {
+        goal.get("confirmation_trial_id") for goal in goals
+    }
+    return bool(published & doubted)
+
+
+def _values(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+    return by_block([(result.spec.block, figure.of(result)) for result in results])
+
+
+def _found(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
+    return by_block([(finding.block, figure.of(finding)) for finding in findings])
+
+
+def _ratio(
+    experiment: str,
+    figure: Figure | FindingFigure,
+    above: tuple[str, ByBlock],
+    below: tuple[str, ByBlock],
+    *,
+    doubtful: bool,
+    resolution: float = 0.0,
+) -> Ratio | None:
+    """Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself."""
+    (system, values), (baseline, base) = above, below
+    better = figure.higher_is_better
+    comparison = compare_paired(values, base, better, resolution=resolution) or compare_unpaired(
+        [*values.values()], [*base.values()], better, resolution=resolution
+    )
+    if comparison is None:
+        return None
+    return Ratio(
+        experiment,
+        figure.name,
+        figure.title,
+        figure.unit,
+        system,
+        baseline,
+        tuple(values.values()),
+        tuple(base.values()),
+        doubtful,
+        comparison,
+    )

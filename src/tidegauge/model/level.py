@@ -1,0 +1,65 @@
+"""Durability levels as they are chosen and as they are found in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True)
+class LevelChoice:
+    """A durability level and, where a system has several ways to give it, which ("journal", "bypass").
+
+    `as_found`: it is only expected, because a cluster of others decides; what is found is told and nothing refused.
+    """
+
+    level: int
+    form: str = ""
+    as_found: bool = False
+
+
+class Agreement(StrEnum):
+    """What the system calls seen say to the level that the settings give."""
+
+    AGREES = "agrees"
+    CONTRADICTS = "contradicts"
+    MORE = "more"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class SyncFinding:
+    """The second witness of a level: what the servers were seen to do before they acknowledged.
+
+    Attributes:
+        words: one clause for the report: what was seen, or why nothing could be.
+        messages: sent one at a time while the servers were watched.
+        synced: those acknowledged after a sync to disk of their own on at least `nodes_needed` nodes.
+        synced_by_node: by storage process, before how many acknowledgements it synced.
+        calls_by_node: by storage process, how many calls of each kind were seen at all.
+    """
+
+    agreement: Agreement
+    words: str
+    messages: int = 0
+    synced: int = 0
+    nodes_needed: int = 0
+    synced_by_node: Mapping[str, int] = field(default_factory=dict)
+    calls_by_node: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LevelFinding:
+    """The durability level that the effective settings really give, with the reasoning in words.
+
+    `problems` names each setting that makes it differ from what was asked; empty when it is as asked. `syncs` is the
+    second witness; None if it was never called. `attested` is what cuts of the power said of these settings before, in
+    words; "" where nobody asked.
+    """
+
+    level: int | None
+    reasoning: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    syncs: SyncFinding | None = None
+    attested: str = ""

@@ -1,0 +1,153 @@
+"""What a load generator reports: of a second, of the measured window, of the whole trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WorkerFacts:
+    """The worker process as it introduced itself."""
+
+    pid: int
+    worker_version: str
+    java_version: str
+    java_home: str
+    jvm_flags: tuple[str, ...]
+    heap_bytes_max: int
+    drivers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class AckedMessage:
+    """When a message was given to the client, and when the client told its acknowledgement; monotonic ns."""
+
+    sent_mono_ns: int
+    acked_mono_ns: int
+
+
+@dataclass(frozen=True)
+class SubscriptionSecond:
+    """One second of one subscription. `end_to_end` is an encoded HdrHistogram (V2 compressed)."""
+
+    name: str
+    received: int
+    received_bytes: int
+    backlog: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    end_to_end: bytes
+
+
+@dataclass(frozen=True)
+class SecondFigures:
+    """What happened in one second of a trial, by the time it happened. Histograms encoded as above.
+
+    `busiest_consumer`: "sub-0 consumer 1", whose receiving thread ran or waited for a CPU for longest; "" if none ran.
+    `jit_ns`: CPU time of the worker's JIT compiler, over all of its threads.
+    """
+
+    second: int
+    from_mono_ns: int
+    until_mono_ns: int
+    scheduled_msgs_per_s: float
+    sent: int
+    acked: int
+    failed: int
+    acked_bytes: int
+    in_flight: int
+    blocked_ns: int
+    own_lag_ns_max: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    subscriptions: tuple[SubscriptionSecond, ...]
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    heap_used_bytes: int
+    busiest_consumer: str = ""
+    busiest_consumer_busy_ns: int = 0
+    jit_ns: int = 0
+
+
+@dataclass(frozen=True)
+class SubscriptionTotals:
+    """One subscription over the whole trial; `end_to_end` and `window_received` over the measured window.
+
+    `record_end_to_end` is that of each record of a schedule. The last four matter where nothing was sent: first and
+    last receipt in the window (0 = none), messages of an earlier trial whose checksums were verified, bytes received.
+    """
+
+    name: str
+    received: int
+    unique: int
+    backlog: int
+    lost: int
+    duplicated: int
+    reordered: int
+    corrupt: int
+    corrupt_unattributed: int
+    foreign: int
+    negative_latency: int
+    end_to_end: bytes
+    window_received: int
+    lost_examples: tuple[str, ...]
+    record_end_to_end: tuple[bytes, ...] = ()
+    first_received_mono_ns: int = 0
+    last_received_mono_ns: int = 0
+    verified: int = 0
+    received_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class RecordFigures:
+    """One record of a schedule: messages of the window by intended time; `acked_within` by when it was acknowledged."""
+
+    intended: int
+    acked: int
+    failed: int
+    acked_within: int
+    response: bytes
+    service: bytes
+    delay: bytes
+
+
+@dataclass(frozen=True)
+class WindowFigures:
+    """The measured window, by intended time. `acked_within` counts acknowledgements by when they arrived."""
+
+    from_mono_ns: int
+    until_mono_ns: int
+    intended: int
+    acked: int
+    failed: int
+    acked_bytes: int
+    acked_within: int
+    response: bytes
+    service: bytes
+    delay: bytes
+    own_lag: bytes
+    own_lag_over_tolerance: int
+    blocked_ns: int
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    cpu_wait_ns: int
+    records: tuple[RecordFigures, ...] = ()
+
+
+@dataclass(frozen=True)
+class TotalFigures:
+    """Everything the worker knows about a trial."""
+
+    sent: int
+    acked: int
+    failed: int
+    unresolved: int
+    window: WindowFigures
+    subscriptions: tuple[SubscriptionTotals, ...]
+    errors: tuple[tuple[str, str, int], ...]
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    resident_bytes: int

@@ -1,0 +1,195 @@
+"""Several runs seen as one, so that a claim on systems that took turns on the same hosts can be examined. Pure.
+
+A ratio is one of a single run wherever a run has both of its figures. Where none has, the figures are those of
+different runs: then everything that the claim does not vary must have been the same in both, and what changed from one
+run to the other (the hosts' state, say) is in no interval.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence, Set
+from dataclasses import asdict, dataclass, replace
+
+from tidegauge.fairness.case import Property
+from tidegauge.fairness.check import OWN_SERVER_SETTINGS, Contender, check
+from tidegauge.model.finding import Finding
+from tidegauge.model.tilt import Severity, Stage
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.published.differences import COMPARED
+from tidegauge.published.observe import Measured, Observed
+from tidegauge.published.planned import family
+
+_COMPARED_FIELDS = frozenset(
+    {"partitions", "producers", "consumers", "subscriptions", "message_bytes", "batch_bytes_max", "batch_delay_ms_max"}
+)
+"""Of a workload, by `COMPARED` in words of its own."""
+_OF_TRIAL = (
+    *("warmup_s_min", "warmup_s_max", "measure_s", "drain_s_max"),
+    *("servers", "attached", "copies", "limits", "schedule", "faults"),
+)
+_WORDS = {
+    "warmup_s_min": "least warm-up (s)",
+    "warmup_s_max": "longest warm-up (s)",
+    "measure_s": "measuring time (s)",
+    "drain_s_max": "longest drain (s)",
+    "in_flight_messages_max": "in-flight",
+    "connections_per_broker": "connections",
+}
+_NOT_ALIKE = ("rate", "form", "measure")
+"""Of `COMPARED`: looked at below by other means, or no part of what must be alike."""
+_WINDOW = "in_flight_messages_max"
+"""Of each producer: a claim on the number of producers may have as many in all, or as many of each."""
+_OF_LATE = ("drained_share", "chase_s_max")
+_MEMORY = (Property.HEAP, Property.DIRECT_MEMORY)
+_VARIED_RULES = {
+    "level": (Property.LEVEL,),
+    "nodes": (Property.NODES, Property.SERVING_NODES),
+    "batch_size": (Property.BATCH_SIZE,),
+    "partitions": (Property.PARTITIONS,),
+}
+"""Rules about what a claim sets itself, by the names of `Place`."""
+RATE_SHARE_MAX = 0.02
+"""By how much offered rates may differ. Shares of what two runs, or two points of a sweep, found are seldom alike."""
+
+
+@dataclass(frozen=True)
+class Lettered:
+    """A run with the letter that it goes by."""
+
+    letter: str
+    measured: Measured
+
+
+def together(runs: Sequence[Lettered]) -> Measured:
+    """All trials of the runs. Names begin with the run's letter; the blocks of a run follow those of the one before."""
+    specs: list[TrialSpec] = []
+    results: list[TrialResult] = []
+    findings: list[Finding] = []
+    failures: dict[str, str] = {}
+    run_of: dict[str, str] = {}
+    contenders: dict[str, Contender] = {}
+    notes: list[str] = []
+    offset = 0
+    for run in runs:
+        own = [_spec(one, run.letter, offset) for one in run.measured.specs]
+        specs += own
+        run_of |= {one.trial_id: run.letter for one in own}
+        results += [replace(one, spec=_spec(one.spec, run.letter, offset)) for one in run.measured.results]
+        findings += [_finding(one, run.letter, offset) for one in run.measured.findings]
+        failures |= {_name(run.letter, name): why for name, why in run.measured.failures.items()}
+        contenders |= {
+            _name(run.letter, name): replace(one, label=f"{one.label} in {run.letter}")
+            for name, one in run.measured.contenders.items()
+        }
+        notes += run.measured.notes
+        offset += 1 + max((one.block for one in run.measured.specs), default=0)
+    allowed = all(run.measured.unequal_allowed for run in runs)
+    return Measured(specs, results, findings, failures, notes, run_of, contenders, allowed)
+
+
+def _name(letter: str, name: str) -> str:
+    return f"{letter}:{name}"
+
+
+def _spec(spec: TrialSpec, letter: str, offset: int) -> TrialSpec:
+    return replace(spec, trial_id=_name(letter, spec.trial_id), block=spec.block + offset)
+
+
+def _finding(finding: Finding, letter: str, offset: int) -> Finding:
+    goals = [
+        {**goal, "confirmation_trial_id": _name(letter, str(goal.get("confirmation_trial_id")))}
+        for goal in finding.details.get("goals") or []
+    ]
+    details = {**finding.details, "goals": goals} if goals else finding.details
+    name = _name(letter, finding.finding_id)
+    return replace(finding, finding_id=name, block=finding.block + offset, details=details)
+
+
+def of_different_runs(above: Observed, below: Observed, run: Measured) -> bool:
+    """Whether no run has both figures."""
+    return bool(run.run_of) and not _letters(above, run) & _letters(below, run)
+
+
+def _letters(seen: Observed, run: Measured) -> set[str]:
+    return {run.run_of[spec.trial_id] for spec in seen.specs}
+
+
+def unlike(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
+    """What of load, times and versions was not the same though the claim does not vary it; "" if everything was."""
+    for name, compared in COMPARED.items():
+        if name in varied or name in _NOT_ALIKE:
+            continue
+        sides = [
+            {value for spec in specs if (value := compared.of_trial(spec)) is not None} for specs in (above, below)
+        ]
+        if sides[0] != sides[1]:
+            told = [", ".join(compared.shown(value) for value in sorted(map(float, side))) for side in sides]
+            return f"the runs differ in {compared.words}: {told[0] or 'none'} and {told[1] or 'none'}"
+    rates = [spec.msgs_per_s for spec in (*above, *below) if spec.msgs_per_s and not spec.exploratory]
+    if rates and "load" not in varied and max(rates) > min(rates) * (1 + RATE_SHARE_MAX):
+        return f"the runs differ in the offered rate: {min(rates):,.0f} to {max(rates):,.0f} msg/s"
+    return _versions(above, below) or _others(above, below, varied)
+
+
+def unlike_rates(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
+    """Which offered rates of one block were not the same though the claim does not vary them; "" if they were.
+
+    Rates that were found, and not chosen, are what a claim compares, and no terms of it.
+    """
+    if "load" in varied:
+        return ""
+    for block in sorted({spec.block for spec in above} & {spec.block for spec in below}):
+        specs = [spec for spec in (*above, *below) if spec.block == block and not spec.exploratory]
+        rates = sorted(spec.msgs_per_s for spec in specs if spec.msgs_per_s)
+        if rates and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
+            return f"it was measured at different offered rates: {rates[0]:,.0f} and {rates[-1]:,.0f} msg/s"
+    return ""
+
+
+def _versions(above: Sequence[TrialSpec], below: Sequence[TrialSpec]) -> str:
+    for name in dict.fromkeys(family(spec.system) for spec in above):
+        sides = [sorted({spec.system for spec in specs if family(spec.system) == name}) for specs in (above, below)]
+        if sides[1] and sides[0] != sides[1]:
+            return f"the runs differ in the version of {name}: {', '.join(sides[0])} and {', '.join(sides[1])}"
+    return ""
+
+
+def _others(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
+    """Everything else that a trial is given."""
+    sides = [[_given(spec) for spec in specs] for specs in (above, below)]
+    for name in sides[0][0] if above and below else ():
+        values = [list(dict.fromkeys(str(one.get(name)) for one in side)) for side in sides]
+        own_window = name == _WINDOW and "producers" in varied
+        if name not in varied and not own_window and sorted(values[0]) != sorted(values[1]):
+            words = _WORDS.get(name, name.replace("_", " "))
+            return f"the runs differ in {words}: {', '.join(values[0])} and {', '.join(values[1])}"
+    return ""
+
+
+def _given(spec: TrialSpec) -> dict[str, object]:
+    load = asdict(replace(spec.workload, producer_overrides={}, consumer_overrides={}))
+    found = {**load.pop("payload"), **load.pop("client"), **load}
+    found |= {name: getattr(spec, name) for name in _OF_TRIAL}
+    found |= {f"late readers' {name}": getattr(spec.late, name) for name in _OF_LATE if spec.late is not None}
+    return {name: value for name, value in found.items() if name not in _COMPARED_FIELDS}
+
+
+def unequal_terms(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Set[str], run: Measured) -> str:
+    """What of servers (memory, settings) and clients would be unequal terms in one run; "" = nothing.
+
+    A system that is compared with itself must also have the same settings of its own.
+    """
+    sides = [
+        {one.label: one for spec in specs if (one := run.contenders.get(spec.trial_id)) is not None}
+        for specs in (above, below)
+    ]
+    meant = {rule for name in varied for rule in _VARIED_RULES.get(name, ())}
+    for first, second in itertools.product(sides[0].values(), sides[1].values()):
+        alike = family(first.label) == family(second.label)
+        for tilt in check([first, second], Stage.WANTED):
+            grave = tilt.severity is Severity.UNEQUAL or (alike and tilt.rule == OWN_SERVER_SETTINGS)
+            of_the_point = not varied.isdisjoint(("layout", "variant")) and tilt.rule not in _MEMORY
+            if grave and tilt.rule not in meant and not of_the_point:
+                return f"the runs differ in {tilt.rule}: {tilt.what}"
+    return ""

@@ -1,0 +1,231 @@
+"""What a plan differs in from what a report's tests were run with, as far as both can be known. Pure.
+
+What the report states stands in its data file, what is done here in the plan, and only the comparison is shown. What
+can't be compared is a sentence of the data file, with the plans that it holds for. So a campaign can't disclose the
+differences of another scale, or of systems that it doesn't measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import Arrival
+from tidegauge.published.figures import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS
+from tidegauge.published.model import Report
+from tidegauge.published.planned import Planned, family
+
+_Value = int | float
+_MS_PER_S = 1000
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_MEMORY = {"heap": ("heap", 0), "direct_memory": ("direct memory", 1)}
+"""Of server processes that Tidegauge starts, and no part of a trial: in words, and which of `Servers.memory_bytes`."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A setting: its words, its values in a trial (of none, if the trial has no such thing), and one value in words.
+
+    `sorted`: values that are words stand in the order of the alphabet, and not in the campaign's.
+    """
+
+    words: str
+    of_trial: Callable[[TrialSpec], _Value | str | None]
+    shown: Callable[[_Value], str]
+    sorted: bool = False
+
+
+def differences(report: Report, tests: Sequence[str], planned: Planned) -> tuple[str, ...]:
+    """What is not as in these tests of the report, in a sentence each; what the report doesn't state is not compared.
+
+    A value is different where none of the tests had it: a plan may leave out points that a report has.
+    """
+    if not planned.trials:
+        return ()
+    settings = [*_settings(report, tests, planned), *_memory(report, tests, planned)]
+    return (
+        _hosts(planned),
+        *_versions(report, planned.trials),
+        *_window(planned.trials),
+        *_send(planned.figures),
+        *_limits(planned.trials),
+        *_alike(settings, len(_by_system(planned.trials))),
+        *_own_settings(report, planned),
+        *(one.sentence for one in report.differs if one.where.holds(planned)),
+    )
+
+
+def _by_system(trials: Sequence[TrialSpec]) -> dict[str, list[TrialSpec]]:
+    found: dict[str, list[TrialSpec]] = {}
+    for trial in trials:
+        found.setdefault(family(trial.system), []).append(trial)
+    return found
+
+
+def _hosts(planned: Planned) -> str:
+    if planned.starts_servers:
+        return (
+            "servers (with ZooKeeper, or Kafka's controllers in its place) and clients share the CPUs, memory and disk "
+            "of one machine; the report's had hosts of their own"
+        )
+    return "the load comes from one host; the report's came from several"
+
+
+def _versions(report: Report, trials: Sequence[TrialSpec]) -> Iterator[str]:
+    """A cluster that others run may have any version: its label does not say it."""
+    for system in dict.fromkeys(trial.system for trial in trials if not trial.attached):
+        name, _, here = system.partition("@")
+        theirs = report.versions.get(name, "")
+        if theirs and not f"{here}.".startswith(f"{theirs.partition(' ')[0]}."):
+            yield f"{name}: version {here} here, in the report {theirs}"
+
+
+def _window(trials: Sequence[TrialSpec]) -> Iterator[str]:
+    """OpenMessaging Benchmark, which all of the reports used, has no bound of its own."""
+    least = min((trial.workload.in_flight_messages() for trial in trials if trial.workload.producers), default=0)
+    if least:
+        yield f"a producer has at most {least:,} unacknowledged messages; the report's had no such bound"
+
+
+def _send(figures: Sequence[str]) -> Iterator[str]:
+    """OpenMessaging Benchmark counts from the send itself."""
+    if any(FIGURES[name].unit == MILLISECONDS for name in figures):
+        yield "latencies count from the time at which a message was to be sent; the report's from the actual send"
+
+
+def _limits(trials: Sequence[TrialSpec]) -> Iterator[str]:
+    """What servers may use in tests with a backlog, where it is less than the machine has."""
+    limits = [trial.limits for trial in trials if trial.late is not None and trial.limits is not None]
+    sizes = dict.fromkeys(_size(one.memory_bytes) for one in limits if one.memory_bytes is not None)
+    if sizes:
+        told = _listed([*sizes])
+        yield f"a server process may use {told} of memory, page cache included; the report's had what their hosts had"
+    if any(one.direct_io for one in limits):
+        yield "data is on a loop device with direct I/O, which is not cached by the machine; the report's was on disks"
+
+
+def _settings(report: Report, tests: Sequence[str], planned: Planned) -> Iterator[tuple[str, str]]:
+    """System and sentence of each setting that is different."""
+    for system, trials in _by_system(planned.trials).items():
+        for name, compared in COMPARED.items():
+            theirs = _stated(report, tests, system, name)
+            own = [trial for trial in trials if name != "measure" or trial.experiment in planned.experiments]
+            here = list(dict.fromkeys(value for value in map(compared.of_trial, own) if value is not None))
+            if theirs and any(value not in theirs for value in here):
+                yield system, _sentence(compared, here, theirs)
+
+
+def _stated(report: Report, tests: Sequence[str], system: str, name: str) -> list[_Value | str]:
+    """What the tests had; nothing where one of them does not say."""
+    stated = [getattr(report.settings_of(test, system), name) for test in tests]
+    return sorted({value for values in stated for value in values}) if all(stated) else []
+
+
+def _memory(report: Report, tests: Sequence[str], planned: Planned) -> Iterator[tuple[str, str]]:
+    """The same of each server process."""
+    for system in _by_system(planned.trials):
+        points = planned.servers.get(system, ())
+        for name, (words, index) in _MEMORY.items():
+            theirs = _stated(report, tests, system, name)
+            for process in dict.fromkeys(process for one in points for process in one.memory_bytes):
+                sizes = {one.memory_bytes[process][index] for one in points if process in one.memory_bytes}
+                here = sorted(size for size in sizes if size > 0)
+                if theirs and any(size not in theirs for size in here):
+                    yield system, _sentence(Compared(f"{words} of a {process}", lambda _: None, _size), here, theirs)
+
+
+def _sentence(compared: Compared, here: Sequence[_Value | str], theirs: Sequence[_Value | str]) -> str:
+    return f"{compared.words}: {_told(compared, here)} here, {_told(compared, theirs)} in the report"
+
+
+def _told(compared: Compared, values: Sequence[_Value | str]) -> str:
+    numbers = sorted(value for value in values if not isinstance(value, str))
+    words = [value for value in values if isinstance(value, str)]
+    return _listed([*(sorted(words) if compared.sorted else words), *map(compared.shown, numbers)])
+
+
+def _listed(words: Sequence[str]) -> str:
+    """ "1", "1 and 2", "1, 2 and 3"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _alike(found: Sequence[tuple[str, str]], systems: int) -> Iterator[str]:
+    """Each sentence once, with the systems that it holds for unless it holds for all."""
+    of: dict[str, list[str]] = {}
+    for system, sentence in found:
+        of.setdefault(sentence, []).append(system)
+    for sentence, named in of.items():
+        yield sentence if len(named) == systems else f"{_listed(named)}: {sentence}"
+
+
+def _own_settings(report: Report, planned: Planned) -> Iterator[str]:
+    """Settings of a system's own that the report states."""
+    for system, servers in planned.servers.items():
+        stated = report.own_settings.get(system)
+        if stated is None or not any(trial.system.startswith(f"{system}@") for trial in planned.trials):
+            continue
+        yield from _different(system, [one.settings for one in servers], stated.server)
+        yield from _different(system, [one.producer for one in servers], stated.producer)
+        yield from _different(system, [one.consumer for one in servers], stated.consumer)
+
+
+def _different(system: str, here: Sequence[Mapping[str, str]], theirs: Mapping[str, str]) -> Iterator[str]:
+    for name, value in theirs.items():
+        own = dict.fromkeys(one.get(name, "the product's default") for one in here)
+        if list(own) != [value]:
+            yield f"{system}: {name}: {_listed(list(own))} here, {value} in the report"
+
+
+def _rate(trial: TrialSpec) -> _Value | str | None:
+    """Of trials at a rate that was chosen, not found."""
+    if trial.experiment == MAX_THROUGHPUT or trial.workload.arrival is Arrival.CLOSED_LOOP or trial.reads_only:
+        return None
+    return trial.rate_rule if trial.msgs_per_s is None or "%" in trial.rate_rule else trial.msgs_per_s
+
+
+def _backlog(trial: TrialSpec) -> _Value | None:
+    return trial.late.backlog_msgs * trial.workload.payload.message_bytes if trial.late is not None else None
+
+
+def _length(trial: TrialSpec) -> _Value | None:
+    """Of the trials whose own figures are examined; one that ends with a backlog has no length of its own."""
+    examined = trial.rate_rule == CONFIRMATION if trial.experiment == MAX_THROUGHPUT else trial.experiment == LATENCY
+    return trial.measure_s if examined else None
+
+
+def _reading(trial: TrialSpec) -> int:
+    """Subscriptions that read all the time, or late ones where all are."""
+    late = trial.late.subscriptions if trial.late is not None else 0
+    return trial.workload.subscriptions - late or late
+
+
+def _size(size_bytes: _Value) -> str:
+    unit, name = next(((unit, name) for unit, name in _UNITS if size_bytes >= unit), (1, "bytes"))
+    return f"{size_bytes / unit:.4g} {name}"
+
+
+def _count(value: _Value) -> str:
+    return f"{value:,.0f}"
+
+
+COMPARED: Mapping[str, Compared] = {
+    "nodes": Compared("nodes", lambda trial: trial.nodes, _count),
+    "level": Compared("levels of durability", lambda trial: trial.choice.level, _count),
+    "form": Compared("form of the level", lambda trial: trial.choice.form or None, str, sorted=True),
+    "message_size": Compared("message size", lambda trial: trial.workload.payload.message_bytes, _size),
+    "partitions": Compared("partitions", lambda trial: trial.workload.partitions, _count),
+    "producers": Compared("producers", lambda trial: trial.workload.producers, _count),
+    "consumers": Compared("consumers of a subscription", lambda trial: trial.workload.consumers, _count),
+    "subscriptions": Compared("subscriptions", _reading, _count),
+    "batch_size": Compared("batch size", lambda trial: trial.workload.client.batch_bytes_max, _size),
+    "batch_delay": Compared(
+        "batch delay",
+        lambda trial: trial.workload.client.batch_delay_ms_max / _MS_PER_S,
+        lambda seconds: f"{seconds * _MS_PER_S:g} ms",
+    ),
+    "rate": Compared("offered rate", _rate, lambda rate: f"{_count(rate)} msg/s"),
+    "backlog": Compared("backlog", _backlog, _size),
+    "measure": Compared("length of a trial", _length, lambda seconds: f"{seconds:,.4g} s"),
+}
+"""By the key of `settings.Settings`."""
