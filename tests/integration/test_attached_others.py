@@ -76,7 +76,7 @@ def test_rabbitmq(tmp_path_factory: pytest.TempPathFactory, place: Place) -> Non
         auth = f"{{method: password, user: {USER}, password: {{env: RABBITMQ_PASSWORD}}}}"
         attach = f"{{uris: '{uris}', management-url: '{known['managementUrl']}', auth: {auth}}}"
         said, result = run(place, "rabbitmq", attach)
-        assert "level 3 for rabbitmq@attached, as asked" in said
+        assert "level 3 for rabbitmq@attached (quorum), as asked" in said
         assert result["server_cpu_s"] is None
         for kind in ("queues", "exchanges"):
             assert "-borrowed-" not in asked(f"{known['managementUrl']}/api/{kind}")

@@ -99,6 +99,11 @@ def test_every_output_of_a_run_shows_it(tmp_path: Path, form: str) -> None:
     assert label in summary["finding_comparisons"][0]["sentence"]
 
 
+def test_one_system_alone_needs_no_name_beside_its_form(tmp_path: Path) -> None:
+    run = stored(tmp_path / "runs", "alone", trial(1, PULSAR, "bypass"))
+    assert "level 2 for pulsar@4.2.4 (bypass), as asked" in text(run_report(run)).replace("\n", " ")
+
+
 def test_a_sweep_over_forms_tells_each_point_apart(both: store.StoredRun) -> None:
     shown = text(run_report(both))
     assert "2           pulsar@4.2.4 (journal)" in shown

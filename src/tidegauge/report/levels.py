@@ -69,13 +69,17 @@ def _form(choice: LevelChoice) -> str:
 
 
 def forms(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
-    """ " (pulsar@4.2.4: bypass)": in which form each system gives its level, of those that have several."""
-    named = [
-        f"{system}: {choice.form}"
+    """In which form each system gives its level, of those that have several: " (pulsar@4.2.4: bypass)".
+
+    Without its name where there is one system only: " (bypass)".
+    """
+    named = {
+        system: choice.form
         for system, (choice, finding) in found.items()
         if as_asked(choice, finding) and _form(choice)
-    ]
-    return f" ({', '.join(named)})" if named else ""
+    }
+    words = [form if len(found) == 1 else f"{system}: {form}" for system, form in named.items()]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
