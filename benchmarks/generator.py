@@ -32,8 +32,8 @@ from side_by_side.rows import BARE, BY_NAME, KAFKA_TOOLS, ROWS, TIDEGAUGE, Row, 
 from side_by_side.stage import Stage, Timing, open_stage
 from side_by_side.table import Measured, RowResult
 
+from tidegauge.cli.ending import Interrupted, interruptible
 from tidegauge.errors import TidegaugeError
-from tidegauge.fleet.signals import Interrupted, interruptible
 from tidegauge.hosts.facts import host_facts
 from tidegauge.numbers import duration
 

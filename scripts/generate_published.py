@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.published.load import report, report_names
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.published.examine import report, report_names
 from tidegauge.published.model import Claim, Report
 from tidegauge.systems import registry
 

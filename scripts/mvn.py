@@ -15,9 +15,9 @@ from pathlib import Path
 
 from jdk import find_or_fetch_jdk
 
-from tidegauge.distribution.failure import unreached
 from tidegauge.distribution.java import JavaRuntime
 from tidegauge.distribution.maven import find_or_fetch_maven, jvm_options, repository_settings
+from tidegauge.distribution.resolve import unreached
 from tidegauge.errors import TidegaugeError
 
 TOOLS = Path(__file__).resolve().parent.parent / ".tools"

@@ -18,7 +18,7 @@ from jdk import machine_jdk  # noqa: E402
 
 from tidegauge.distribution.cache import cache_directory  # noqa: E402
 from tidegauge.hosts.memory import memory_available  # noqa: E402
-from tidegauge.model.memory import MemoryAvailable  # noqa: E402
+from tidegauge.model.host import MemoryAvailable  # noqa: E402
 
 BUILD_MB = 1_200
 """Python packages 600, uv 60, Debian's JDK 260 where there is none, the worker 100, MiB; the rest is room."""

@@ -25,8 +25,8 @@ import pytest
 import pytest_timeout
 from patience import Patience
 
+from tidegauge.distribution.fetch import write_trust_store
 from tidegauge.distribution.java import JavaRuntime, find_java
-from tidegauge.distribution.trust import write_trust_store
 
 GUARD_POLL_S = 5.0
 HOME = pytest.StashKey[Path]()

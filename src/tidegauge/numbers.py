@@ -81,3 +81,8 @@ def percent(share: float) -> str:
 def factor(value: float) -> str:
     """A ratio: 0.0012, 0.41, 12.3, 1,234."""
     return f"{value:.2g}" if 0 < value < 0.095 else short(value)
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """So many significant digits, whole numbers in full, and never an exponent for large ones."""
+    return f"{value:,.0f}" if abs(value) >= 9.95 * 10 ** (digits - 2) else f"{value:.{digits}g}"

@@ -15,7 +15,7 @@ import psutil
 import pyarrow.parquet
 from patience import Patience, starved_us, wait_for
 
-from tidegauge.store.use_rows import ROWS_MAX, use_rows
+from tidegauge.store.telemetry import ROWS_MAX, use_rows
 
 PATIENCE_S = 90.0
 """How long tests wait for a step of a short run, on a calm machine of usual speed."""

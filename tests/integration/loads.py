@@ -9,8 +9,7 @@ from deployments import Ready
 from patience import Patience
 
 from tidegauge.model.load import TotalFigures
-from tidegauge.model.schedule import RateSchedule
-from tidegauge.model.workload import Arrival, ClientSettings, Payload, Workload
+from tidegauge.model.workload import Arrival, ClientSettings, Payload, RateSchedule, Workload
 from tidegauge.worker.api import LoadOrder
 
 SMALL = Workload(payload=Payload(message_bytes=200), client=ClientSettings(in_flight_messages_max=500))

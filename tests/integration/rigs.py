@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from tidegauge.fleet.agent_rig import refusals
-from tidegauge.fleet.api import ProcessSpec
-from tidegauge.fleet.rig_api import Ability
+from tidegauge.fleet.api import Ability, ProcessSpec
 from tidegauge.hosts import procfs
 
 MIB = 1 << 20

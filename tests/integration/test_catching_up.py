@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from command import Place, valid_unless_starved, wait_for
 
-from tidegauge.hosts import loop_disk, memory_limit
+from tidegauge.hosts import cgroups, loop_disk
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -128,7 +128,7 @@ experiments:
 
 @pytest.mark.root
 @pytest.mark.skipif(
-    bool(memory_limit.refusal() or loop_disk.refusal()), reason="needs root, cgroups for memory and loop devices"
+    bool(cgroups.refusal() or loop_disk.refusal()), reason="needs root, cgroups for memory and loop devices"
 )
 @pytest.mark.slow
 def test_a_backlog_larger_than_memory_is_read_from_the_device(tmp_path: Path) -> None:
@@ -152,4 +152,4 @@ def test_a_backlog_larger_than_memory_is_read_from_the_device(tmp_path: Path) ->
 def deserted_groups() -> list[Path]:
     """Groups that hold no process: those of other runs that go on beside hold theirs."""
     groups = Path("/sys/fs/cgroup").rglob("tidegauge-*")
-    return [group for group in groups if not (group / memory_limit.MEMBERS).read_text().strip()]
+    return [group for group in groups if not (group / cgroups.MEMBERS).read_text().strip()]

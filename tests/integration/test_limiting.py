@@ -15,7 +15,7 @@ from command import Command, Place, valid_unless_starved, wait_until_measuring
 from throttled_disk import can_throttle, throttled_disk
 
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, read_telemetry
-from tidegauge.systems.kafka.jmx import find_agent
+from tidegauge.systems.kafka.metrics import find_agent
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 

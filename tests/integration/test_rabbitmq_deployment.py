@@ -26,7 +26,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
 from tidegauge.systems import registry
 from tidegauge.systems.api import Deployment, DeployRequest
-from tidegauge.systems.rabbitmq.layout import find_layout
+from tidegauge.systems.rabbitmq.config import find_layout
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION
 from tidegauge.worker.launch import start_worker
 

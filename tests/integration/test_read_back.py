@@ -16,14 +16,13 @@ from live import await_ready
 from loads import order_for
 from patience import Patience
 
-from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
+from tidegauge.attestation.judging import Anomalies
 from tidegauge.attestation.reads import Read, load_read
 from tidegauge.errors import RunFailedError
-from tidegauge.model.fate import Fate
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.read_back import CommittedPositions
+from tidegauge.model.message import CommittedPositions, Fate
 from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.worker.api import LoadOrder
 

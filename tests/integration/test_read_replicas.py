@@ -18,12 +18,12 @@ from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History, read_history
 from tidegauge.attestation.reads import Read, last_positions, load_read
 from tidegauge.hosts.data_files import Message, find_copies
-from tidegauge.model.fate import Fate
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.message import Fate
 from tidegauge.model.workload import ClientSettings, Payload, Workload
-from tidegauge.systems.nodes import node_of
+from tidegauge.systems.api import node_of
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.read_back import NOWHERE, Positions
+from tidegauge.worker.messages import NOWHERE, Positions
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 

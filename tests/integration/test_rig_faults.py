@@ -16,10 +16,9 @@ from patience import wait_for
 from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, writer
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.api import CLIENTS, Network, ProcessSpec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.rig_api import CLIENTS, Network
-from tidegauge.hosts import loop_disk, namespaces, network, slow_disk
+from tidegauge.hosts import loop_disk, network, slow_disk
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
 needs_disks = pytest.mark.skipif(bool(loop_disk.refusal()), reason=loop_disk.refusal())
@@ -160,7 +159,7 @@ def echoes(host: LocalHost, tmp_path: Path, nodes: tuple[str, ...]) -> Iterator[
 def reaches(host: LocalHost, made: Network, source: str, target: str, timeout_s: float = 3.0) -> bool:
     """Whether a connection can be made; `CLIENTS` is this process."""
     status = None if source == CLIENTS else host.status(source)
-    return namespaces.connects(
+    return network.connects(
         Path(f"/proc/{status.pid}/ns/net") if status else None, made.addresses[target], 7000, timeout_s
     )
 
@@ -228,7 +227,7 @@ def seconds_to_echo(connection: socket.socket, size_bytes: int) -> float:
 def arriving_share(host: LocalHost, made: Network, lost: float, count: int) -> float:
     """Which share of datagrams gets from here to a node that loses some."""
     namespace = Path(f"/proc/{host.status('a').pid}/ns/net")
-    with namespaces.inside(namespace):
+    with network.inside(namespace):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with receiver, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         receiver.bind((made.addresses["a"], 7001))

@@ -19,7 +19,7 @@ from secure import Secured, Start, eventually, secured
 from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
-from tidegauge.systems.rabbitmq.layout import find_layout
+from tidegauge.systems.rabbitmq.config import find_layout
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

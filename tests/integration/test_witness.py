@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from deployments import Ready, ready
 
-from tidegauge.campaign.witnessing import MESSAGES, Scene, with_witness
+from tidegauge.campaign.run.witnessing import MESSAGES, Scene, with_witness
 from tidegauge.durability.witness import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError

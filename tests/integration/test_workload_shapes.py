@@ -15,8 +15,7 @@ from patience import Patience
 from tidegauge.errors import RunFailedError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures
-from tidegauge.model.schedule import RatePhase, RateSchedule
-from tidegauge.model.workload import Keys, SubscriptionType
+from tidegauge.model.workload import Keys, RatePhase, RateSchedule, SubscriptionType
 
 SYSTEMS = ["kafka", "pulsar", "rabbitmq"]
 HAVE = {

@@ -14,22 +14,21 @@ from campaign_doubles import FakeDeployment, FakeHost, FakeSystem, FakeWorker, J
 from wrong_servers import Honest
 
 from tidegauge.attestation import history, reads
+from tidegauge.attestation.history import HEADER
 from tidegauge.attestation.history import Kind as Record
-from tidegauge.attestation.records import HEADER
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.rig_api import CutReport
+from tidegauge.fleet.api import CutReport
 from tidegauge.model.attest import AttestPlan
 from tidegauge.model.host import DiskCheck
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures
-from tidegauge.model.read_back import CommittedPosition, CommittedPositions, ReadBack
+from tidegauge.model.message import CommittedPosition, CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.workload import Workload
-from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.nodes import Node
+from tidegauge.systems.api import DeployRequest, Node
 from tidegauge.worker.api import LoadOrder, Told, tell_nobody
-from tidegauge.worker.read_back import NOWHERE, Positions
+from tidegauge.worker.messages import NOWHERE, Positions
 
 EACH_S = 0.002
 """Between two messages of the simulated load."""

@@ -15,12 +15,13 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.campaign.result import Observed, make_result
+from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import (
     AckedMessage,
@@ -31,7 +32,6 @@ from tidegauge.model.load import (
     WindowFigures,
     WorkerFacts,
 )
-from tidegauge.model.memory import ProcessMemory
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import TrialResult, TrialSpec

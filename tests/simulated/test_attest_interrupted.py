@@ -11,10 +11,9 @@ from test_attest_procedure import NONE, Stage, all_at, outcome_of, stage
 from wrong_servers import AcknowledgesBeforeItWrites, Honest
 
 from tidegauge.attestation.words import until_then
-from tidegauge.campaign import attesting
-from tidegauge.campaign.recorded import OtherwiseError
-from tidegauge.model.attest import AttestOutcome, AttestPlan
-from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.campaign.run import attesting
+from tidegauge.campaign.run.recorded import OtherwiseError
+from tidegauge.model.attest import AttestOutcome, AttestPlan, FileSystem, Means
 from tidegauge.model.events import Note, PhaseProgress
 
 __all__ = ["stage"]

@@ -19,17 +19,15 @@ from wrong_servers import (
     LosesTheMiddle,
 )
 
-from tidegauge.campaign import attest_cycle, attesting, session
-from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.session import Bench, Subject
+from tidegauge.campaign.run import attest_cycle, attesting, session
+from tidegauge.campaign.run.attesting import run_attestation
+from tidegauge.campaign.run.session import Bench, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts.data_files import Copy, Message
-from tidegauge.hosts.page_cache import CacheDrop
-from tidegauge.model.attest import AttestOutcome, AttestPlan
-from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.hosts.memory import CacheDrop
+from tidegauge.model.attest import Act, AttestOutcome, AttestPlan, Cycle, FileSystem, Kind, Means, Role, Scenario
 from tidegauge.model.events import Event, PhaseProgress
-from tidegauge.model.scenario import Act, Cycle, Kind, Role, Scenario
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialResult
 from tidegauge.plain import plain, typed
@@ -321,7 +319,7 @@ def test_a_level_that_is_not_in_force_is_not_attested(stage: Stage, monkeypatch:
     def refused(*_: Any) -> None:
         raise RunFailedError("kafka@4.3.1 is not at durability level 3.")
 
-    monkeypatch.setattr("tidegauge.campaign.attesting.checked_level", refused)
+    monkeypatch.setattr("tidegauge.campaign.run.attesting.checked_level", refused)
     with pytest.raises(RunFailedError, match="not at durability level"):
         stage.run(all_at())
     assert not any(entry.startswith("cut") for entry in stage.world.journal.entries)

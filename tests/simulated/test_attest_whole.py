@@ -20,17 +20,16 @@ from wrong_servers import (
 )
 
 from tidegauge.attestation.history import Kind as Record
-from tidegauge.campaign import attest_cycle
-from tidegauge.campaign.attesting import run_attestation
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.session import Bench, Subject
+from tidegauge.campaign.run import attest_cycle
+from tidegauge.campaign.run.attesting import run_attestation
+from tidegauge.campaign.run.session import Bench, Subject
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
-from tidegauge.hosts.page_cache import CacheDrop
-from tidegauge.model.attestation import Verdict
-from tidegauge.model.fate import LOST, Fate
+from tidegauge.hosts.memory import CacheDrop
+from tidegauge.model.attest import Cycle, Scenario, Verdict
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.scenario import Cycle, Scenario
+from tidegauge.model.message import LOST, Fate
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
 

@@ -9,21 +9,20 @@ from typing import Any
 import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
-from tidegauge.campaign import execute as execute_module
-from tidegauge.campaign import trial
-from tidegauge.campaign.execute import _dropper, carry_out, execute
-from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan import make_plan, plan_campaign
-from tidegauge.campaign.session import Bench
-from tidegauge.campaign.witnessing import watch_nothing
+from tidegauge.campaign.plan.plan import make_plan, plan_campaign
+from tidegauge.campaign.run import execute as execute_module
+from tidegauge.campaign.run import trial
+from tidegauge.campaign.run.execute import _dropper, carry_out, execute
+from tidegauge.campaign.run.session import Bench
+from tidegauge.campaign.run.witnessing import LevelMismatchError, watch_nothing
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.peak import PeakOptions
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
-from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.tilt import Severity, Stage
@@ -208,8 +207,8 @@ def test_a_server_that_dies_fails_its_trial_with_the_cause(scene: Scene) -> None
 
 
 def test_a_page_cache_that_stays_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidegauge.campaign import execute
-    from tidegauge.hosts.page_cache import CacheDrop
+    from tidegauge.campaign.run import execute
+    from tidegauge.hosts.memory import CacheDrop
 
     told: list[Event] = []
     monkeypatch.setattr(execute, "drop_page_cache", lambda _: CacheDrop(False, "needs root"))

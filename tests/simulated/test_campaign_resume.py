@@ -13,19 +13,18 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, result
 from simulated_systems import SYSTEM, System
 from test_campaign_execute import Scene
 
-from tidegauge.campaign import trial
-from tidegauge.campaign.execute import carry_out
-from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Point, SystemChoice
-from tidegauge.campaign.plan import Step, make_plan
-from tidegauge.campaign.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
-from tidegauge.campaign.session import Bench
-from tidegauge.campaign.step import StepLab
+from tidegauge.campaign.plan.plan import Step, make_plan
+from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.run import trial
+from tidegauge.campaign.run.execute import StepLab, carry_out
+from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
+from tidegauge.campaign.run.session import Bench
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import Experiment
-from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.model.finding import Finding

@@ -13,12 +13,12 @@ import pytest
 from campaign_doubles import FakeLab, FakeWorker, histogram, result_of, spec_of, subscription, totals_of, window
 from test_trial_procedure import SPEC, Scene
 
-from tidegauge.campaign.chase import _device_reads
+from tidegauge.campaign.run.catch_up import _device_reads
 from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
 from tidegauge.experiments.mixed import EXPERIMENT as MIXED
-from tidegauge.model.late_readers import AFTER, BEFORE, DURING, DeviceReads, LateReaders
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.model.trial import CatchUp, TrialResult, TrialSpec, Validity
+from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateReaders
 from tidegauge.statistics.catching_up import ChaseTimes, PhaseTally, catch_up, crossed_s, gone_at
 from tidegauge.statistics.figures import FINDING_FIGURES
 
@@ -333,8 +333,8 @@ def test_what_the_machine_does_not_count_is_a_warning_of_the_trial(scene: Scene)
 
 
 def test_a_backlog_that_stays_too_small_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegauge.campaign.chase._BUILD_S_MORE", 0.0)
-    monkeypatch.setattr("tidegauge.campaign.chase._BUILD_TIMES_MAX", 0.001)
+    monkeypatch.setattr("tidegauge.campaign.run.catch_up._BUILD_S_MORE", 0.0)
+    monkeypatch.setattr("tidegauge.campaign.run.catch_up._BUILD_TIMES_MAX", 0.001)
     spec = replace(LATE, late=replace(LATE.late, backlog_msgs=10**6)) if LATE.late else LATE
     result, _ = run_late(scene, spec)
     assert any("of 1,000,000 messages only" in warning for warning in result.warnings)

@@ -15,8 +15,7 @@ from tidegauge.config.units import Rate
 from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import first_peaks, resolve_rate
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
-from tidegauge.experiments.procedure import PreconditionError
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import PreconditionError, experiments
 from tidegauge.model.trial import TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER

@@ -13,16 +13,15 @@ from typing import Any, cast
 import pytest
 from patience import wait_for
 
-from tidegauge.campaign.injection import Injector, Scene
-from tidegauge.campaign.rigging import NOTHING_RIGGED
-from tidegauge.campaign.session import Session, with_faults
+from tidegauge.campaign.plan.limits import NOTHING_RIGGED
+from tidegauge.campaign.run.injection import Injector, Scene
+from tidegauge.campaign.run.session import Session, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.rig_api import Rig
+from tidegauge.fleet.api import Rig
 from tidegauge.model.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec
-from tidegauge.systems.api import Deployment
-from tidegauge.systems.nodes import KEEPER, Node
+from tidegauge.systems.api import KEEPER, Deployment, Node
 
 NODES = tuple(Node(number, (f"a-{number}", f"b-{number}"), ()) for number in (1, 2, 3))
 DISKS = {number: Path(f"/disk/{number}") for number in (1, 2, 3)}

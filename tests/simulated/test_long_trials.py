@@ -20,8 +20,7 @@ import psutil
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.campaign.figures import Follower
-from tidegauge.campaign.seen_seconds import KEPT_MAX, SeenSeconds, TimedPoint, _merged
+from tidegauge.campaign.run.figures import KEPT_MAX, Follower, SeenSeconds, TimedPoint, _merged
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
 from tidegauge.store.files import LineFile

@@ -13,8 +13,7 @@ import pytest
 from patience import slowness
 
 from tidegauge.statistics.histograms import Histogram
-from tidegauge.statistics.slope import growth
-from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, growth
 from tidegauge.statistics.within_trial import mean_within, percentile_within
 
 DAY_S = 24 * 3600

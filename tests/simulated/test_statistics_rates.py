@@ -20,8 +20,7 @@ from tidegauge.comparison.blocks import blocks
 from tidegauge.comparison.within import ratios
 from tidegauge.model.trial import TrialResult
 from tidegauge.statistics.intervals import figure_interval, paired_ratio, unpaired_ratio
-from tidegauge.statistics.power import power
-from tidegauge.statistics.verdict import Verdict, compare_paired, compare_unpaired
+from tidegauge.statistics.verdict import Verdict, compare_paired, compare_unpaired, power
 from tidegauge.statistics.within_trial import mean_within
 
 Noise = Callable[[random.Random], float]

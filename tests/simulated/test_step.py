@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
-from tidegauge.campaign import trial
-from tidegauge.campaign.execute import carry_out
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan import make_plan
-from tidegauge.campaign.session import Bench
-from tidegauge.campaign.topics import topics_for
+from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.run import trial
+from tidegauge.campaign.run.execute import carry_out
+from tidegauge.campaign.run.session import Bench
+from tidegauge.campaign.run.topics import topics_for
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments import registry
+from tidegauge.experiments import procedure
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Decided, Event, Found, TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
@@ -61,7 +61,7 @@ class Scene:
         self.store = FakeRunStore(path, self.journal)
         self.system = FakeSystem(self.journal, "kafka")
         known = {"stepwise": stepwise(run)}
-        monkeypatch.setattr("tidegauge.campaign.plan.experiments", lambda: known)
+        monkeypatch.setattr("tidegauge.campaign.plan.plan.experiments", lambda: known)
         monkeypatch.setattr(trial, "_LEAD_S", 0.05)
         self.campaign = Campaign(
             name="example",
@@ -92,7 +92,7 @@ class Scene:
 
 
 def test_the_registry_is_left_alone_by_these_tests() -> None:
-    assert "stepwise" not in registry.experiments()
+    assert "stepwise" not in procedure.experiments()
 
 
 def test_shared_servers_are_started_once_and_a_fresh_trial_gets_its_own(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from test_campaign_execute import Scene
 
-from tidegauge.campaign import trial
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
+from tidegauge.campaign.run import trial
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.events import TrialEnded
@@ -147,7 +147,7 @@ def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, mo
     from tidegauge.experiments.peak import EXPERIMENT
 
     stepwise: Experiment[Any] = replace(EXPERIMENT, run=run)
-    monkeypatch.setattr("tidegauge.campaign.plan.experiments", lambda: {"peak": stepwise})
+    monkeypatch.setattr("tidegauge.campaign.plan.plan.experiments", lambda: {"peak": stepwise})
     scene.campaign = swept(scene.campaign, systems=(SystemChoice("kafka"),), experiments=scene.campaign.experiments[:1])
     scene.run()
     assert all(points == [here] for here, points in seen)

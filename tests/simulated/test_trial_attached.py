@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 from test_trial_procedure import SPEC, Scene
 
-from tidegauge.campaign import leftover_topics, session, topic_ledger, trial
-from tidegauge.campaign.leftover_topics import Tools, delete_leftover_topics
-from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.session import Bench, Subject
-from tidegauge.campaign.topic_ledger import TopicLedger
-from tidegauge.campaign.topics import Attachment
-from tidegauge.campaign.trial import run_trial
+from tidegauge.campaign.run import session, topics, trial
+from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.topics import Attachment, Tools, TopicLedger, delete_leftover_topics
+from tidegauge.campaign.run.trial import run_trial
+from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.model.events import Note
 from tidegauge.model.level import LevelFinding
@@ -74,13 +72,13 @@ class AttachedScene(Scene):
 def recorded_topics() -> list[str]:
     return [
         topic
-        for path in (topic_ledger.registry.state_directory() / "attached").glob("*.json")
+        for path in (topics.registry.state_directory() / "attached").glob("*.json")
         for topic in json.loads(path.read_text())["topics"]
     ]
 
 
 def state_files() -> list[str]:
-    return sorted(path.name for path in (topic_ledger.registry.state_directory() / "attached").glob("*"))
+    return sorted(path.name for path in (topics.registry.state_directory() / "attached").glob("*"))
 
 
 @pytest.fixture
@@ -230,7 +228,7 @@ class TestAfterACrash:
         ledger.add("bench.abc-0", "bench.abc-1")
         return ledger
 
-    def clean(self, scene: AttachedScene, run: Path | None = None, forget: bool = False) -> leftover_topics.Cleaned:
+    def clean(self, scene: AttachedScene, run: Path | None = None, forget: bool = False) -> topics.Cleaned:
         scene.system.attach_rules = "some"
         host: Any = scene.host
         tools = Tools({"kafka": scene.system}, lambda: nullcontext(host), scene.start_worker)  # type: ignore[dict-item]
@@ -243,16 +241,16 @@ class TestAfterACrash:
         assert cleaned.remaining == ()
         assert scene.worker.deleted == ["bench.abc-0", "bench.abc-1"]
         assert state_files() == []
-        assert self.clean(scene) == leftover_topics.Cleaned()
+        assert self.clean(scene) == topics.Cleaned()
 
     def test_a_living_trial_is_never_touched(self, scene: AttachedScene, left: TopicLedger) -> None:
-        assert self.clean(scene) == leftover_topics.Cleaned()
+        assert self.clean(scene) == topics.Cleaned()
         assert recorded_topics() == ["bench.abc-0", "bench.abc-1"]
         left.close()
 
     def test_another_runs_topics_wait(self, scene: AttachedScene, left: TopicLedger) -> None:
         left.close()
-        assert self.clean(scene, scene.path / "run-2") == leftover_topics.Cleaned()
+        assert self.clean(scene, scene.path / "run-2") == topics.Cleaned()
         assert self.clean(scene, scene.path / "run-1").deleted
 
     def test_a_missing_secret_says_what_remains_where(

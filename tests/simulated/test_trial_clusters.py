@@ -11,7 +11,7 @@ import pytest
 from test_campaign_execute import Scene as RunScene
 from test_trial_procedure import SPEC, Scene
 
-from tidegauge.campaign import session, trial
+from tidegauge.campaign.run import session, trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency

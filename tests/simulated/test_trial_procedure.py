@@ -20,16 +20,16 @@ from campaign_doubles import (
     window,
 )
 
-from tidegauge.campaign import session, trial
-from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.seen_seconds import SeenSeconds, TimedPoint
-from tidegauge.campaign.session import Bench, Subject
-from tidegauge.campaign.trial import run_trial
+from tidegauge.campaign.run import session, trial
+from tidegauge.campaign.run.figures import SeenSeconds, TimedPoint
+from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.trial import run_trial
+from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency
-from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, PhaseStarted, SecondSeen
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting

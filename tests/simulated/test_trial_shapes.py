@@ -12,22 +12,17 @@ import pytest
 from campaign_doubles import histogram, subscription, totals_of, window
 from test_trial_procedure import SPEC
 
-from tidegauge.campaign.order import load_order
-from tidegauge.campaign.progress import Progress
-from tidegauge.campaign.reading import read_result
-from tidegauge.campaign.result import Observed, make_result
-from tidegauge.campaign.topic_ledger import TopicLedger
-from tidegauge.campaign.topics import delete_recorded, remaining
+from tidegauge.campaign.run.result import Observed, make_result, read_result
+from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, remaining
+from tidegauge.campaign.run.trial import Progress, load_order
 from tidegauge.comparison.blocks import blocks
 from tidegauge.model.events import PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import RecordFigures
-from tidegauge.model.schedule import RatePhase, RateSchedule
 from tidegauge.model.trial import Validity
-from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, Workload
 from tidegauge.report.live import LiveState, advance, plain_lines, progress_words
-from tidegauge.report.records import records_table
-from tidegauge.report.tables import footnotes
+from tidegauge.report.tables import footnotes, records_table
 from tidegauge.statistics.classify import FAILED_CHECK, OK
 from tidegauge.systems.attach import AttachChoice
 

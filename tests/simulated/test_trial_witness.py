@@ -12,14 +12,14 @@ import pytest
 from campaign_doubles import FakeHost, FakeSystem, FakeTrialStore, FakeWorker, Journal
 from test_trial_procedure import SPEC
 
-from tidegauge.campaign import trial, witnessing
-from tidegauge.campaign.level import LevelMismatchError
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.session import Bench, Subject
-from tidegauge.campaign.trial import run_trial
+from tidegauge.campaign.run import trial, witnessing
+from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.trial import run_trial
+from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.durability.witness import SyncCall, Watch
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts.page_cache import CacheDrop
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
 from tidegauge.model.trial import TrialResult, TrialSpec

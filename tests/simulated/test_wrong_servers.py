@@ -21,13 +21,12 @@ from wrong_servers import (
     drive,
 )
 
-from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History
+from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, Judgement, cut_result, judge
 from tidegauge.attestation.reads import Read, last_positions
-from tidegauge.attestation.verdict import Criteria, CutResult, Judgement, cut_result, judge
-from tidegauge.model.attestation import Verdict
-from tidegauge.model.fate import LOST, Fate
+from tidegauge.model.attest import Verdict
+from tidegauge.model.message import LOST, Fate
 
 SMALL = Criteria(at_risk_min=10, in_flight_min=0)
 

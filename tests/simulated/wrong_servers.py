@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from tidegauge.attestation.history import History, history_of
 from tidegauge.attestation.reads import Read, read_of
-from tidegauge.model.message import Flag, Found, Outcome, Sent
-from tidegauge.model.read_back import PartitionRead
+from tidegauge.model.message import Flag, Found, Outcome, PartitionRead, Sent
 
 PARTITIONS = 2
 STEP_NS = 1_000

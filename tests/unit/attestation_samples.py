@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidegauge.model.attest import AttestOutcome, CutTold, CycleOutcome
-from tidegauge.model.attestation import Attestation, Verdict
-from tidegauge.model.cut_method import FileSystem, Means
-from tidegauge.model.fate import Fate, Witness
-from tidegauge.model.message import Outcome, Sent
-from tidegauge.model.scenario import Scenario
+from tidegauge.model.attest import (
+    Attestation,
+    AttestOutcome,
+    CutTold,
+    CycleOutcome,
+    FileSystem,
+    Means,
+    Scenario,
+    Verdict,
+)
+from tidegauge.model.message import Fate, Outcome, Sent, Witness
 
 DIGEST = "0123456789abcdef"
 

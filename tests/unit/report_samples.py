@@ -24,7 +24,7 @@ from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.trial import TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.usage.price import Price
+from tidegauge.usage import Price
 
 KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</textarea>"

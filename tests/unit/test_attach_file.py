@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.systems.attach import SecretReference

@@ -18,11 +18,9 @@ from tidegauge import store
 from tidegauge.cli.running import CODES
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
-from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.cut_method import NOT_MODELLED, Means
+from tidegauge.model.attest import NOT_MODELLED, AttestOutcome, Means, Scenario
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.scenario import Scenario
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.report.ending import ending
 from tidegauge.report.html.page import report_page

@@ -13,13 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify, moved_back
 from tidegauge.attestation.history import History, Kind, history_of, read_history
+from tidegauge.attestation.judging import Anomalies
 from tidegauge.attestation.reads import Read, read_of
-from tidegauge.model.fate import LOST, Fate, PositionChange
-from tidegauge.model.message import Flag, Found, Outcome, Sent
-from tidegauge.model.read_back import CommittedPosition, CommittedPositions, PartitionRead
+from tidegauge.model.message import (
+    LOST,
+    CommittedPosition,
+    CommittedPositions,
+    Fate,
+    Flag,
+    Found,
+    Outcome,
+    PartitionRead,
+    PositionChange,
+    Sent,
+)
 
 ACKED, UNKNOWN, REFUSED = Outcome.ACKNOWLEDGED, Outcome.UNKNOWN, Outcome.REFUSED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.attestation.digest import DIGEST_CHARS, settings_digest
+from tidegauge.attestation.record import DIGEST_CHARS, settings_digest
 from tidegauge.model.server import Setting
 
 RUN = "/runs/2026-11-21-attest/data/0001-attest-kafka"

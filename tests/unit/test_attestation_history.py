@@ -10,8 +10,7 @@ import pytest
 from tidegauge.attestation.history import Kind, history_of, read_history
 from tidegauge.attestation.reads import load_read
 from tidegauge.errors import RunFailedError
-from tidegauge.model.message import Flag, Outcome, Sent
-from tidegauge.model.read_back import PartitionRead, ReadBack
+from tidegauge.model.message import Flag, Outcome, PartitionRead, ReadBack, Sent
 
 TRIAL = 0xFEDC_BA98_7654_3210
 

@@ -8,11 +8,8 @@ from attestation_samples import attestation, cut, cycle, outcome, witness
 from tidegauge.attestation.judging import Judged, cut_results, judge_scenarios
 from tidegauge.attestation.record import CLAIMED_ONLY, carried
 from tidegauge.attestation.words import cells, sentences
-from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.attestation import Verdict
-from tidegauge.model.cut_method import FUSE_LABEL, NOT_MODELLED, FileSystem, Means
+from tidegauge.model.attest import FUSE_LABEL, NOT_MODELLED, AttestOutcome, FileSystem, Means, Scenario, Verdict
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.scenario import Scenario
 from tidegauge.plain import plain, typed
 
 LOSING_CONTROL = outcome(cycle(lost=300))

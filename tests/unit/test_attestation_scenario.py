@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.attestation.promise import promise
+from tidegauge.attestation.judging import promise
 from tidegauge.attestation.scenario import CUT_AFTER_S, MEANINGS, impossible, plan_cycles, targets
-from tidegauge.model.scenario import Act, Cycle, Kind, Role, Scenario
+from tidegauge.model.attest import Act, Cycle, Kind, Role, Scenario
 
 
 def cycles_of(

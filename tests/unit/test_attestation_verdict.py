@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.attestation.anomalies import Anomalies
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import history_of
+from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, cut_result, judge, loss_bound, why_not_counted
 from tidegauge.attestation.reads import read_of
-from tidegauge.attestation.verdict import Criteria, CutResult, cut_result, judge, loss_bound, why_not_counted
-from tidegauge.model.attestation import Verdict
-from tidegauge.model.message import Found, Outcome, Sent
-from tidegauge.model.read_back import PartitionRead
+from tidegauge.model.attest import Verdict
+from tidegauge.model.message import Found, Outcome, PartitionRead, Sent
 
 MS = 1_000_000
 CUT_NS = 10_000 * MS

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from report_samples import ceilings as sample
 
-from tidegauge.campaign import ceilings
-from tidegauge.campaign.ceilings import SWITCH, run_ceilings
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run import ceilings
+from tidegauge.campaign.run.ceilings import SWITCH, run_ceilings
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.model.events import Event, Note, PhaseStarted

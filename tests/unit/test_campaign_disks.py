@@ -9,14 +9,14 @@ import pytest
 
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.model.trial import TrialSpec
-from tidegauge.report.again import command_words
+from tidegauge.report.ending import command_words
 
 from test_campaign_plan import CAMPAIGN, SYSTEMS  # isort: skip
-from tidegauge.campaign.plan import make_plan  # isort: skip
+from tidegauge.campaign.plan.plan import make_plan  # isort: skip
 
 TEXT = """
 name: disks

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from test_campaign_parse import complaint, parse
 
-from tidegauge.campaign.faults import check_trial, fault_keys
-from tidegauge.campaign.meaning import differences, meaning
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import make_plan
-from tidegauge.campaign.rigging import check_faults, refused
+from tidegauge.campaign.plan.limits import check_faults, refused
+from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.read.faults import check_trial, fault_keys
+from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.model.faults import Fault, FaultKind
 from tidegauge.model.trial import Servers, TrialSpec

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.campaign.handles import check_handles
 from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.campaign.plan.limits import check_handles
 from tidegauge.errors import UserError
-from tidegauge.hosts.handles import UNBOUNDED, handles_available
+from tidegauge.hosts.procfs import UNBOUNDED, handles_available
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles
 from tidegauge.model.workload import Workload

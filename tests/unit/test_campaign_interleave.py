@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegauge.campaign.interleave import Entry, Seat, interleaved
+from tidegauge.campaign.plan.plan import Entry, Seat, interleaved
 from tidegauge.model.trial import Servers
 
 SEEDS = st.integers(min_value=0, max_value=2**63 - 1)

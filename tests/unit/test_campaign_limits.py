@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from run_samples import spec
 
-from tidegauge.campaign.limits import Means, limit_servers, too_small
 from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.plan.limits import Means, limit_servers, too_small
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import ProcessSpec
-from tidegauge.model.late_readers import ServerLimits
+from tidegauge.model.workload import ServerLimits
 
 LIMITED = replace(spec(), limits=ServerLimits(512 << 20, direct_io=True))
 PROCESS = ProcessSpec("kafka-1", ("java",), {}, "/", "/log")

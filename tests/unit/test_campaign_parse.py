@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign, WorkerChoice
-from tidegauge.campaign.parse import campaign_keys, parse_campaign
+from tidegauge.campaign.read.parse import campaign_keys, parse_campaign
 from tidegauge.config.units import Rate
 from tidegauge.errors import UserError
 from tidegauge.experiments.latency import LatencyOptions
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import experiments
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import Arrival, Compression, Keys
 from tidegauge.systems.registry import all_systems

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan import Plan, make_plan
+from tidegauge.campaign.plan.plan import Plan, make_plan
 from tidegauge.errors import UserError
-from tidegauge.experiments.expected import seconds_expected
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import experiments, seconds_expected
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import Arrival, Workload
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from run_samples import result
 
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import Plan, make_plan
-from tidegauge.campaign.rates_at import is_made, reference
-from tidegauge.campaign.step import StepLab
+from tidegauge.campaign.plan.plan import Plan, is_made, make_plan, reference
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run.execute import StepLab
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, TrialSpec

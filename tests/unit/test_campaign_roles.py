@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan import make_plan
+from tidegauge.campaign.plan.plan import make_plan
 from tidegauge.errors import UserError
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import experiments
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
 from tidegauge.systems import registry

@@ -33,9 +33,8 @@ from tidegauge.hosts.space import (
     rooms,
     stays_bytes,
 )
-from tidegauge.model.late_readers import LateReaders
 from tidegauge.model.trial import TrialSpec
-from tidegauge.model.workload import Payload
+from tidegauge.model.workload import LateReaders, Payload
 from tidegauge.report.lists import disk_words
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tidegauge.campaign.contenders import contenders
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.sweep import POINTS_MAX
+from tidegauge.campaign.plan.contenders import contenders
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.read.sweep import POINTS_MAX
 from tidegauge.errors import UserError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.systems import registry

@@ -18,11 +18,11 @@ from run_samples import result, second, totals
 import tidegauge
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import plan_campaign
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import experiments
 from tidegauge.model.events import Observer, RunStarted, TrialEnded
 from tidegauge.model.trial import TrialResult, Validity
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tidegauge.cli.attesting import AttestRequest, overrides_of
 from tidegauge.cli.main import run_command
+from tidegauge.cli.planning import AttestRequest, overrides_of
 from tidegauge.hosts import fuse_disk, loop_disk
-from tidegauge.model.cut_method import FileSystem
+from tidegauge.model.attest import FileSystem
 
 
 def asked(**changes: Any) -> dict[str, Any]:

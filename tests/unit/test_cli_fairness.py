@@ -11,9 +11,9 @@ import pytest
 from run_samples import result, second, totals
 
 from tidegauge import store
-from tidegauge.campaign.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import plan_campaign
+from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.model.events import Observer, RunStarted, TrialEnded

@@ -21,7 +21,7 @@ import os, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from run_samples import result, second, totals
-from tidegauge.campaign.plan import plan_campaign
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.fleet.api import ProcessSpec

@@ -13,8 +13,8 @@ from run_samples import result, second, totals
 
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.recorded import OtherwiseError, Recorded, Trial
+from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
 from tidegauge.model.events import Observer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import Plan
+from tidegauge.campaign.plan.plan import Plan
 from tidegauge.cli import planning
 from tidegauge.cli.main import run_command
 

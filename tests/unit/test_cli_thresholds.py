@@ -11,7 +11,7 @@ import pytest
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.report.thresholds import rulings
-from tidegauge.thresholds.model import Outcome
+from tidegauge.thresholds import Outcome
 
 
 def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.CaptureFixture[str]) -> None:

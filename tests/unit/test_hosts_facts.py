@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tidegauge.cli.running import tool_facts
 from tidegauge.hosts.cgroups import cgroup_limits
 from tidegauge.hosts.facts import cpu_model, host_facts
 from tidegauge.hosts.storage import chosen, disk_facts, mount_of, parse_mountinfo
-from tidegauge.hosts.tools import tool_facts
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from patience import wait_for
 
+from tidegauge.campaign.plan.limits import LimitedHost
 from tidegauge.fleet.api import ProcessSpec
-from tidegauge.fleet.directories import remove_directory
-from tidegauge.fleet.limited import LimitedHost
 from tidegauge.fleet.local import LocalHost
-from tidegauge.hosts import loop_disk, memory_limit, privileges
+from tidegauge.fleet.registry import remove_directory
+from tidegauge.hosts import cgroups, commands, loop_disk
 
 SIZE_BYTES = 64 << 20
 MIB = 1 << 20
@@ -42,7 +42,7 @@ def test_missing_tools_and_rights_are_told(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert loop_disk.refusal() == "needs root"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(privileges, "_status", lambda _root: "CapEff:\t000001ffffffffff")
+    monkeypatch.setattr(commands, "_status", lambda _root: "CapEff:\t000001ffffffffff")
     monkeypatch.setattr("shutil.which", lambda tool: None if tool == "mkfs.ext4" else "/bin/x")
     assert loop_disk.refusal() == "mkfs.ext4 can't be found (package e2fsprogs)"
 
@@ -88,7 +88,7 @@ def test_a_disk_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @needs_disks
-@pytest.mark.skipif(bool(memory_limit.refusal()), reason="needs a memory controller")
+@pytest.mark.skipif(bool(cgroups.refusal()), reason="needs a memory controller")
 @pytest.mark.parametrize("limited", [True, False])
 def test_only_a_process_with_too_little_memory_reads_from_the_device(tmp_path: Path, limited: bool) -> None:
     log = tmp_path / "log"

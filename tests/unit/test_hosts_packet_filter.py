@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegauge.hosts.packet_filter import Plug, rules
+from tidegauge.hosts.network import Plug, rules
 
 PLUGS = {"a": Plug("tg0n1", "198.18.0.1"), "b": Plug("tg0n2", "198.18.0.2"), "clients": Plug("", "198.18.0.254")}
 

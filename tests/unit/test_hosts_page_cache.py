@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.hosts import page_cache
-from tidegauge.hosts.page_cache import drop_page_cache
+from tidegauge.hosts import memory
+from tidegauge.hosts.memory import drop_page_cache
 
 
 def test_page_cache_refusals_have_a_reason(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_each_file_system_is_written_back_once_and_no_other(tmp_path: Path, monk
 
 def test_a_disk_that_does_not_answer_hangs_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_the_way(tmp_path, "exec sleep 600", monkeypatch)
-    monkeypatch.setattr(page_cache, "WRITE_BACK_S_MAX", 0.2)
+    monkeypatch.setattr(memory, "WRITE_BACK_S_MAX", 0.2)
     control = tmp_path / "control"
     drop = drop_page_cache([tmp_path], control)
     assert not drop.done

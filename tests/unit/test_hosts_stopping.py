@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from patience import wait_for
 
-from tidegauge.hosts import procfs, stopping
+from tidegauge.fleet import trees
+from tidegauge.fleet.trees import NotStoppedError, not_stopped, stop_all
+from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.stopping import NotStoppedError, not_stopped, stop_all
 
 THREADS = """
 import threading, time
@@ -89,10 +90,10 @@ def test_every_thread_is_seen_stopped(run: Callable[..., int]) -> None:
     assert not_stopped(pid) != ""
     stopped = stop_all(lambda: session(pid), 60.0)
     assert [identity.pid for identity in stopped] == [pid]
-    states = stopping.thread_states(pid)
+    states = trees.thread_states(pid)
     assert len(states) == 21
     assert set(states.values()) <= {"T", "D"}
-    stopping.go_on(stopped)
+    trees.go_on(stopped)
     wait_for(lambda: not_stopped(pid), 60.0, "going on")
 
 
@@ -105,7 +106,7 @@ def test_nobody_escapes_by_being_started_meanwhile(run: Callable[..., int]) -> N
         assert all(not_stopped(number) == "" for number in before)
         time.sleep(0.1)
         assert {stat.pid for stat in session(pid)} == before
-        stopping.go_on(stopped)
+        trees.go_on(stopped)
 
 
 def can_trace() -> bool:
@@ -122,7 +123,7 @@ def test_one_that_does_not_stop_is_told_and_all_go_on(run: Callable[..., int]) -
     run(TRACER, traced, 1000)
     with pytest.raises(NotStoppedError, match=f"thread {traced} of process {traced} is in state [RSt]"):
         stop_all(lambda: session(traced) + session(other), 1.0)
-    wait_for(lambda: "T" not in stopping.thread_states(other).values(), 60.0, "going on")
+    wait_for(lambda: "T" not in trees.thread_states(other).values(), 60.0, "going on")
 
 
 @needs_tracing
@@ -132,7 +133,7 @@ def test_one_that_stops_late_is_waited_for(run: Callable[..., int]) -> None:
     before_s = time.monotonic()
     stop_all(lambda: session(traced), 60.0)
     assert time.monotonic() - before_s > 0.5
-    assert stopping.thread_states(traced) == {traced: "T"}
+    assert trees.thread_states(traced) == {traced: "T"}
 
 
 def test_a_process_that_is_gone_stands() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegauge.durability.witness import SyncCall
-from tidegauge.hosts.trace_text import parse_trace
+from tidegauge.hosts.syscalls import parse_trace
 
 TEXT = """# tracer: nop
 #

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from run_samples import result, spec, totals
 
-from tidegauge.campaign import limiting as of_trial
+from tidegauge.campaign.run import result as of_trial
 from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import Arrival
 from tidegauge.systems.metrics import Metric
 

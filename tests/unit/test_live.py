@@ -18,9 +18,8 @@ from test_telemetry_parts import SAMPLE
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
-from tidegauge.experiments.expected import seconds_expected
-from tidegauge.live.access import Access, is_loopback
-from tidegauge.live.server import LiveServer
+from tidegauge.experiments.procedure import seconds_expected
+from tidegauge.live.server import Access, LiveServer, is_loopback
 from tidegauge.live.state import Follower, run_seconds_left
 from tidegauge.report.schemas import json_schemas
 from tidegauge.store.seconds import last_seconds

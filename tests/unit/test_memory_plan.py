@@ -10,13 +10,12 @@ import pytest
 from test_campaign_plan import CAMPAIGN
 from test_hosts_facts import V2, plant
 
-from tidegauge.campaign.memory import TooLittleMemoryError, fitting, memory_needs
 from tidegauge.campaign.model import Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.worker_memory import Workers
+from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, fitting, memory_needs
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, memory_available
-from tidegauge.model.memory import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
+from tidegauge.model.host import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
 from tidegauge.systems.kafka import zookeeper

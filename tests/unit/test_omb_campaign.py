@@ -13,11 +13,11 @@ import pytest
 from run_samples import result, second, spec, totals
 
 from tidegauge import store
-from tidegauge.campaign.level import LevelMismatchError, checked_level
 from tidegauge.campaign.model import AUTO
-from tidegauge.campaign.order import load_order
-from tidegauge.campaign.plan import make_plan
-from tidegauge.campaign.secrets import read_secrets
+from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.read.secrets import read_secrets
+from tidegauge.campaign.run.trial import load_order
+from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.cli import omb as command
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
@@ -29,7 +29,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.omb import translate
-from tidegauge.omb.driver import read_driver
+from tidegauge.omb.files import read_driver
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report import levels
 from tidegauge.systems import registry

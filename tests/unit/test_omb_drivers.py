@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.campaign.secrets import read_secrets
+from tidegauge.campaign.read.secrets import read_secrets
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.omb.driver import ReadDriver, read_driver, without_secrets
+from tidegauge.omb.files import ReadDriver, read_driver, without_secrets
 from tidegauge.systems.attach import SecretReference, TlsChoice
 
 CLASS = "io.openmessaging.benchmark.driver"

@@ -17,9 +17,8 @@ from test_store_omb import FIELDS
 
 from tidegauge.config.source import Source, read_source
 from tidegauge.model.workload import ClientSettings
-from tidegauge.omb.driver import read_driver
+from tidegauge.omb.files import COUNT_MAX, read_driver, read_workload, translate
 from tidegauge.omb.translate import translate_all
-from tidegauge.omb.workload import COUNT_MAX, read_workload, translate
 from tidegauge.systems import registry
 
 OWN = Path(__file__).parents[1] / "omb_files"

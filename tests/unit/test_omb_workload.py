@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegauge.model.workload import ClientSettings, Keys
-from tidegauge.omb.workload import notes, read_workload, translate
+from tidegauge.omb.files import notes, read_workload, translate
 
 GOOD: dict[str, Any] = {
     "name": "a workload",

@@ -15,9 +15,9 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.report.html.sections import Details, sections
-from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
 from tidegauge.report.plots.load import load_plots, search_plots, state
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series, data_table, thinned
+from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
 from tidegauge.report.plots.percentiles import curve, percentile_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
 from tidegauge.statistics.histograms import EMPTY, decode

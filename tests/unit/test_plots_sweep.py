@@ -10,12 +10,12 @@ from report_samples import KAFKA, PULSAR
 from run_samples import result, spec
 
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.late_readers import LateReaders
 from tidegauge.model.trial import TrialResult, Validity
-from tidegauge.report.estimates import estimate
+from tidegauge.model.workload import LateReaders
+from tidegauge.report.compare import estimate
 from tidegauge.report.plots.chase import began_ns, chase_plots
+from tidegauge.report.plots.load import longest_axis, sweep_plots
 from tidegauge.report.plots.model import Plot
-from tidegauge.report.plots.sweep import longest_axis, sweep_plots
 from tidegauge.report.sweeps import swept
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredTrial

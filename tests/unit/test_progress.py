@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidegauge import store
-from tidegauge.campaign.execute import _heard
+from tidegauge.campaign.run.execute import _heard
 from tidegauge.cli.running import _noted
 from tidegauge.distribution import maven
 from tidegauge.distribution.cache import Progress

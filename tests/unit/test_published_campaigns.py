@@ -9,24 +9,22 @@ from typing import Any
 
 import pytest
 
-from tidegauge.campaign.fairness import wanted_tilts
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import plan_campaign, plan_warnings
+from tidegauge.campaign.plan.fairness import wanted_tilts
+from tidegauge.campaign.plan.plan import plan_campaign, plan_warnings
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli import planning
-from tidegauge.cli.campaigns import ready_campaign
 from tidegauge.cli.main import run_command
+from tidegauge.cli.options import ready_campaign
 from tidegauge.errors import UserError
-from tidegauge.experiments.expected import seconds_expected
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
+from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.hosts.space import bytes_needed
-from tidegauge.model.memory import MemoryAvailable
+from tidegauge.model.host import MemoryAvailable
 from tidegauge.model.tilt import Terms
-from tidegauge.published.examine import published_rows
-from tidegauge.published.load import report, report_names
+from tidegauge.published.examine import Question, published_rows, questions, report, report_names
 from tidegauge.published.model import Claim, Place, Report
 from tidegauge.published.observe import Measured, observe
-from tidegauge.published.questions import Question, questions
 from tidegauge.systems import registry
 
 FOLDER = Path(__file__).resolve().parents[2] / "campaigns/published"

@@ -12,14 +12,13 @@ from run_samples import spec
 from test_published_campaigns import NAMES, PATHS, SCALES, parsed
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.published import with_differences
+from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import TrialSpec
-from tidegauge.published.condition import Condition
+from tidegauge.published.examine import report, report_names
 from tidegauge.published.figures import FIGURES
-from tidegauge.published.load import report, report_names
-from tidegauge.published.planned import Planned, Servers
+from tidegauge.published.model import Condition, Planned, Servers
 
 Holds = Callable[[Campaign, Sequence[TrialSpec]], bool]
 

@@ -10,11 +10,9 @@ from run_samples import latency, result
 from test_published_campaigns import NAMES, PATHS, SCALES, parsed
 
 from tidegauge.errors import UserError
-from tidegauge.published.examine import published_rows
+from tidegauge.published.examine import Question, published_rows, questions, read_report, report, report_names
 from tidegauge.published.figures import FIGURES
-from tidegauge.published.load import read_report, report, report_names
 from tidegauge.published.model import Claim, Operand
-from tidegauge.published.questions import Question, questions
 
 ALL = [(name, claim) for name in report_names() for claim in report(name).claims]
 IDS = [f"{name}/{claim.id}" for name, claim in ALL]

@@ -13,15 +13,13 @@ from run_samples import spec
 from test_published_campaigns import FOLDER, NAMES, PATHS, SCALES, dry_run, parsed
 from test_published_conditions import WHERE
 
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.published import with_differences
-from tidegauge.model.late_readers import LateReaders, ServerLimits
-from tidegauge.model.workload import ClientSettings, Payload, Workload
+from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.read.published import with_differences
+from tidegauge.model.workload import ClientSettings, LateReaders, Payload, ServerLimits, Workload
 from tidegauge.published.differences import differences
+from tidegauge.published.examine import report
 from tidegauge.published.figures import FIGURES
-from tidegauge.published.load import report
-from tidegauge.published.model import Report
-from tidegauge.published.planned import Planned, Servers
+from tidegauge.published.model import Planned, Report, Servers
 
 
 def differs(path: Path, **overrides: Any) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import runpy
 
 from test_published_campaigns import FOLDER, NAMES, PATHS, parsed
 
-from tidegauge.campaign.plan import plan_campaign
+from tidegauge.campaign.plan.plan import plan_campaign
 
 ROOT = FOLDER.parents[1]
 PAGE = (ROOT / "docs/published.md").read_text()

@@ -22,15 +22,13 @@ from test_published_verdict import (
     trial,
 )
 
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.rates_at import reference
-from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.campaign.plan.plan import plan_campaign, reference
 from tidegauge.model.trial import TrialResult
+from tidegauge.model.use import Limiting, Resource
+from tidegauge.published.examine import questions, report
 from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT
-from tidegauge.published.load import report
 from tidegauge.published.model import Operand, Place
 from tidegauge.published.observe import Measured, fits
-from tidegauge.published.questions import questions
 
 AT_OWN_LEVELS = PULSAR_BELOW.model_copy(
     update={

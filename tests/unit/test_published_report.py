@@ -12,14 +12,12 @@ from run_samples import result, totals
 from test_published_verdict import measured, pair, run_of, trial
 
 from tidegauge import store
-from tidegauge.campaign.published import examined
+from tidegauge.campaign.read.published import examined
 from tidegauge.cli.main import run_command
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import Validity
-from tidegauge.published.examine import Choice, examine
-from tidegauge.published.load import report
-from tidegauge.published.outcome import PublishedOutcome
-from tidegauge.published.verdict import Verdict
+from tidegauge.published.examine import Choice, examine, report
+from tidegauge.published.verdict import PublishedOutcome, Verdict
 from tidegauge.report.html.answer import BAD, answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown

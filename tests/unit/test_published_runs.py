@@ -24,17 +24,16 @@ from test_published_verdict import (
 )
 
 from tidegauge import store
-from tidegauge.campaign.fairness import contender
-from tidegauge.campaign.meaning import system_of
+from tidegauge.campaign.plan.fairness import contender
+from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.cli.main import run_command
-from tidegauge.model.late_readers import ServerLimits
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import TrialResult
-from tidegauge.model.workload import Arrival, ClientSettings, Compression, Workload
+from tidegauge.model.workload import Arrival, ClientSettings, Compression, ServerLimits, Workload
 from tidegauge.published.across import Lettered, together
 from tidegauge.published.model import Operand, Place
 from tidegauge.published.observe import Measured
-from tidegauge.published.outcome import ClaimOutcome
+from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.systems.registry import get as find_system
 
 HOST = {"hostname": "one", "cpu_model": "EPYC", "cpus": 2, "memory_bytes": 8 << 30, "kernel": "6.1"}

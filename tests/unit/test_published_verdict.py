@@ -12,22 +12,22 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Workload
-from tidegauge.published.examine import Choice, examine
-from tidegauge.published.load import report
+from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Report, Shape
 from tidegauge.published.observe import Measured
-from tidegauge.published.outcome import ClaimOutcome
-from tidegauge.published.ratio import Ratio, ratio_of
 from tidegauge.published.verdict import (
     ABOVE,
     BELOW,
     Answer,
+    ClaimOutcome,
     Grade,
     Limits,
+    Ratio,
     Verdict,
     combine,
     judge_bound,
     judge_ratio,
+    ratio_of,
     size_of,
 )
 

@@ -12,21 +12,24 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.nodes import Seat
+from tidegauge.systems.api import DeployRequest, Seat
+from tidegauge.systems.jvm import zookeeper_settings
 from tidegauge.systems.pulsar.bookie import is_writable, parse_state, state_is_writable
 from tidegauge.systems.pulsar.cluster import deploy_cluster
-from tidegauge.systems.pulsar.cluster_config import (
+from tidegauge.systems.pulsar.config import (
     Bookie,
     Broker,
+    Memory,
+    Ports,
     bookie_conf,
     broker_conf,
     connection,
     setup_arguments,
+    shape_of,
+    shape_problem,
+    standalone_arguments,
+    standalone_conf,
 )
-from tidegauge.systems.pulsar.config import Ports, standalone_arguments, standalone_conf
-from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
-from tidegauge.systems.zookeeper import zookeeper_settings
 
 NODE = Memory(1200, 900)
 ZOOKEEPER = "127.0.0.1:2181"

@@ -10,8 +10,7 @@ import pytest
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.systems import registry
-from tidegauge.systems.pulsar.level import derive_level
-from tidegauge.systems.pulsar.replication import incomplete
+from tidegauge.systems.pulsar.level import derive_level, incomplete
 
 TOPIC = "topic tidegauge-0"
 NAMESPACE = "namespace public/default"

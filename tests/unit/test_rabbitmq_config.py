@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.systems.nodes import Seat
+from tidegauge.systems.api import Seat
 from tidegauge.systems.rabbitmq.config import (
+    Layout,
     Node,
     connection,
     enabled_plugins,
@@ -16,8 +17,7 @@ from tidegauge.systems.rabbitmq.config import (
     node_environment,
     rabbitmq_conf,
 )
-from tidegauge.systems.rabbitmq.layout import Layout
-from tidegauge.systems.rabbitmq.logs import find_cause
+from tidegauge.systems.rabbitmq.deployment import find_cause
 
 NODES = [
     Node(number, 1000 + number, 2000 + number, 3000 + number, 4000 + number, 5000 + number, Path(f"/d/{number}"))

@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from tidegauge.errors import UserError
-from tidegauge.systems.rabbitmq import apt, provision, relocate
-from tidegauge.systems.rabbitmq.apt import Apt, AptError, configuration, failure, needed_packages, upstream_version
-from tidegauge.systems.rabbitmq.layout import find_layout, version_numbers
-from tidegauge.systems.rabbitmq.provision import suites_for
+from tidegauge.systems.rabbitmq import provision
+from tidegauge.systems.rabbitmq.config import find_layout, version_numbers
+from tidegauge.systems.rabbitmq.provision import (
+    Apt,
+    AptError,
+    configuration,
+    failure,
+    needed_packages,
+    suites_for,
+    upstream_version,
+)
 
 PRINT_URIS = """\
 Reading package lists...
@@ -145,8 +152,8 @@ class FakeDebian:
         monkeypatch.setattr(Apt, "download", lambda _apt, packages, target: self.download(packages, target))
         monkeypatch.setattr(provision, "unpack", lambda _package, target: self.unpack(target))
         monkeypatch.setattr(provision, "INSTALLED", cache / "not-installed")
-        monkeypatch.setattr(relocate, "relocate", lambda _tree, _final: None)
-        monkeypatch.setattr(relocate, "check_runs", lambda _final: self.check())
+        monkeypatch.setattr(provision, "relocate", lambda _tree, _final: None)
+        monkeypatch.setattr(provision, "check_runs", lambda _final: self.check())
 
     def update(self) -> None:
         if self.offline:
@@ -225,17 +232,17 @@ def test_offline_without_the_files_is_told(debian: FakeDebian) -> None:
 def test_erlang_scripts_run_below_a_path_with_a_space(tmp_path: Path) -> None:
     script = tmp_path / "bin/erl"
     script.parent.mkdir()
-    script.write_text(f'ROOTDIR=/{relocate.ERLANG}\necho "$ROOTDIR"\n')
-    relocate._rename_root(tmp_path, Path("/a home/erlang"))
+    script.write_text(f'ROOTDIR=/{provision.ERLANG}\necho "$ROOTDIR"\n')
+    provision._rename_root(tmp_path, Path("/a home/erlang"))
     assert subprocess.run(["sh", script], capture_output=True, text=True, check=True).stdout == "/a home/erlang\n"
 
 
 def test_the_loader_comes_from_the_packages(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no C library"):
-        relocate.find_loader(tmp_path)
+        provision.find_loader(tmp_path)
     folder = tmp_path / "lib/x86_64-linux-gnu"
     folder.mkdir(parents=True)
     (folder / "ld-2.31.so").touch()
     (folder / "ld-linux-x86-64.so.2").symlink_to("/lib/x86_64-linux-gnu/ld-2.31.so")
-    assert relocate.find_loader(tmp_path) == folder / "ld-2.31.so"
-    assert apt.KEYRING.is_absolute()
+    assert provision.find_loader(tmp_path) == folder / "ld-2.31.so"
+    assert provision.KEYRING.is_absolute()

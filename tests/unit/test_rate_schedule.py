@@ -10,8 +10,8 @@ import pytest
 from tidegauge.config.rate_schedule import RAMP_RECORDS, ScheduleRule, parse_rate_or_schedule
 from tidegauge.config.units import Rate
 from tidegauge.experiments.latency import EXPERIMENT, LatencyOptions
-from tidegauge.experiments.registry import experiments
-from tidegauge.model.schedule import RatePhase, RateSchedule
+from tidegauge.experiments.procedure import experiments
+from tidegauge.model.workload import RatePhase, RateSchedule
 
 
 def schedule(value: Any) -> RateSchedule:

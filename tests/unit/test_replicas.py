@@ -9,8 +9,8 @@ import pytest
 
 from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
-from tidegauge.systems.kafka.replicas import incomplete as kafka_incomplete
-from tidegauge.systems.kafka.replicas import leaders as kafka_leaders
+from tidegauge.systems.kafka.deployment import incomplete as kafka_incomplete
+from tidegauge.systems.kafka.deployment import leaders as kafka_leaders
 from tidegauge.systems.pulsar.deployment import PulsarDeployment
 from tidegauge.systems.rabbitmq.level import incomplete as rabbitmq_incomplete
 from tidegauge.systems.rabbitmq.level import leaders as rabbitmq_leaders

@@ -14,7 +14,7 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.faults import Fault, FaultKind, FaultResult
 from tidegauge.model.trial import TrialResult
 from tidegauge.plain import plain, typed
-from tidegauge.report.faults import NOTE, fault_notes, faults_table, planned_faults
+from tidegauge.report.findings import NOTE, fault_notes, faults_table, planned_faults
 from tidegauge.report.html.sections import sections
 from tidegauge.report.plots.draw import page_drawing
 from tidegauge.report.plots.timeline import MAIN, timelines

@@ -17,15 +17,15 @@ from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
 from typer.main import get_command
 
 from tidegauge import store
-from tidegauge.cli.attesting import AttestRequest
-from tidegauge.cli.attesting import overrides_of as attest_overrides
 from tidegauge.cli.main import app
 from tidegauge.cli.options import overrides_of
-from tidegauge.config.overrides import option_of
-from tidegauge.model.cut_method import FileSystem
-from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.cli.planning import AttestRequest
+from tidegauge.cli.planning import overrides_of as attest_overrides
+from tidegauge.config.fields import option_of
+from tidegauge.model.attest import FileSystem
 from tidegauge.model.tilt import Severity, Terms
 from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.use import Limiting, Resource
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import again, settings
 from tidegauge.report.html.page import index_page, index_row, plots_of, report_page

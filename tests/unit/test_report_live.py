@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.console import Console
 from run_samples import result, spec
 
-from tidegauge.experiments.expected import seconds_expected
+from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.events import (
     Event,
     FetchProgress,

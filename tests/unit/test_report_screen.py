@@ -15,12 +15,11 @@ from tidegauge import store
 from tidegauge.cli.running import CODES
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.limiting import Limiting, Resource
 from tidegauge.model.trial import TrialResult, Validity
-from tidegauge.report.ending import End, again_words, ending
+from tidegauge.model.use import Limiting, Resource
+from tidegauge.report.ending import End, again_words, ending, worth_acting_on
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.verdicts import Sureness, level_phrase, verdicts
-from tidegauge.report.worth import worth_acting_on
 from tidegauge.statistics.classify import CPU_WAIT, NOT_KEPT_UP, UNSTEADY, UNSTEADY_WARMUP
 from tidegauge.store.read import StoredRun
 

@@ -17,18 +17,17 @@ from tidegauge import store
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
-from tidegauge.model.limiting import Limiting, Resource
 from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.use import Limiting, Resource
 from tidegauge.report import usage
 from tidegauge.report.doctor import Diagnosis, doctor_report
 from tidegauge.report.html.page import plots_of
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.plots.model import data_table
-from tidegauge.report.plots.shares import share_bars
+from tidegauge.report.plots.overview import share_bars
 from tidegauge.report.summary import run_summary
 from tidegauge.store.read import StoredRun
-from tidegauge.usage.price import Price
-from tidegauge.usage.shares import Basis
+from tidegauge.usage import Basis, Price
 
 
 @pytest.fixture(scope="module")

@@ -20,15 +20,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from tidegauge.campaign.memory import memory_needs
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.worker_memory import Workers
+from tidegauge.campaign.plan.memory import Workers, memory_needs
+from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.maven import unpack
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import machine
-from tidegauge.model.memory import MemoryAvailable
+from tidegauge.model.host import MemoryAvailable
 from tidegauge.systems import registry
 from tidegauge.worker import launch
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tidegauge.model.trial import BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import (
     BUSY_CONSUMER,
     BUSY_CONSUMER_REMEDY,
@@ -17,7 +18,6 @@ from tidegauge.statistics.classify import (
     Verdict,
     classify,
 )
-from tidegauge.statistics.rounding import short
 from tidegauge.statistics.steady import too_short_to_judge
 
 
@@ -359,4 +359,4 @@ def test_a_warm_up_that_was_too_short_to_judge_is_not_called_unsteady() -> None:
     ],
 )
 def test_numbers_in_sentences_have_no_exponent(value: float, digits: int, shown: str) -> None:
-    assert short(value, digits) == shown
+    assert rounded(value, digits) == shown

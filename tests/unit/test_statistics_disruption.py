@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from run_samples import second as run_second
 
-from tidegauge.campaign.disruptions import LoadSeconds
+from tidegauge.campaign.run.injection import LoadSeconds
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
 
 NS = 1_000_000_000

@@ -16,8 +16,16 @@ from tidegauge.statistics.intervals import (
     paired_ratio,
     unpaired_ratio,
 )
-from tidegauge.statistics.power import BLOCKS_MAX, POWER, blocks_needed, power
-from tidegauge.statistics.verdict import Verdict, compare_paired, compare_unpaired, judge
+from tidegauge.statistics.verdict import (
+    BLOCKS_MAX,
+    POWER,
+    Verdict,
+    blocks_needed,
+    compare_paired,
+    compare_unpaired,
+    judge,
+    power,
+)
 
 KAFKA = {0: 10.0, 1: 10.4, 2: 9.5, 3: 10.9, 4: 9.9}
 PULSAR = {0: 4.0, 1: 4.2, 2: 3.9, 3: 4.1, 4: 4.0}

@@ -8,7 +8,7 @@ import pytest
 from run_samples import second
 
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
-from tidegauge.statistics.receiving import ReceivingTally
+from tidegauge.statistics.steady import ReceivingTally
 
 MS_NS = 1_000_000
 

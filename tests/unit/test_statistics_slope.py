@@ -7,7 +7,7 @@ import random
 import pytest
 from scipy.stats import theilslopes
 
-from tidegauge.statistics.slope import growth
+from tidegauge.statistics.steady import growth
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -22,8 +22,8 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.store import files
+from tidegauge.store.files import Writer, boot_id, may_be_alive, this_writer
 from tidegauge.store.telemetry import METRICS, MetricRow, read_telemetry
-from tidegauge.store.writer import Writer, boot_id, may_be_alive, this_writer
 
 
 def _whole_run(runs: Path) -> store.DirectoryRun:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from attestation_samples import DIGEST, attestation
 
+from tidegauge.model.attest import Scenario
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.scenario import Scenario
 from tidegauge.store.attestations import attestations_directory, keep_attestations, known_attestations
 
 

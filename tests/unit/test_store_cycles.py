@@ -10,10 +10,9 @@ from attestation_samples import cycle, outcome
 from run_samples import result, spec, totals
 
 from tidegauge import store
-from tidegauge.campaign.recorded import OtherwiseError
+from tidegauge.campaign.run.recorded import OtherwiseError
 from tidegauge.cli.resuming import recorded_of
-from tidegauge.model.attest import AttestPlan
-from tidegauge.model.cut_method import FileSystem, Means
+from tidegauge.model.attest import AttestPlan, FileSystem, Means
 from tidegauge.model.server import Distribution
 from tidegauge.report.html.page import report_page
 from tidegauge.report.summary import run_summary

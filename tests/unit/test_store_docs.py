@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.campaign.attach import AttachFields, AuthFields, TlsFields
-from tidegauge.campaign.parse import campaign_keys
+from tidegauge.campaign.read.attach import AttachFields, AuthFields, TlsFields
+from tidegauge.campaign.read.parse import campaign_keys
 from tidegauge.cli.main import app
-from tidegauge.config.validate import keys_of
+from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import experiments
 from tidegauge.fairness.case import Property
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
-from tidegauge.model.limiting import Resource
+from tidegauge.model.use import Resource
 from tidegauge.store.seconds import columns
 from tidegauge.store.telemetry import COLUMNS as TELEMETRY_COLUMNS
 from tidegauge.systems.registry import all_systems

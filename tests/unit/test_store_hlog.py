@@ -13,7 +13,7 @@ from run_samples import encoded, result, second, spec, totals
 from tidegauge import store
 from tidegauge.distribution.java import find_java
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.worker.classpath import worker_class_path
+from tidegauge.worker.archive import worker_class_path
 
 
 def _read(path: Path) -> list[HdrHistogram]:

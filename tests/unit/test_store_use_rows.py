@@ -9,8 +9,7 @@ import pytest
 from test_telemetry_parts import DEVICE, PROCESS, SAMPLE, later
 
 from tidegauge.live.state import _with_use
-from tidegauge.store.telemetry import TelemetryLog
-from tidegauge.store.use_rows import last_use_rows, use_rows
+from tidegauge.store.telemetry import TelemetryLog, last_use_rows, use_rows
 
 
 def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> None:
@@ -57,7 +56,7 @@ def test_the_newest_rows_of_a_trial_that_goes_on(tmp_path: Path, monkeypatch: py
         log.sample(later(SAMPLE, second))
     log.close()
     assert last_use_rows(tmp_path) == list(use_rows(tmp_path, 100))
-    monkeypatch.setattr("tidegauge.store.use_rows.LAST_BYTES", 4096)
+    monkeypatch.setattr("tidegauge.store.telemetry.LAST_BYTES", 4096)
     newest = last_use_rows(tmp_path)
     assert 5 < len(newest) < 50
     assert newest[-1] == use_rows(tmp_path, 100)[-1]

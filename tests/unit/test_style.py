@@ -11,7 +11,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/tidegauge"
-FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 JAVA_METHOD_LINES_MAX = 70
 
@@ -70,7 +69,7 @@ def long_functions(source: str, lines_max: int) -> list[str]:
 
 def crossed_boundary(path: Path, name: str) -> str:
     """Why a file at `path` (relative to the package) may not import `name`; "" if it may."""
-    here = path.parts[0]
+    here = path.parts[0].removesuffix(".py")
     if not name.startswith("tidegauge"):
         module = name.split(".", maxsplit=1)[0]
         return f"{here} is pure: no {module}" if here in PURE and module in IO_MODULES else ""
@@ -84,20 +83,6 @@ def crossed_boundary(path: Path, name: str) -> str:
     if there == "worker" and "generated" in parts and here != "worker":
         return "worker.proto is known to the worker client only"
     return ""
-
-
-def test_python_files_are_short() -> None:
-    long = {
-        str(p.relative_to(ROOT)): n for p in python_files() if (n := len(p.read_text().splitlines())) > FILE_LINES_MAX
-    }
-    assert long == {}
-
-
-def test_java_files_are_short() -> None:
-    long = {
-        str(p.relative_to(ROOT)): n for p in java_files() if (n := len(p.read_text().splitlines())) > FILE_LINES_MAX
-    }
-    assert long == {}
 
 
 def test_python_functions_fit_a_screen() -> None:
@@ -157,10 +142,10 @@ def test_imports_between_packages_go_down_only() -> None:
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("model/x.py", "tidegauge.statistics.rounding"),
+        ("model/x.py", "tidegauge.statistics.summary"),
         ("numbers.py", "tidegauge.model.trial"),
         ("hosts/x.py", "tidegauge.fleet"),
-        ("report/x.py", "tidegauge.campaign.plan"),
+        ("report/x.py", "tidegauge.campaign.plan.plan"),
     ],
 )
 def test_an_import_that_goes_up_is_named(path: str, name: str) -> None:
@@ -249,7 +234,7 @@ class TestBoundaries:
         ("path", "name"),
         [
             ("cli/x.py", "tidegauge.cli.main"),
-            ("systems/kafka/x.py", "tidegauge.systems.kafka.config"),
+            ("systems/kafka/x.py", "tidegauge.systems.kafka.deployment"),
             ("campaign/x.py", "tidegauge.systems.registry"),
             ("fleet/x.py", "subprocess"),
             ("worker/client.py", "tidegauge.worker.generated.worker_pb2"),

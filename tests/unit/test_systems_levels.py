@@ -51,7 +51,7 @@ def test_replication_needs_three_nodes(nodes: int, expected: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ["kafka", "pulsar"])
 def test_one_node_refuses_level_1_and_says_what_is_possible(name: str) -> None:
-    from tidegauge.systems.levels import refuse_impossible
+    from tidegauge.systems.api import refuse_impossible
 
     system = registry.get(name)
     with pytest.raises(UserError) as caught:
@@ -63,7 +63,7 @@ def test_one_node_refuses_level_1_and_says_what_is_possible(name: str) -> None:
 
 
 def test_a_form_that_does_not_exist_is_refused() -> None:
-    from tidegauge.systems.levels import refuse_impossible
+    from tidegauge.systems.api import refuse_impossible
 
     with pytest.raises(UserError, match="form 'journal'"):
         refuse_impossible(registry.get("kafka"), LevelChoice(4, "journal"), "4.3.1", 1)

@@ -11,7 +11,7 @@ from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
 from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.kafka.config import Node, server_properties
+from tidegauge.systems.kafka.deployment import Node, server_properties
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.pulsar.config import standalone_is_mute
 from tidegauge.systems.pulsar.deployment import deploy_standalone

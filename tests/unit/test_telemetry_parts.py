@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import kernel_text
-from tidegauge.fleet.cgroup_use import CgroupWatch, WriteLimit
-from tidegauge.fleet.gc_log import GcLog, Pauses, parse_pauses
-from tidegauge.fleet.process_use import parse_io, parse_schedstat
+from tidegauge.fleet import sampler
+from tidegauge.fleet.process_use import CgroupWatch, GcLog, Pauses, WriteLimit, parse_io, parse_pauses, parse_schedstat
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse, sample_from_json, sample_to_json
 from tidegauge.store.tables import read_table
@@ -52,34 +50,34 @@ def later(sample: Sample, seconds: int, **changes: object) -> Sample:
 class TestKernel:
     def test_cpu_times_hold_interrupts_and_stolen_time_but_no_idle(self) -> None:
         text = "cpu  10 20 30 1000 5 6 7 8 9 9\ncpu0 1 1\ncpu1 1 1\nctxt 77\nbtime 1\n"
-        found = kernel_text.parse_stat(text)
-        assert found == kernel_text.CpuTimes(2, 10 + 20 + 30 + 6 + 7 + 8, 30, 5, 8, 77)
+        found = sampler.parse_stat(text)
+        assert found == sampler.CpuTimes(2, 10 + 20 + 30 + 6 + 7 + 8, 30, 5, 8, 77)
 
     def test_old_kernels_tell_fewer_disk_fields(self) -> None:
         line = " 254 0 vda 4 0 16 1 10 0 24 5 0 9 6"
-        (disk,) = kernel_text.parse_diskstats(line)
+        (disk,) = sampler.parse_diskstats(line)
         assert (disk.reads, disk.read_bytes, disk.writes, disk.written_bytes) == (4, 8192, 10, 12288)
         assert (disk.number, disk.busy_ms, disk.write_ms, disk.flushes) == ("254:0", 9, 5, 0)
 
     def test_disks_that_never_did_anything_are_left_out(self) -> None:
-        assert kernel_text.parse_diskstats(" 7 1 loop1 " + "0 " * 17) == []
+        assert sampler.parse_diskstats(" 7 1 loop1 " + "0 " * 17) == []
 
     def test_flushes_are_told_apart(self) -> None:
-        (disk,) = kernel_text.parse_diskstats("254 0 vda 1 0 8 1 1 0 8 5 0 9 6 0 0 0 0 33 44")
+        (disk,) = sampler.parse_diskstats("254 0 vda 1 0 8 1 1 0 8 5 0 9 6 0 0 0 0 33 44")
         assert (disk.flushes, disk.flush_ms) == (33, 44)
 
     def test_traffic_of_loopback_is_apart(self) -> None:
         text = "Inter-| Receive\n face |bytes\n    lo: 5 1 0 0 0 0 0 0 500 1\n  eth0: 7 1 0 0 0 0 0 0 70 1\n"
-        assert kernel_text.parse_traffic(text) == kernel_text.Traffic(500, 7, 70)
+        assert sampler.parse_traffic(text) == sampler.Traffic(500, 7, 70)
 
     def test_tcp_pressure_and_memory(self) -> None:
-        assert kernel_text.parse_tcp("Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 3\n") == (100, 3)
-        assert kernel_text.parse_tcp("") == (0, 0)
-        assert kernel_text.parse_pressure("some avg10=1 total=2500000\nfull avg10=0 total=5\n") == {
+        assert sampler.parse_tcp("Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 3\n") == (100, 3)
+        assert sampler.parse_tcp("") == (0, 0)
+        assert sampler.parse_pressure("some avg10=1 total=2500000\nfull avg10=0 total=5\n") == {
             "some": 2.5,
             "full": 5e-6,
         }
-        assert kernel_text.parse_memory("MemTotal:  10 kB\nHugePages_Total: 0\n")["MemTotal"] == 10240
+        assert sampler.parse_memory("MemTotal:  10 kB\nHugePages_Total: 0\n")["MemTotal"] == 10240
 
     def test_written_bytes_that_were_deleted_in_time_were_never_written(self) -> None:
         assert parse_io(b"rchar: 9\nread_bytes: 4096\nwrite_bytes: 100\ncancelled_write_bytes: 40\n") == (4096, 60)

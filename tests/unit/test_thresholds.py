@@ -9,11 +9,9 @@ import pytest
 from run_samples import latency, result, spec
 
 from tidegauge.model.finding import Finding
-from tidegauge.model.late_readers import LateReaders
 from tidegauge.model.trial import TrialResult, Validity
-from tidegauge.thresholds.evaluate import Asked, rule
-from tidegauge.thresholds.grammar import Known, parse_threshold
-from tidegauge.thresholds.model import Outcome, Ruling, Threshold
+from tidegauge.model.workload import LateReaders
+from tidegauge.thresholds import Asked, Known, Outcome, Ruling, Threshold, parse_threshold, rule
 
 KNOWN = Known(["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"], "rate": ["half load", "2k"]})
 

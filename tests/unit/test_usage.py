@@ -9,14 +9,25 @@ import pytest
 from report_samples import ceilings
 from run_samples import result, spec
 
-from tidegauge.campaign.meaning import meaning
-from tidegauge.campaign.parse import parse_campaign
+from tidegauge.campaign.read.fingerprint import meaning
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.ceilings import DiskCeiling
-from tidegauge.model.seen import Seen
 from tidegauge.model.trial import TrialResult, Validity
-from tidegauge.usage.price import Price, cost, parse_price
-from tidegauge.usage.shares import Basis, Ceiling, Share, connections_of, copies_of, largest, on_each, shares
+from tidegauge.model.use import Seen
+from tidegauge.usage import (
+    Basis,
+    Ceiling,
+    Price,
+    Share,
+    connections_of,
+    copies_of,
+    cost,
+    largest,
+    on_each,
+    parse_price,
+    shares,
+)
 
 
 def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: object) -> TrialResult:

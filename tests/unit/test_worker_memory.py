@@ -11,16 +11,21 @@ from run_samples import spec
 from test_hosts_facts import V2, plant
 from test_omb_campaign import DRIVER, WORKLOAD
 
-from tidegauge.campaign.memory import fitting, memory_needs
 from tidegauge.campaign.model import WorkerChoice
-from tidegauge.campaign.plan import plan_campaign
-from tidegauge.campaign.worker_memory import WINDOW_SHARE_OF_HEAP, Workers, check_window, worker_memory
+from tidegauge.campaign.plan.memory import (
+    WINDOW_SHARE_OF_HEAP,
+    Workers,
+    check_window,
+    fitting,
+    memory_needs,
+    worker_memory,
+)
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, machine
-from tidegauge.model.late_readers import LateReaders
-from tidegauge.model.memory import WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryPlan, WorkerMemory
+from tidegauge.model.host import WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryPlan, WorkerMemory
 from tidegauge.model.trial import Servers, TrialSpec
-from tidegauge.model.workload import Arrival, ClientSettings, Payload, Workload
+from tidegauge.model.workload import Arrival, ClientSettings, LateReaders, Payload, Workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.systems import registry
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST

@@ -14,16 +14,25 @@ from tidegauge.distribution.java import JavaRuntime
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.model.load import SecondFigures, SubscriptionTotals, TotalFigures, WindowFigures
-from tidegauge.model.read_back import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
-from tidegauge.model.schedule import RatePhase, RateSchedule
+from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import Arrival, ClientSettings, Compression, Keys, Payload, SubscriptionType, Workload
+from tidegauge.model.workload import (
+    Arrival,
+    ClientSettings,
+    Compression,
+    Keys,
+    Payload,
+    RatePhase,
+    RateSchedule,
+    SubscriptionType,
+    Workload,
+)
 from tidegauge.worker import launch, messages
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.classpath import worker_class_path
+from tidegauge.worker.archive import worker_class_path
+from tidegauge.worker.client import cause_from_log, memory_exhausted
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.launch import WorkerOptions, jvm_flags
-from tidegauge.worker.log import cause_from_log, memory_exhausted
 
 ROOT = Path(__file__).resolve().parents[2]
 

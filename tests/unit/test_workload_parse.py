@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.campaign.worker_memory import WINDOW_SHARE_OF_HEAP
+from tidegauge.campaign.plan.memory import WINDOW_SHARE_OF_HEAP
 from tidegauge.config.source import raise_problems
 from tidegauge.config.workload import read_workload
 from tidegauge.errors import UserError

@@ -19,13 +19,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.anomalies import Anomalies
-from tidegauge.attestation.history import History
+from tidegauge.attestation.history import History, Longs
+from tidegauge.attestation.judging import Anomalies
 from tidegauge.attestation.reads import Read
-from tidegauge.attestation.records import Longs
-from tidegauge.model.fate import BROKEN, Fate, PositionChange, Witness
-from tidegauge.model.message import Flag, Found, Outcome, Sent
-from tidegauge.model.read_back import CommittedPositions
+from tidegauge.model.message import (
+    BROKEN,
+    CommittedPositions,
+    Fate,
+    Flag,
+    Found,
+    Outcome,
+    PositionChange,
+    Sent,
+    Witness,
+)
 
 Booleans = NDArray[np.bool_]
 _SEQUENCES = 1 << 40

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.records import Longs, read_records
+from tidegauge.attestation.history import Longs, read_records
 from tidegauge.errors import RunFailedError
-from tidegauge.model.message import Found
-from tidegauge.model.read_back import PartitionRead, ReadBack
+from tidegauge.model.message import Found, PartitionRead, ReadBack
 
 MAGIC = b"TGREAD01"
 RECORD = np.dtype(

@@ -1,4 +1,8 @@
-"""An attestation as it is kept for later: which level of which system, run how, came to which verdict. Plain data.
+"""What is kept of an attestation, and the digest that says to which settings it applies. Pure.
+
+Only what the servers said counts, and of that not what differs from run to run without deciding anything: places,
+ports, names of topics, how many partitions there are and who leads them (see `comparison.differences`). Everything else
+does, whether or not it is known to matter: an attestation must never be carried to other settings.
 
 Later runs of the same system, version, level and settings carry what is kept. Nothing is ever proved: cuts that lost
 nothing add up, and a single one that lost something stays.
@@ -6,14 +10,41 @@ nothing add up, and a single one that lost something stays.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.attestation.judging import Judged
-from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.attestation import Attestation, Verdict
-from tidegauge.model.cut_method import FUSE_LABEL, FileSystem, Means, counted_cuts
+from tidegauge.fairness.case import normal_settings
+from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict, counted_cuts
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
+
+DIGEST_CHARS = 16
+_OF_THE_LOAD = frozenset(
+    {
+        "partitions",
+        "partitioned",
+        "in.sync.replicas",
+        "leaders.by.broker",
+        "partition.owners",
+        "partitions.unowned",
+        "queues",
+        "queue.leaders",
+        "queue.members.online",
+    }
+)
+"""What is told of a topic's own load or of a moment. Whole names: parts of them are in settings that decide, such as
+Kafka's unclean.leader.election.enable."""
+
+
+def settings_digest(settings: Sequence[Setting]) -> str:
+    """Hex digits over what the servers said to be in force."""
+    known = {("server", one.scope, one.name): one.value for one in settings}
+    normal = normal_settings(known)
+    kept = {" ".join(key): value for key, value in normal.items() if key[2] not in _OF_THE_LOAD}
+    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:DIGEST_CHARS]
+
 
 CLAIMED_ONLY = "claimed only"
 

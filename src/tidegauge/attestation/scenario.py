@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tidegauge.model.scenario import Act, Cycle, Kind, Role, Scenario
+from tidegauge.model.attest import Act, Cycle, Kind, Role, Scenario
 
 MEANINGS = {
     Scenario.NONE: "no cut: the same procedure must lose nothing",

@@ -7,11 +7,19 @@ from statistics import median
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
 from tidegauge.durability.levels import describe_choice
-from tidegauge.model.attest import CLEAN, AttestOutcome, AttestPlan
-from tidegauge.model.attestation import Verdict
-from tidegauge.model.cut_method import FileSystem, Means, counted_cuts, label, not_modelled
+from tidegauge.model.attest import (
+    CLEAN,
+    AttestOutcome,
+    AttestPlan,
+    FileSystem,
+    Means,
+    Scenario,
+    Verdict,
+    counted_cuts,
+    label,
+    not_modelled,
+)
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.scenario import Scenario
 
 _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120

@@ -1,4 +1,4 @@
-"""A campaign as frozen objects: what `campaign/parse.py` makes of a file."""
+"""A campaign as frozen objects: what `campaign/read/parse.py` makes of a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegauge.model.trial import Servers
 from tidegauge.model.workload import Workload
 from tidegauge.published.examine import Choice
 from tidegauge.systems.attach import AttachChoice
-from tidegauge.usage.price import Price
+from tidegauge.usage import Price
 
 AUTO = -1
 """Memory that follows from the machine's (`server_memory`)."""

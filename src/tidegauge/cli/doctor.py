@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.cli.exit_codes import EXIT_GOOD
-from tidegauge.cli.interruption import announced_interruption
-from tidegauge.cli.output import Output
+from tidegauge.cli.ending import announced_interruption
+from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers

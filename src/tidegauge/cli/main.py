@@ -16,12 +16,6 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from tidegauge import __version__
-from tidegauge.cli.attest import ATTEST_EXAMPLE, attest
-from tidegauge.cli.campaigns import campaign_path, ready_campaign
-from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED
-from tidegauge.cli.experiments_help import WithExperiments
-from tidegauge.cli.files import WantedFiles
-from tidegauge.cli.omb_verb import OMB_EXAMPLE, omb
 from tidegauge.cli.options import (
     DEFAULT_RUNS,
     AllowUnequal,
@@ -44,10 +38,14 @@ from tidegauge.cli.options import (
     ScaleOption,
     Systems,
     Thresholds,
+    WantedFiles,
+    WithExperiments,
+    campaign_path,
     overrides_of,
+    ready_campaign,
 )
-from tidegauge.cli.output import Output
-from tidegauge.cli.published import PUBLISHED_EXAMPLE, published
+from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output
+from tidegauge.cli.verbs import ATTEST_EXAMPLE, OMB_EXAMPLE, PUBLISHED_EXAMPLE, attest, omb, published
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.published.scale import Scale
 
@@ -278,7 +276,7 @@ def serve(
     as_json: Json = False,
 ) -> int:
     """Serve pages on this machine: runs that go, second by second, and reports of finished ones. Ctrl-C ends it."""
-    from tidegauge.cli.serving import serve as serve_runs
+    from tidegauge.cli.reports import serve as serve_runs
 
     return serve_runs(runs_dir, bind, port, Output(as_json))
 
@@ -311,7 +309,7 @@ def clean(
     as_json: Json = False,
 ) -> int:
     """End processes, remove server data, delete topics on attached clusters that killed runs left. Results stay."""
-    from tidegauge.cli.leftovers import leftover_topics
+    from tidegauge.cli.running import leftover_topics
     from tidegauge.fleet.reap import clean_leftovers
 
     notes = clean_leftovers()
@@ -372,7 +370,7 @@ def run_command(arguments: Sequence[str]) -> int:
         out.alert("Interrupted.")
         return EXIT_INTERRUPTED
     except Exception as error:
-        from tidegauge.cli.crash import crashed
+        from tidegauge.cli.ending import crashed
 
         return _shown(crashed(error), out)
     finally:

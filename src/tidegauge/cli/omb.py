@@ -14,15 +14,14 @@ from rich.text import Text
 
 from tidegauge import store
 from tidegauge.campaign.model import WORKER_HEAP
-from tidegauge.campaign.server_memory import in_mb, parse_direct_memory, parse_heap
-from tidegauge.cli.exit_codes import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID
-from tidegauge.cli.output import Output, error_content
+from tidegauge.campaign.read.overriding import in_mb, parse_direct_memory, parse_heap
+from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, Output, error_content
 from tidegauge.cli.planning import Ready, prepare
 from tidegauge.config.fields import size_between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.model.events import Note
-from tidegauge.omb.driver import without_secrets
+from tidegauge.omb.files import without_secrets
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report.layout import Paragraph
 from tidegauge.report.lists import plan_list

@@ -1,13 +1,19 @@
-"""Options that several verbs have, as typer wants them."""
+"""Options that several verbs share, the files that they ask for, and the ready campaigns that they may name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+import tidegauge
+from tidegauge.errors import UserError, nearest
 from tidegauge.published.scale import Scale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
@@ -166,3 +172,104 @@ def overrides_of(
     if thresholds is not None:
         wanted["thresholds"] = thresholds
     return wanted | {key: value for key, value in (more or {}).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class WantedFiles:
+    """Where to write them; None where nobody asked."""
+
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    def check(self) -> None:
+        """Say now, and not after an hour of measuring, that a file could not be written. Raises `UserError`."""
+        for option, path in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if path is None:
+                continue
+            if path.is_dir():
+                raise UserError(f"{option} {path}: this is a directory.", "Name a file in it.")
+            if not path.parent.is_dir():
+                raise UserError(f"{option} {path}: there is no directory {path.parent}.", "Create it first.")
+            if not os.access(path if path.exists() else path.parent, os.W_OK):
+                raise UserError(f"{option} {path}: no permission to write it.", "Choose another place.")
+
+    def write(self, junit: Callable[[], bytes], markdown: Callable[[], str]) -> None:
+        """Write those that were asked for. Raises `UserError`."""
+        if self.junit is not None:
+            _write(self.junit, junit())
+        if self.markdown is not None:
+            _write(self.markdown, markdown().encode())
+
+
+NO_FILES = WantedFiles()
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{path} can't be written: {error.strerror}.", "Choose another place.") from error
+
+
+def ready_directory() -> Path:
+    """Where the ready campaigns are. Raises `UserError` if the installation has none."""
+    packed = Path(str(resources.files(tidegauge) / "_campaigns"))
+    checkout = Path(tidegauge.__file__).parents[2] / "campaigns"
+    for directory in (packed, checkout):
+        if directory.is_dir():
+            return directory
+    raise UserError(f"This installation has no ready campaigns ({packed} is missing).", "Install Tidegauge again.")
+
+
+def ready_campaign(name: str) -> Path:
+    """A ready campaign by its name. Raises `UserError` naming the nearest one."""
+    ready = _ready()
+    names = sorted(ready)
+    if name not in names:
+        raise UserError(
+            f"There is no ready campaign '{name}'{nearest(name, names)}.", f"There are: {', '.join(names)}."
+        )
+    return ready[name]
+
+
+def _ready() -> dict[str, Path]:
+    """All ready campaigns by name, those in folders (`published/`) too."""
+    return {path.stem: path for path in ready_directory().rglob("*.yaml")}
+
+
+def campaign_path(wanted: str) -> Path:
+    """A campaign by its path, or a ready one by its name. Raises `UserError` if there is neither."""
+    path = Path(wanted).expanduser()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise UserError(f"{wanted} is a directory.", "Name a campaign file in it.")
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        beside = path.parent if path.parent.is_dir() else Path.cwd()
+        names = sorted(one.name for one in beside.glob("*.y*ml"))
+        raise UserError(f"There is no campaign file {wanted}{nearest(path.name, names)}.", _ready_hint())
+    return ready_campaign(wanted)
+
+
+def _ready_hint() -> str:
+    names = ", ".join(sorted(_ready()))
+    return f"Ready campaigns that can be named without a path: {names}."
+
+
+class WithExperiments(TyperCommand):
+    """A verb whose help ends with a line for each experiment, as the experiments themselves say it.
+
+    They are loaded only when somebody asks for help: every other call starts without them.
+    """
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The usual help, and the experiments after its example."""
+        from tidegauge.experiments.procedure import experiments
+
+        told = [f"{name}: {experiment.summary}" for name, experiment in experiments().items()]
+        example = self.epilog
+        self.epilog = "\n\n".join([*([example] if example else []), "Experiments of a campaign:", *told])
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.epilog = example

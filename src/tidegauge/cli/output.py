@@ -1,4 +1,4 @@
-"""Where words go: results to standard output, errors to standard error; with --json one object and nothing else."""
+"""What the command prints, and the exit codes that it ends with."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from tidegauge.errors import TidegaugeError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+
+EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_THRESHOLD, EXIT_REFUTED, EXIT_INTERRUPTED = 0, 1, 3, 4, 5, 130
+
 
 NAME = "tidegauge"
 ERROR_SCHEMA = "tidegauge.error/1"

@@ -1,4 +1,4 @@
-"""What a command line asks to be run, and its plan: all of it before anything is started, so `--dry-run` ends here.
+"""The verb `attest`: a campaign with one experiment, and what must be there before anything is started.
 
 What measuring needs is imported by `tidegauge.cli.running` and not here, so that a plan is shown at once.
 """
@@ -10,32 +10,96 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegauge.campaign.fairness import UnequalError, wanted_tilts
-from tidegauge.campaign.handles import check_handles
-from tidegauge.campaign.memory import TooLittleMemoryError, fitting, memory_needs
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import Plan, left_out_note, plan_campaign, plan_warnings
-from tidegauge.campaign.published import with_differences
-from tidegauge.campaign.rigging import check_faults
-from tidegauge.campaign.secrets import read_secrets
-from tidegauge.campaign.worker_memory import Workers, check_window
-from tidegauge.cli.attesting import check_means
-from tidegauge.cli.exit_codes import EXIT_GOOD
-from tidegauge.cli.files import NO_FILES, WantedFiles
-from tidegauge.cli.output import Output
+from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
+from tidegauge.campaign.plan.limits import check_faults, check_handles
+from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
+from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.read.published import with_differences
+from tidegauge.campaign.read.secrets import read_secrets
+from tidegauge.cli.options import NO_FILES, WantedFiles
+from tidegauge.cli.output import EXIT_GOOD, Output
+from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
+from tidegauge.errors import UserError
+from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.fleet.agent_rig import refusals
-from tidegauge.hosts.handles import handles_available
+from tidegauge.hosts import fuse_disk
 from tidegauge.hosts.memory import machine, memory_available
+from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
+from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
-from tidegauge.model.memory import MemoryPlan
+from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import Terms
 from tidegauge.model.trial import TrialSpec
 from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
+
+CRASH_HINT = (
+    "`--crash` (in a campaign `means: crash`) kills the servers' processes instead. That needs no rights, but it is a "
+    "process crash, not a power cut: what is in the page cache survives it."
+)
+FUSE_HINT = (
+    "`--file-system fuse` (in a campaign `file-system: fuse`) needs no root: what servers have not synced is lost with "
+    f"libfuse's daemon. It is a {FUSE_LABEL}."
+)
+
+
+@dataclass(frozen=True)
+class AttestRequest:
+    """What the user asked of `attest`. `nodes` None = as many as the level needs."""
+
+    system: str
+    level: int
+    form: str
+    nodes: int | None
+    cuts: int
+    scenarios: tuple[str, ...]
+    second_cut: bool
+    file_system: FileSystem
+    crash: bool
+    seed: int | None
+
+
+def overrides_of(request: AttestRequest) -> dict[str, Any]:
+    """The request as values of the campaign `attest`, by its keys."""
+    nodes = request.nodes or (NODES_FOR_REPLICATION if level_named(request.level).replication_sync else 1)
+    options: dict[str, Any] = {
+        "name": NAME,
+        "scenarios": list(map(str, request.scenarios)) or [Scenario.ALL.value],
+        "cuts": request.cuts,
+        "second-cut": request.second_cut,
+        "means": (Means.CRASH if request.crash else Means.POWER).value,
+        "file-system": request.file_system.value,
+    }
+    wanted: dict[str, Any] = {
+        "systems": [request.system],
+        "durability": {"level": request.level, "form": request.form} if request.form else request.level,
+        "nodes": nodes,
+        "experiments": [options],
+    }
+    if request.seed is not None:
+        wanted["seed"] = request.seed
+    return wanted
+
+
+def check_means(campaign: Campaign) -> None:
+    """Raise `UserError` if power can't be cut here as asked, before anything is started; it offers what can be done."""
+    for point in campaign.each:
+        for chosen in point.campaign.experiments:
+            options = chosen.options
+            if not isinstance(options, AttestOptions) or options.means is Means.CRASH:
+                continue
+            why = fuse_disk.disk_refusal(options.file_system.value)
+            if why:
+                raise UserError(
+                    f"Power can't be cut here ({why}): each node's data must be on a disk of its own, a file system "
+                    "that can be shut down.",
+                    CRASH_HINT if fuse_disk.disk_refusal("fuse") else f"{FUSE_HINT} {CRASH_HINT}",
+                )
 
 
 @dataclass(frozen=True)

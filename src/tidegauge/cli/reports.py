@@ -1,4 +1,4 @@
-"""Making reports of runs: after each run, and by the verbs `report` and `index`.
+"""The live page from the command line: `tidegauge serve`, and `--live` of runs.
 
 What draws is imported when there is something to draw: it must cost neither the start of a command nor a measurement.
 """
@@ -6,18 +6,89 @@ What draws is imported when there is something to draw: it must cost neither the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegauge import store
-from tidegauge.cli.crash import crashed
-from tidegauge.cli.exit_codes import EXIT_GOOD
-from tidegauge.cli.output import Output
-from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.cli.ending import crashed
+from tidegauge.cli.output import EXIT_GOOD, Output
+from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.live.server import is_loopback
 from tidegauge.numbers import plural
 from tidegauge.report.layout import shown_path
 from tidegauge.report.plots.model import Plot
+
+if TYPE_CHECKING:
+    from tidegauge.live.server import LiveServer
+    from tidegauge.model.events import Observer
+
+
+LOOPBACK = "127.0.0.1"
+_TOKEN_BYTES = 18
+
+
+def serve(runs_directory: Path, bind: str, port: int, out: Output) -> int:
+    """Serve until interrupted, which is how it is meant to end. Raises `UserError`, `RunFailedError`."""
+    from tidegauge.live.server import LiveServer
+
+    if not runs_directory.is_dir():
+        raise UserError(f"There is no directory {runs_directory}.", "Start a run with `tidegauge quick`.")
+    token = "" if is_loopback(bind) else secrets.token_urlsafe(_TOKEN_BYTES)
+    server = LiveServer(runs_directory, bind, port, token)
+    out.say(f"Runs in {runs_directory}: {server.url()}")
+    if token:
+        out.say("Whoever has this address can read them; the connection is not encrypted. Ctrl-C ends it.")
+    with suppress(KeyboardInterrupt):
+        server.serve()
+    return EXIT_GOOD
+
+
+@contextmanager
+def live_page(wanted: bool, run: Path, out: Output) -> Iterator[None]:
+    """The page of a run as long as it goes, if wanted. That it can't be served harms no run: it is told."""
+    server = _started(run, out) if wanted else None
+    try:
+        yield
+    finally:
+        if server is not None:
+            server.close()
+
+
+@contextmanager
+def prometheus(port: int | None, out: Output) -> Iterator[list[Observer]]:
+    """The endpoint for Prometheus as long as a run goes, if a port was given. Raises `UserError`."""
+    if port is None:
+        yield []
+        return
+    from tidegauge.live.exporter import Exporter
+
+    with Exporter(port) as exporter:
+        out.say(f"Prometheus: {exporter.url}")
+        yield [exporter]
+
+
+def _started(run: Path, out: Output) -> LiveServer | None:
+    from tidegauge.live.server import LiveServer
+
+    try:
+        server = LiveServer(run.parent, LOOPBACK, 0)
+    except RunFailedError as error:
+        out.alert(f"No live page: {error.message}")
+        return None
+    server.start()
+    out.say(f"Live: {server.live_url(run)}")
+    if sys.stdout.isatty():
+        with suppress(webbrowser.Error, OSError):
+            webbrowser.get()  # Raises where there is none, as over SSH.
+            webbrowser.open(server.live_url(run))
+    return server
+
 
 FILES_SCHEMA = "tidegauge.files/1"
 SWITCH = "TIDEGAUGE_REPORT"

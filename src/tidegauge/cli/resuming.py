@@ -6,32 +6,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge import __version__, store
-from tidegauge.campaign.fairness import UnequalError
-from tidegauge.campaign.meaning import differences, meaning
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.parse import parse_campaign
-from tidegauge.campaign.plan import Plan
-from tidegauge.campaign.recorded import START_ANEW, Begun, Recorded, Trial
-from tidegauge.cli.exit_codes import EXIT_GOOD
-from tidegauge.cli.files import NO_FILES, WantedFiles
-from tidegauge.cli.output import Output
+from tidegauge.campaign.plan.fairness import UnequalError
+from tidegauge.campaign.plan.plan import Plan
+from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run.recorded import START_ANEW, Begun, Recorded, Trial
+from tidegauge.cli.options import NO_FILES, WantedFiles
+from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.cli.planning import Ready, prepare
-from tidegauge.cli.running import (
-    carry_out,
-    disks_of,
-    show_end,
-    show_screen,
-    text_of,
-    with_verdicts,
-    write_wanted,
-)
-from tidegauge.cli.serving import live_page, prometheus
+from tidegauge.cli.reports import live_page, prometheus
+from tidegauge.cli.running import carry_out, disks_of, show_end, show_screen, text_of, with_verdicts, write_wanted
 from tidegauge.errors import UserError
 from tidegauge.fleet.reap import await_agents
 from tidegauge.model.events import Note
 from tidegauge.model.tilt import Stage
 from tidegauge.numbers import plural
-from tidegauge.store.disclosed import read_disclosed
+from tidegauge.store.details import read_disclosed
 from tidegauge.systems import registry
 from tidegauge.worker.archive import begins_with_archive
 

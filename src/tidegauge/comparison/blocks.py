@@ -1,9 +1,17 @@
-"""A run's results sorted into what is compared with each other."""
+"""A run's results sorted into what is compared with each other.
+
+Two tables (one experiment at one load) belong together if they are the same in every respect; else, where a setting was
+changed on purpose, if they are the only ones of their experiment, point and kind of rate that are left; else by their
+order, if both runs have equally many at that point. Tables of different points of a sweep never do. Two systems do if
+they have the same name and version; else, where the version was changed on purpose, if they are the only ones of their
+name that are left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.model.workload import Arrival
@@ -57,3 +65,90 @@ def blocks(results: Sequence[TrialResult]) -> list[Block]:
         key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
         found.setdefault((*key, point, spec.faults), []).append(result)
     return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two tables that belong together, with the systems that do."""
+
+    base: Block
+    other: Block
+    systems: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """What one run has alone. `base`: the first of the two."""
+
+    base: bool
+    what: str
+
+
+def match(base: Sequence[Block], other: Sequence[Block]) -> tuple[list[Matched], list[Unmatched]]:
+    """Tables and systems that belong together, in the first run's order, and what is left over."""
+    pairs, lonely_base, lonely_other = _paired(list(base), list(other), (_identity, _kind, _experiment))
+    order = {id(table): place for place, table in enumerate(base)}
+    pairs.sort(key=lambda pair: order[id(pair[0])])
+    found, unmatched = [], []
+    for first, second in pairs:
+        systems, left_base, left_other = _paired([*first.systems], [*second.systems], (lambda name: name, family))
+        found.append(Matched(first, second, tuple(sorted(systems))))
+        unmatched += [Unmatched(True, f"{name} in {first.experiment}") for name in left_base]
+        unmatched += [Unmatched(False, f"{name} in {second.experiment}") for name in left_other]
+    unmatched += [Unmatched(True, _shown(table)) for table in lonely_base]
+    unmatched += [Unmatched(False, _shown(table)) for table in lonely_other]
+    return found, unmatched
+
+
+def family(system: str) -> str:
+    """ "kafka" of "kafka@4.3.1"."""
+    return system.partition("@")[0]
+
+
+def _paired(
+    base: list[T], other: list[T], keys: Sequence[Callable[[T], Hashable]]
+) -> tuple[list[tuple[T, T]], list[T], list[T]]:
+    """Pairs by each key in turn, looser and looser: those that either side has equally many of, in order."""
+    pairs: list[tuple[T, T]] = []
+    for key in keys:
+        for value in dict.fromkeys(map(key, base)):
+            ours = [one for one in base if key(one) == value]
+            theirs = [one for one in other if key(one) == value]
+            if len(ours) == len(theirs):
+                pairs += zip(ours, theirs, strict=True)
+                base = [one for one in base if key(one) != value]
+                other = [one for one in other if key(one) != value]
+    return pairs, base, other
+
+
+def _identity(table: Block) -> Hashable:
+    result = table.results[0]
+    spec = result.spec
+    common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
+    # A rate that is a share of what was found differs a little from run to run, and is the same question.
+    rate = None if "%" in spec.rate_rule else result.offered_msgs_per_s
+    return (*_kind_of(table), rate, spec.measure_s, repr(common), spec.nodes, spec.faults)
+
+
+def _kind(table: Block) -> Hashable:
+    return _kind_of(table)
+
+
+def _kind_of(table: Block) -> tuple[str, str, str]:
+    spec = table.results[0].spec
+    rule = spec.rate_rule if "%" in spec.rate_rule else ""
+    return spec.experiment, rule, point_words(spec.point)
+
+
+def _experiment(table: Block) -> Hashable:
+    return table.experiment, point_words(table.results[0].spec.point)
+
+
+def _shown(table: Block) -> str:
+    result = table.results[0]
+    rate = "" if result.offered_msgs_per_s is None else f" at {result.offered_msgs_per_s:,.0f} msg/s"
+    point = point_words(result.spec.point)
+    return f"{table.experiment}{rate}{f', {point}' if point else ''}"

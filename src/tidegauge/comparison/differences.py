@@ -15,11 +15,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from tidegauge.comparison.match import family
-from tidegauge.fairness.normal import normal_settings, without_places
-from tidegauge.numbers import size
-from tidegauge.statistics.rounding import short
-from tidegauge.store.disclosed import Disclosed
+from tidegauge.comparison.blocks import family
+from tidegauge.fairness.case import normal_settings, without_places
+from tidegauge.numbers import rounded, size
+from tidegauge.store.details import Disclosed
 from tidegauge.store.read import StoredRun
 
 NOT_THERE = "not given"
@@ -105,7 +104,7 @@ def _fact(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={one}" for key, one in sorted(value.items()))
     if name.endswith("_bytes") and isinstance(value, int):
-        return f"{short(value / (1 << 30))} GiB" if value >= 1 << 30 else size(value)
+        return f"{rounded(value / (1 << 30))} GiB" if value >= 1 << 30 else size(value)
     return str(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegauge.config.units import Rate, parse_duration_s, parse_rate
 from tidegauge.errors import nearest
-from tidegauge.model.schedule import RECORDS_MAX, RatePhase, RateSchedule
+from tidegauge.model.workload import RECORDS_MAX, RatePhase, RateSchedule
 
 RAMP_RECORDS = 10
 """Latencies of a ramp are kept for each tenth of it."""

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
-from tidegauge.config.source import KeyPath, Source, read_source
-from tidegauge.config.validate import validate
+from tidegauge.config.source import KeyPath, Source, read_source, validate
 from tidegauge.model.workload import (
     IN_FLIGHT_BYTES_MAX,
     IN_FLIGHT_BYTES_MOST,

@@ -18,9 +18,14 @@ from xml.sax.saxutils import escape
 
 from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import Coordinate
-from tidegauge.distribution.fetch import fetch_artifact, repository_url, without_credentials
+from tidegauge.distribution.fetch import (
+    PASSWORD,
+    fetch_artifact,
+    repository_url,
+    without_credentials,
+    write_trust_store,
+)
 from tidegauge.distribution.java import JavaRuntime, find_java
-from tidegauge.distribution.trust import PASSWORD, write_trust_store
 from tidegauge.errors import UserError
 from tidegauge.printable import printable
 

@@ -1,4 +1,4 @@
-"""One version of a system as a directory of jars in the cache: resolved once, verified at each start.
+"""A system's files in a local directory, taken as they are: `kafka@/opt/kafka`.
 
 A warm cache is used without the network and without Maven. An entry appears only complete (it is renamed into place),
 one run at a time makes it (file lock), and an entry that is not exactly as its manifest says is made again.
@@ -11,12 +11,14 @@ import os
 import re
 import shutil
 import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from tidegauge.distribution import manifest
+from tidegauge.distribution import cache
 from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
-from tidegauge.distribution.coordinates import DEPENDENCY_PLUGIN, Recipe, pom_text
-from tidegauge.distribution.failure import Cause, Failure, explain
+from tidegauge.distribution.coordinates import DEPENDENCY_PLUGIN, Recipe, nearest_versions, parse_metadata, pom_text
 from tidegauge.distribution.fetch import (
     AbsentError,
     UnreachableError,
@@ -24,12 +26,134 @@ from tidegauge.distribution.fetch import (
     fetch_text,
     repository_url,
     shown_repository,
+    without_credentials,
 )
 from tidegauge.distribution.java import find_java
 from tidegauge.distribution.maven import MavenRun, run_maven
-from tidegauge.distribution.versions import nearest_versions, parse_metadata
 from tidegauge.errors import UserError
 from tidegauge.model.server import Distribution
+
+JAR_FOLDERS = ("libs", "lib", ".")
+
+
+def provision_directory(system: str, directory: Path, jar_pattern: str, java_min: int) -> Distribution:
+    """The distribution in a directory.
+
+    `jar_pattern` matches the file name of the jar that tells the version, in its group 1.
+    Raises `UserError` if there is no such directory or it does not hold the system.
+    """
+    if not directory.is_dir():
+        raise UserError(
+            f"{system}@{directory}: there is no such directory.", "Give the folder that the archive unpacks to."
+        )
+    folders = [directory / name for name in JAR_FOLDERS]
+    found = [(folder, version) for folder in folders if (version := version_of(_jar_names(folder), jar_pattern))]
+    if not found:
+        raise UserError(
+            f"{directory} does not hold {system}: no jar named like {jar_pattern} in it or in its libs or lib folder.",
+            "Give the folder that the archive unpacks to.",
+        )
+    folder, version = found[0]
+    java = find_java(f"{system} {version}", java_min)
+    sums = {path.name: cache.sha256_of(path) for path in sorted(folder.glob("*.jar"))}
+    return Distribution(
+        system=system,
+        version=version,
+        directory=folder.absolute(),
+        java_home=java.home,
+        java_version=java.version,
+        digest=cache.digest_of(sums),
+        source=f"directory {directory.absolute()}",
+    )
+
+
+def version_of(jar_names: Iterable[str], jar_pattern: str) -> str:
+    """The version that the matching jar's name tells, "" if none matches. Pure."""
+    matches = (re.fullmatch(jar_pattern, name) for name in sorted(jar_names))
+    return next((match.group(1) for match in matches if match), "")
+
+
+def _jar_names(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("*.jar")]
+
+
+class Cause(StrEnum):
+    """What went wrong."""
+
+    NO_SUCH_VERSION = "no such version"
+    INCOMPLETE = "incomplete"
+    UNREACHABLE = "unreachable"
+    CHECKSUM = "checksum"
+    DISK_FULL = "disk full"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cause and the thing concerned: the missing artifact, the address, or Maven's own words."""
+
+    cause: Cause
+    detail: str
+
+
+ARTIFACT = r"((?:[\w.\-]+:){3,4}[\w.\-]+)"
+OURS = r"(?:central|tidegauge)"
+"""Maven's names for the repository that is asked first: as it comes, and with MAVEN_REPO set."""
+MISSING = (
+    re.compile(rf"Could not find artifact {ARTIFACT}"),
+    re.compile(rf"Failure to find {ARTIFACT}"),
+    # Central, or the mirror of it in MAVEN_REPO, said no; then a repository that some project file names was unknown.
+    re.compile(rf"Could not transfer artifact {ARTIFACT} from/to (?!{OURS} )\S+ \(\S+\): .*Unknown host"),
+    re.compile(rf"The following artifacts could not be resolved: {ARTIFACT}"),
+)
+UNREACHABLE = re.compile(
+    r"Unknown host|UnknownHostException|Connection refused|Connect(?:ion)? timed out|Network is unreachable|"
+    r"Connection reset|No route to host|Read timed out|PKIX path|SSLHandshake|in offline mode|"
+    # Maven 3.8 says "status: 503", and of a connection that ended in the middle at first only that the request failed.
+    r"status(?: code)?: (?:429|5\d\d)|GET request of: \S+ from \S+ failed|"
+    r"Premature end|closed prematurely|failed to respond|Unexpected end of (?:file|stream)",
+    re.IGNORECASE,
+)
+
+
+def explain(output: str, recipe: Recipe) -> Failure:
+    """The cause of a failed resolution."""
+    errors = "\n".join(line for line in output.splitlines() if "[ERROR]" in line or "[FATAL]" in line) or output
+    if "No space left on device" in output:
+        return Failure(Cause.DISK_FULL, "")
+    if "Checksum validation failed" in errors:
+        return Failure(Cause.CHECKSUM, _first(r"Could not transfer artifact (\S+)", errors))
+    central_down = re.search(rf"from/to {OURS} .*?: (.*)", errors)
+    if central_down and UNREACHABLE.search(central_down.group(1)):
+        return Failure(Cause.UNREACHABLE, central_down.group(1)[:200])
+    for pattern in MISSING:
+        match = pattern.search(errors)
+        if match:
+            missing = match.group(1)
+            own = missing.startswith(f"{recipe.root.group}:{recipe.root.artifact}:")
+            return Failure(Cause.NO_SUCH_VERSION if own else Cause.INCOMPLETE, missing)
+    unreachable = UNREACHABLE.search(errors)
+    if unreachable:
+        return Failure(Cause.UNREACHABLE, unreachable.group(0))
+    return Failure(Cause.OTHER, _first(r"\[ERROR\]\s*(.+)", errors)[:400])
+
+
+def unreached(output: str) -> str:
+    """What a build could not fetch from where, and why, in words; "" if it failed of something else."""
+    transfers = re.findall(r"Could not transfer artifact (\S+) from/to \S+ \((\S+?)\): (.*)", output)
+    failed = [transfer for transfer in transfers if UNREACHABLE.search(transfer[2])]
+    if not failed:
+        return ""
+    # Maven repeats itself; the last time it adds the cause.
+    artifact, repository, why = failed[-1]
+    why = re.sub(r" and 'parent\.relativePath'.*? @ line \d+, column \d+| -> \[Help \d+\]$", "", why)
+    return f"{artifact} could not be fetched from {without_credentials(repository)} ({without_credentials(why)[:200]})"
+
+
+def _first(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    return match.group(1) if match else ""
+
 
 JARS = "lib"
 
@@ -54,7 +178,7 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
                 _make_entry(recipe, entry, report)
             except UserError as error:
                 raise UserError(f"{damage}. {error.message}", error.hint) from error
-        recorded = manifest.read_manifest(entry) or {}
+        recorded = cache.read_manifest(entry) or {}
     sums = {name: str(value) for name, value in dict(recorded["files"]).items()}  # type: ignore[call-overload]
     return Distribution(
         system=recipe.system,
@@ -62,7 +186,7 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
         directory=entry / JARS,
         java_home=java.home,
         java_version=java.version,
-        digest=manifest.digest_of(sums),
+        digest=cache.digest_of(sums),
         source=str(recorded["source"]),
     )
 
@@ -80,12 +204,12 @@ def entry_name(recipe: Recipe) -> str:
 
 def check_entry(entry: Path, recipe: str) -> list[str]:
     """What is wrong with a cache entry, one phrase each; empty if it is whole."""
-    recorded = manifest.read_manifest(entry)
+    recorded = cache.read_manifest(entry)
     if recorded is None:
         return ["there is no readable manifest"]
     if recorded.get("recipe") != recipe:
         return ["they were chosen by another version of Tidegauge"]
-    return manifest.differences(dict(recorded["files"]), manifest.sums_of(entry))  # type: ignore[call-overload]
+    return cache.differences(dict(recorded["files"]), cache.sums_of(entry))  # type: ignore[call-overload]
 
 
 def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
@@ -95,7 +219,7 @@ def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
     try:
         (part / JARS).mkdir(parents=True)
         source = _fetch(recipe, part, report)
-        manifest.write_manifest(part, recipe_digest(recipe), source)
+        cache.write_manifest(part, recipe_digest(recipe), source)
         if entry.exists():
             shutil.rmtree(entry)
         part.rename(entry)

@@ -22,12 +22,20 @@ from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, durati
 from tidegauge.durability.levels import level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.model.attest import AttestOutcome, AttestPlan
-from tidegauge.model.attestation import Attestation, Verdict
-from tidegauge.model.cut_method import FileSystem, Means, label, not_modelled
+from tidegauge.model.attest import (
+    Attestation,
+    AttestOutcome,
+    AttestPlan,
+    Cycle,
+    FileSystem,
+    Means,
+    Scenario,
+    Verdict,
+    label,
+    not_modelled,
+)
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.scenario import Cycle, Scenario
 from tidegauge.model.trial import TrialSpec
 
 NAME = "attest"

@@ -6,12 +6,11 @@ start from the beginning. See docs/methodology.md for what can mislead.
 
 from __future__ import annotations
 
-from tidegauge.experiments.catch_up_words import chase_sentence, publish_sentence
-from tidegauge.experiments.chasing import ChaseOptions, finding, measured, objection
+from tidegauge.experiments.chasing import ChaseOptions, chase_sentence, finding, measured, objection, publish_sentence
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.finding import Cell
-from tidegauge.model.late_readers import PHASES
 from tidegauge.model.trial import CatchUp, TrialSpec
+from tidegauge.model.workload import PHASES
 
 NAME = "catch-up"
 

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field
 
 from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, Share, duration_between
 from tidegauge.experiments.max_throughput import first_sustainable
-from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
-from tidegauge.experiments.servers import ServersChoice
+from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, TrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.search.goals import Goal, Outcome, judge

@@ -17,17 +17,14 @@ from pydantic import AfterValidator, Field, model_validator
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.peak import first_peaks, rate_stands
-from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
-from tidegauge.experiments.servers import ServersChoice
+from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, TrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.search.goals import Goal, Limit
-from tidegauge.search.outcome import GoalOutcome, bracket, sentence
+from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket, sentence
 
 if TYPE_CHECKING:
-    from tidegauge.search.bounds import Space
-    from tidegauge.search.sustained import SustainedSearch
+    from tidegauge.search.sustained import Space, SustainedSearch
 
 NAME = "max-throughput"
 _EXPECTED = 7
@@ -181,7 +178,7 @@ def _nothing(goal: Goal, trials: int, problem: str) -> GoalOutcome:
 
 def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
     """Where to search; None, and why, where that can't be known."""
-    from tidegauge.search.bounds import Space
+    from tidegauge.search.sustained import Space
 
     low, high = options.min_rate, options.max_rate
     hint = first_peaks(lab.results).get(system)

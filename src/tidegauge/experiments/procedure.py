@@ -6,14 +6,20 @@ no I/O: the `Lab` that is given to them measures trials, knows what was found so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib
+import pkgutil
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from functools import cache
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
-from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin
+from pydantic import BeforeValidator
+
+import tidegauge.experiments as package
+from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin, member_of
 from tidegauge.errors import RunFailedError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
 
 Options = TypeVar("Options", bound=Fields)
 
@@ -96,3 +102,63 @@ class Experiment(Generic[Options]):
     plan: Callable[[Options, TrialSpec], tuple[TrialSpec, ...]]
     run: Callable[[Options, tuple[TrialSpec, ...], Lab], None]
     objection: Callable[[Options, Sequence[str]], str] = _no_objection
+
+
+START_S = 10.0
+NODE_START_S = 5.0
+END_S = 4.0
+SHARED_START_S = 2.0
+"""Seconds that a deployment of one node and its worker typically take to be ready, each further node, and to end; and
+for topics and clients alone, where servers are shared. For the estimate only."""
+PARTITION_S = 0.01
+"""Seconds to create and open a partition: 0.007 to 0.015 were seen (benchmarks/engine.md). For the estimate only."""
+
+
+def seconds_expected(trial: TrialSpec) -> float:
+    """An estimate for one trial: warm-ups tend to end soon after their minimum."""
+    warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
+    start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
+    load = trial.workload
+    topics_s = 0.0 if load.existing_topics else PARTITION_S * load.topics * load.partitions
+    return start_s + topics_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
+
+
+def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str, spent_s: float) -> float:
+    """An estimate for all trials but those that have `ended`; in the one that is `going`, `spent_s` have gone by.
+
+    One that takes longer than expected takes nothing from the others.
+    """
+    return sum(
+        max(0.0, seconds_expected(trial) - (spent_s if trial.trial_id == going else 0.0))
+        for trial in trials
+        if trial.trial_id not in ended
+    )
+
+
+def _late_s(trial: TrialSpec) -> float:
+    """What late readers take: building their backlog, and reading it about as fast again as it was written.
+
+    At a rate that is found on the way nobody knows; then it is as much as they may take to read it, for both.
+    """
+    if trial.late is None:
+        return 0.0
+    building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.late.chase_s_max
+    return max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
+
+
+ServersChoice = Annotated[Servers, BeforeValidator(member_of(Servers))]
+"""`fresh` or `shared`."""
+
+
+@cache
+def experiments() -> dict[str, Experiment[Any]]:
+    """All experiments by name, sorted. Two of one name are a programming error."""
+    found: dict[str, Experiment[Any]] = {}
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        experiment = getattr(module, "EXPERIMENT", None)
+        if isinstance(experiment, Experiment):
+            if experiment.name in found:
+                raise ValueError(f"two experiments are called '{experiment.name}'")
+            found[experiment.name] = experiment
+    return dict(sorted(found.items()))

@@ -1,4 +1,4 @@
-"""A host's agent: starts, follows and ends processes for a controller, and outlives it just long enough to clean up.
+"""Ending a process with everything it started: ask, wait, force. A state machine, so that the agent never blocks.
 
 Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks `wire` on standard input
 and output. It ends everything it started when the controller asks for it, closes the pipe (or dies), or has not renewed
@@ -13,20 +13,80 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet import directories, prctl, wire
+from tidegauge.fleet import children, registry, wire
 from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
-from tidegauge.fleet.ending import POLL_S, Ending
-from tidegauge.fleet.ledger import Ledger
+from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.sampler import Sampler
 from tidegauge.fleet.wire import Message
-from tidegauge.hosts import memory_limit, procfs
+from tidegauge.hosts import cgroups, procfs
+from tidegauge.hosts.procfs import Stat
 from tidegauge.model.use import sample_to_json
+
+ORPHANS_GRACE_S = 3.0
+"""How long what outlives its process has between SIGTERM and SIGKILL."""
+GIVE_UP_S = 30.0
+"""A process that outlives SIGKILL this long hangs in the kernel (a dead disk, say)."""
+POLL_S = 0.03
+
+
+@dataclass
+class Ending:
+    """One process being ended. Call `step` until it returns True; `done` is called by the agent then.
+
+    Attributes:
+        force_at_s: monotonic time at which SIGKILL begins.
+        stuck: names processes that not even SIGKILL ended.
+    """
+
+    child: Child
+    force_at_s: float
+    done: Callable[[Ending], None]
+    stuck: str = ""
+    _asked_main: bool = False
+    _asked_rest: bool = False
+
+    def step(self, members: list[Stat], now_s: float) -> bool:
+        """Do what is due. True when nothing is left (or it can't be ended)."""
+        if not members and self.child.exit_code is not None:
+            return True
+        if now_s >= self.force_at_s:
+            for stat in members:
+                procfs.send_signal(stat.identity, signal.SIGKILL)
+            if now_s >= self.force_at_s + GIVE_UP_S:
+                self.stuck = ", ".join(f"{stat.pid} (state {stat.state})" for stat in members)
+                return True
+        elif not self._asked_main:
+            self._asked_main = True
+            procfs.send_signal(self.child.identity, signal.SIGTERM)
+            _wake(members)
+        elif self.child.exit_code is not None and not self._asked_rest:
+            self._asked_rest = True
+            self.force_at_s = min(self.force_at_s, now_s + ORPHANS_GRACE_S)
+            for stat in members:
+                procfs.send_signal(stat.identity, signal.SIGTERM)
+            _wake(members)
+        return False
+
+    def hurry(self, force_at_s: float) -> None:
+        """Force earlier than planned."""
+        self.force_at_s = min(self.force_at_s, force_at_s)
+
+
+def _wake(members: list[Stat]) -> None:
+    """A stopped process takes SIGTERM only once it continues.
+
+    Whether it looked stopped does not matter: it may have been told to stop just before, and stop only now.
+    """
+    for stat in members:
+        procfs.send_signal(stat.identity, signal.SIGCONT)
+
 
 ABANDONED_GRACE_S = 5.0
 """Grace for processes whose controller is gone: nobody waits for a clean shutdown any more."""
@@ -173,8 +233,8 @@ class Agent:
         name = f"{self._children.agent_id}-{spec.name}"
         try:
             # Known before it is there: a kill in between leaves nothing that nobody knows of.
-            self._ledger.track(memory_limit.group_path(name))
-            return memory_limit.make_group(name, spec.memory_bytes_max)
+            self._ledger.track(cgroups.group_path(name))
+            return cgroups.make_group(name, spec.memory_bytes_max)
         except OSError as error:
             raise StartFailedError(f"{spec.name} can't be limited in its memory: {error.strerror}.") from error
 
@@ -255,7 +315,7 @@ class Agent:
         return not strays
 
     def _clean_up(self) -> None:
-        failures = [directories.remove_directory(path) for path in self._ledger.directories]
+        failures = [registry.remove_directory(path) for path in self._ledger.directories]
         notes = [*self._rig.remove_all(), *(failure for failure in failures if failure)]
         self._ledger.close(forget=not notes)
         if self._close_request is not None:
@@ -273,7 +333,7 @@ _LATER = object()
 
 def main(arguments: list[str]) -> None:
     """Entry point: LEASE_S AGENT_ID."""
-    prctl.become_subreaper()
+    children.become_subreaper()
     agent_id = arguments[1]
     Agent(agent_id, float(arguments[0]), Ledger.open(agent_id)).run()
 

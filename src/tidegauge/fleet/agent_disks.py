@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import held, prctl
-from tidegauge.fleet.ledger import Ledger
-from tidegauge.fleet.rig_api import CutReport
+from tidegauge.fleet import children, reap
+from tidegauge.fleet.api import CutReport
+from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
-from tidegauge.hosts import disks, freeze, loop_disk, power_cut, procfs, slow_disk, users
+from tidegauge.hosts import fuse_disk, loop_disk, power_cut, procfs, slow_disk
 from tidegauge.hosts.fuse_disk import FuseDisk
 from tidegauge.model.host import DeviceFileSystem, DiskCheck, FileSystem
 
@@ -31,10 +31,10 @@ class AgentDisks:
 
     def make(self, place: Path, size_bytes: int, file_system: FileSystem) -> None:
         """See `Rig.make_disk`."""
-        reason = disks.refusal(file_system)
+        reason = fuse_disk.disk_refusal(file_system)
         if reason:
             raise RunFailedError(f"No {file_system} disk can be made at {place}: {reason}.")
-        image = held.image_of(place)
+        image = reap.image_of(place)
         if image.exists() or (place.exists() and (not place.is_dir() or any(place.iterdir()))):
             raise RunFailedError(f"No disk can be made at {place}: something is there.")
         self._ledger.hold_disk(place)
@@ -54,7 +54,7 @@ class AgentDisks:
         if free_bytes < size_bytes:
             raise OSError(0, f"it needs {size_bytes:,} bytes, and {free_bytes:,} are free")
         agent_pid = os.getpid()
-        self._fuse[place] = FuseDisk(place, directory, lambda: prctl.die_with_parent(agent_pid))
+        self._fuse[place] = FuseDisk(place, directory, lambda: children.die_with_parent(agent_pid))
         self._fuse[place].mount()
 
     def remove(self, place: Path) -> None:
@@ -70,7 +70,7 @@ class AgentDisks:
         if place in self._fuse:
             # What is in memory needn't be written into what is removed.
             self._fuse[place].cut_off()
-        held.remove_disk(place)
+        reap.remove_disk(place)
         self._ledger.drop_disk(place)
         self._file_systems.pop(place, None)
         self._fuse.pop(place, None)
@@ -93,18 +93,18 @@ class AgentDisks:
         """See `Rig.hang_disk`."""
         self._check_is_device(place)
         with self._opened(place) as descriptor:
-            freeze.freeze(descriptor)
+            loop_disk.freeze(descriptor)
 
     def unhang(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
         self._check_is_device(place)
         with self._opened(place) as descriptor:
-            freeze.thaw(descriptor)
+            loop_disk.thaw(descriptor)
 
     def lift(self) -> None:
         """Let all disks go on, and be as fast as they are. Never raises."""
         for place in self._file_systems:
-            held.lift(place)
+            reap.lift(place)
         self._limits.clear()
 
     def cut(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
@@ -126,7 +126,7 @@ class AgentDisks:
                 if place in self._fuse:
                     continue
                 # What waits for a disk can't die, nor be unmounted; what was promised can't change any more.
-                freeze.thaw(descriptor)
+                loop_disk.thaw(descriptor)
                 if place in self._limits:
                     slow_disk.limit(numbers[place], None, None)
         self._trees.kill(processes)
@@ -182,7 +182,7 @@ class AgentDisks:
     def _strangers(self, processes: Sequence[str], device: int) -> dict[int, str]:
         """Who uses a file system and is none of these processes, nor ourselves, nor gone by now."""
         named = self._pids(processes) | {os.getpid()}
-        using = users.users_of(device)
+        using = procfs.users_of(device)
         # Servers that are just starting fork all the time: a child that is new since we looked is theirs, too.
         named |= self._pids(processes)
         strange = {pid: procfs.read_stat(pid) for pid in using if pid not in named}
@@ -203,7 +203,7 @@ class AgentDisks:
             return
         if place not in self._file_systems:
             raise RunFailedError(f"{place} is no disk that was made here.")
-        with loop_disk.opened(place, held.image_of(place)) as descriptor:
+        with loop_disk.opened(place, reap.image_of(place)) as descriptor:
             yield descriptor
 
 
@@ -218,7 +218,7 @@ def _words(error: OSError) -> str:
 def _used_by(place: Path) -> str:
     """Who still uses a disk, as a phrase to append, or ""."""
     try:
-        found = users.users_of(place.stat().st_dev)
+        found = procfs.users_of(place.stat().st_dev)
     except OSError:
         return ""
     named = ", ".join(f"{name} (process {pid})" for pid, name in sorted(found.items()))

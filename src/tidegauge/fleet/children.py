@@ -1,4 +1,4 @@
-"""The agent's processes: starting them, finding everything that descends from them, and reaping what ends.
+"""The few prctl(2) calls that Python does not offer. Linux only; numbers from `linux/prctl.h`.
 
 The agent is a child subreaper: whatever its processes leave behind becomes its own child, however often it forks or
 starts sessions. So the tree below the agent always holds every descendant, and each tree below a child of the agent has
@@ -10,6 +10,7 @@ Everything here runs in the agent's only thread. That is what makes `preexec_fn`
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -17,10 +18,42 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet import prctl
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.hosts import memory_limit, namespaces, procfs
+from tidegauge.hosts import cgroups, network, procfs
 from tidegauge.hosts.procfs import Identity, Stat
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_TIMERSLACK = 29
+_PR_SET_CHILD_SUBREAPER = 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def become_subreaper() -> None:
+    """Orphaned descendants become children of this process instead of init's. Raises `OSError`."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """The kernel kills this process when its parent ends; has that ended already, it exits. Kept across exec, not fork.
+
+    "Parent" is the thread that forked: only for parents with a single thread. Raises `OSError`.
+    """
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent_pid:  # It ended before the line above took effect.
+        os._exit(1)
+
+
+def set_timer_slack(slack_ns: int) -> None:
+    """Timer slack of the calling thread, in ns; inherited by its threads and kept across exec. Raises `OSError`."""
+    _prctl(_PR_SET_TIMERSLACK, slack_ns)
+
 
 STDIN_BYTES_MAX = 65536
 """What a new pipe holds on Linux: more could not be written without waiting for the process to read."""
@@ -171,13 +204,13 @@ def _spawn(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path |
 
 def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
     """In the new process, before exec: nothing of a killed agent may run on; signals as a process expects them."""
-    prctl.die_with_parent(agent_pid)
+    die_with_parent(agent_pid)
     if group is not None:
-        memory_limit.join(group)  # Before anything is read, which would count for others.
+        cgroups.join(group)  # Before anything is read, which would count for others.
     if namespace is not None:
-        namespaces.enter(namespace)
+        network.enter(namespace)
     if timer_slack_ns is not None:
-        prctl.set_timer_slack(timer_slack_ns)
+        set_timer_slack(timer_slack_ns)
     # A shell's background job ignores some; a JVM that did could not be asked for its threads.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -1,21 +1,81 @@
-"""Removing what a crashed run left: its agent is dead, but processes, disks, networks, directories may remain."""
+"""Undoing what the rig made, by its record alone: for the agent's end, and for who cleans up after a dead one."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidegauge.fleet import held, registry
-from tidegauge.fleet.directories import remove_directory
-from tidegauge.fleet.registry import Record
-from tidegauge.hosts import procfs
+from tidegauge.fleet import registry
+from tidegauge.fleet.registry import Record, remove_directory
+from tidegauge.hosts import loop_disk, network, procfs, slow_disk
 from tidegauge.hosts.procfs import Identity, Stat
-from tidegauge.hosts.state import state_directory
+from tidegauge.hosts.storage import mounts, state_directory
 from tidegauge.hosts.syscalls import clean_traces
+
+
+def image_of(place: Path) -> Path:
+    """The file that holds the disk mounted at `place`, or the directory, with libfuse."""
+    return place.with_name(f"{place.name}.img")
+
+
+def lift(place: Path) -> None:
+    """Let a disk be as fast as it is, and thaw it. Never raises: what could not be done will be told by `remove_disk`.
+
+    Its limits belong to the device number, which others may get: so they go while it is known to be ours.
+    """
+    for mount in mounts():
+        if mount.mount_point == str(place) and loop_disk.backing_file(mount.device_number) == str(image_of(place)):
+            with contextlib.suppress(OSError):
+                slow_disk.limit(mount.device_number, None, None)
+            loop_disk.thaw_at(place)
+
+
+def remove_disk(place: Path) -> bool:
+    """Remove a disk, whole or in part, with its image and directory; whether there was any. Raises `OSError`."""
+    reason = registry.refusal(place)
+    if reason:
+        raise OSError(0, reason)
+    image = image_of(place)
+    # Unlike `Path.exists`, not stopped by the EIO that a file system gives after a power cut.
+    if not os.path.lexists(place) and not image.exists():
+        return False
+    lift(place)
+    loop_disk.release(place)
+    # A loop device that was not mounted yet.
+    loop_disk.release(image)
+    if image.is_dir() and not image.is_symlink():
+        shutil.rmtree(image)
+    else:
+        image.unlink(missing_ok=True)
+    if place.is_dir():
+        # Nothing but the mount point is ours: what somebody put there while nothing was mounted stays.
+        with contextlib.suppress(OSError):
+            place.rmdir()
+    return True
+
+
+def remove_everything(disks: list[Path], network_identifier: str) -> tuple[list[str], list[str]]:
+    """Remove a network and disks: what was removed, in words, and what could not be, with the reason."""
+    removed, failures = [], []
+    if network_identifier:
+        try:
+            if network.remove(network_identifier):
+                removed.append(f"the network {network.bridge_of(network_identifier)}")
+        except OSError as error:
+            failures.append(f"network {network.bridge_of(network_identifier)}: {error.strerror or error}")
+    for place in disks:
+        try:
+            if remove_disk(place):
+                removed.append(f"the disk {place}")
+        except OSError as error:
+            failures.append(f"{place}: {error.strerror or error}")
+    return removed, failures
+
 
 _KILL_WAIT_S = 20.0
 _POLL_S = 0.02
@@ -108,14 +168,14 @@ def _clean_locked(record: Record) -> tuple[list[str], bool]:
     if registry.same_processes(record):
         for place in record.disks:
             # Nothing dies while its disk hangs.
-            held.lift(Path(place))
+            lift(Path(place))
     killed, stuck = _kill_all(record) if registry.same_processes(record) else ([], [])
     if killed:
         notes.append(f"Ended processes left by an earlier run: {', '.join(killed)}.")
     if stuck:
         notes.append(f"An earlier run left processes that can't be ended: {', '.join(stuck)}.")
         return notes, False
-    removed, failures = held.remove_everything([Path(name) for name in reversed(record.disks)], record.network)
+    removed, failures = remove_everything([Path(name) for name in reversed(record.disks)], record.network)
     notes += [f"Removed {what}, left by an earlier run." for what in removed]
     notes += [f"Could not remove what an earlier run left: {failure}." for failure in failures]
     complete = not failures

@@ -1,4 +1,4 @@
-"""The crash registry: what each agent holds, on disk, so that the next start can remove what a crash left.
+"""What a host's agent made, recorded before it is made: servers, directories, ports, disks and networks.
 
 One record an agent: `STATE/agents/ID.json`, replaced atomically at every change. While the agent lives it holds a lock
 on `ID.lock`. The kernel drops the lock when the agent dies, however it dies, so "is it alive?" has a sure answer even
@@ -10,14 +10,91 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random
 import secrets
-from dataclasses import asdict, dataclass
+import shutil
+import socket
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tidegauge.hosts import procfs
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.hosts import cgroups, loop_disk, procfs
 from tidegauge.hosts.procfs import Identity
-from tidegauge.hosts.state import state_directory
+from tidegauge.hosts.storage import state_directory
+
+
+def refusal(path: Path) -> str:
+    """Why a directory must not be tracked, "" if it may: never the root, a home, or anything above one."""
+    if not path.is_absolute():
+        return "not an absolute path"
+    home = Path.home()
+    if path == home or path in home.parents or len(path.parts) < 3:
+        return "too much would be removed with it"
+    return ""
+
+
+def remove_directory(path: Path) -> str:
+    """Remove a tracked directory with all it holds. Returns why it could not, or "" (also when it was gone already)."""
+    reason = refusal(path)
+    if reason:
+        return f"{path}: {reason}"
+    if path.is_symlink():
+        path.unlink(missing_ok=True)
+        return ""
+    try:
+        if cgroups.is_group(path):
+            path.rmdir()
+            return ""
+        loop_disk.release(path)
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    failures: list[str] = []
+    shutil.rmtree(path, onerror=lambda _call, name, info: failures.append(f"{name}: {info[1]}"))
+    return failures[0] if failures and path.exists() else ""
+
+
+_LOWEST = 10_000
+_HIGHEST = 65_535
+_WIDTH_MIN = 1_000
+_RANGE_FILE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def port_candidates(kernel_low: int, kernel_high: int) -> range:
+    """Ports outside the kernel's own range, the wider side of it; all of them if it leaves no room."""
+    below = range(_LOWEST, max(_LOWEST, kernel_low))
+    above = range(min(kernel_high, _HIGHEST) + 1, _HIGHEST + 1)
+    widest = max(below, above, key=len)
+    return widest if len(widest) >= _WIDTH_MIN else range(_LOWEST, _HIGHEST + 1)
+
+
+def find_free_ports(count: int, taken: Collection[int]) -> list[int]:
+    """`count` ports on which 127.0.0.1 can be bound now, none of `taken`. Raises `StartFailedError`."""
+    low, high = (int(part) for part in _RANGE_FILE.read_text(encoding="ascii").split())
+    candidates = list(port_candidates(low, high))
+    random.SystemRandom().shuffle(candidates)
+    found: list[int] = []
+    for port in candidates:
+        if len(found) == count:
+            return found
+        if port not in taken and _can_bind(port):
+            found.append(port)
+    if len(found) < count:
+        raise StartFailedError(f"Only {len(found)} of {count} TCP ports are free on 127.0.0.1.")
+    return found
+
+
+def _can_bind(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As servers do: an old connection in TIME_WAIT is no obstacle, a listener is.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
 
 SCHEMA = 1
 AGENT_ID_CHARS = 16
@@ -139,3 +216,101 @@ def remove(agent_id: str) -> None:
 def same_processes(record: Record) -> bool:
     """Whether process numbers in the record mean the same processes here and now."""
     return record.boot == procfs.boot_id() and record.namespace == procfs.pid_namespace()
+
+
+class Ledger:
+    """The agent's own record. Its lock is held until `close` or the agent's death."""
+
+    def __init__(self, record: Record, lock: int) -> None:
+        self._record = record
+        self._lock = lock
+
+    @staticmethod
+    def open(agent_id: str) -> Ledger:
+        """Begin a record for this process. Raises `OSError`."""
+        lock = try_lock(lock_path(agent_id))
+        stat = procfs.read_stat(os.getpid())
+        if lock is None or stat is None:
+            raise OSError(f"the agent {agent_id} exists already")
+        record = Record(agent_id, stat.identity, procfs.boot_id(), procfs.pid_namespace())
+        write(record)
+        return Ledger(record, lock)
+
+    @property
+    def directories(self) -> list[Path]:
+        """Tracked directories, the newest first."""
+        return [Path(name) for name in reversed(self._record.directories)]
+
+    @property
+    def disks(self) -> list[Path]:
+        """The rig's disks, the newest first."""
+        return [Path(name) for name in reversed(self._record.disks)]
+
+    @property
+    def network(self) -> str:
+        """Identifier of the rig's network, "" without one."""
+        return self._record.network
+
+    def add_process(self, name: str, identity: Identity) -> None:
+        """Record a process that was just started. Raises `StartFailedError` if the record can't be written."""
+        others = tuple(process for process in self._record.processes if process.name != name)
+        self._write(replace(self._record, processes=(*others, ProcessRecord(name, identity))))
+
+    def track(self, path: Path) -> None:
+        """Record a directory to remove at the end. Raises `RunFailedError` if that would be dangerous."""
+        reason = refusal(path)
+        if reason:
+            raise RunFailedError(f"{path} can't be tracked for removal: {reason}.")
+        if str(path) not in self._record.directories:
+            self._write(replace(self._record, directories=(*self._record.directories, str(path))))
+
+    def hold_disk(self, place: Path) -> None:
+        """Record a disk before it is made. Raises `RunFailedError` where its directory must not be removed later."""
+        reason = refusal(place)
+        if reason:
+            raise RunFailedError(f"No disk can be made at {place}: {reason}.")
+        self._write(replace(self._record, disks=(*self._record.disks, str(place))))
+
+    def drop_disk(self, place: Path) -> None:
+        """A disk was removed. Raises `StartFailedError` if the record can't be written."""
+        self._write(replace(self._record, disks=tuple(disk for disk in self._record.disks if disk != str(place))))
+
+    def hold_network(self, identifier: str) -> None:
+        """Record a network before it is made; "" once it is removed. Raises `StartFailedError`."""
+        self._write(replace(self._record, network=identifier))
+
+    def take_ports(self, count: int) -> list[int]:
+        """Free ports that no live agent was given, none twice. Raises `StartFailedError`."""
+        guard = os.open(agents_directory() / "ports.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            # One agent at a time from looking to recording, or two could find the same port free.
+            fcntl.flock(guard, fcntl.LOCK_EX)
+            taken = set(self._record.ports).union(*(record.ports for record in all_records()))
+            ports = find_free_ports(count, taken)
+            self._write(replace(self._record, ports=(*self._record.ports, *ports)))
+        finally:
+            os.close(guard)
+        return ports
+
+    def release_ports(self, ports: Iterable[int]) -> None:
+        """Others may have these ports again. Raises `StartFailedError` if the record can't be written."""
+        released = set(ports)
+        left = tuple(port for port in self._record.ports if port not in released)
+        if left != self._record.ports:
+            self._write(replace(self._record, ports=left))
+
+    def close(self, forget: bool = True) -> None:
+        """Nothing is held any more: forget the record. Else keep it, so that the next start tries what is left."""
+        if forget:
+            remove(self._record.agent_id)
+        os.close(self._lock)
+
+    def _write(self, record: Record) -> None:
+        try:
+            write(record)
+        except OSError as error:
+            raise StartFailedError(
+                f"The state directory {agents_directory()} can't be written ({error.strerror}).",
+                "Free some space there, or set TIDEGAUGE_STATE to another directory.",
+            ) from error
+        self._record = record

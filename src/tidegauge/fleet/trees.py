@@ -1,16 +1,102 @@
-"""Process trees, stopped, resumed and killed by the names under which the agent started them."""
+"""Stopping processes so that it is sure that they stand: before a power cut nothing may be told durable any more.
+
+SIGSTOP only asks. A thread that runs on another CPU goes on until it enters the kernel; one that waits for a disk stops
+when it would return. What a server acknowledges in between would count as lost though no power failed while it was
+promised. So every thread's state is looked at.
+"""
 
 from __future__ import annotations
 
+import re
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.children import Children
-from tidegauge.hosts import procfs, stopping
-from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.stopping import NotStoppedError
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity, Stat
+
+_STOPPED_POLL_S = 0.002
+_SIGSTOP_PENDING = 1 << signal.SIGSTOP - 1
+
+
+class NotStoppedError(Exception):
+    """A thread did not stop in time, and which."""
+
+
+def stop_all(members: Callable[[], list[Stat]], seconds_max: float) -> list[Identity]:
+    """Stop these processes, and those that they start meanwhile; return once every thread is seen stopped.
+
+    `members` is asked again and again, until nobody new turns up after all had stopped. Raises `NotStoppedError` after
+    letting all of them go on.
+    """
+    asked: dict[Identity, None] = {}
+    deadline_s = time.monotonic() + seconds_max
+    stood = False
+    while True:
+        found = [stat.identity for stat in members()]
+        new = [identity for identity in found if identity not in asked]
+        for identity in new:
+            asked[identity] = None
+            procfs.send_signal(identity, signal.SIGSTOP)
+        running = next((why for identity in found if (why := not_stopped(identity.pid))), "")
+        # One that had not stopped yet when we looked for processes may have started another.
+        if stood and not new and not running:
+            return found
+        stood = not running
+        if time.monotonic() > deadline_s:
+            go_on(asked)
+            raise NotStoppedError(running or "new processes are started all the time")
+        time.sleep(_STOPPED_POLL_S)
+
+
+def go_on(processes: Iterable[Identity]) -> None:
+    """Let processes go on that were stopped. Never raises."""
+    for identity in processes:
+        procfs.send_signal(identity, signal.SIGCONT)
+
+
+def not_stopped(pid: int) -> str:
+    """Which thread of a process runs, or may run without being noticed, in a few words; "" if none does.
+
+    A process stands if every thread is stopped (T) or waits inside the kernel (D), from where it can't return any more:
+    one that stopped shows that all have been told to. A single thread has been told if the signal is pending.
+    """
+    states = thread_states(pid)
+    live = {thread: state for thread, state in states.items() if state not in "ZX"}
+    for thread, state in live.items():
+        if state not in "TD":
+            return f"thread {thread} of process {pid} is in state {state}"
+    if not live or "T" in live.values() or (len(states) == 1 and _told(pid)):
+        return ""
+    return f"all threads of process {pid} wait for a disk"
+
+
+def thread_states(pid: int) -> dict[int, str]:
+    """Each thread's state letter (proc_pid_stat(5)); empty for a process that is gone."""
+    found: dict[int, str] = {}
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            text = (task / "stat").read_text(errors="replace")
+            found[int(task.name)] = text.rpartition(") ")[2][0]
+    except (FileNotFoundError, ProcessLookupError):
+        # A thread that ended while we looked: look again, unless the process itself is gone.
+        stat = procfs.read_stat(pid)
+        return {pid: "Z"} if stat is None or stat.ended else {pid: "R"}
+    return found
+
+
+def _told(pid: int) -> bool:
+    """Whether SIGSTOP is pending."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return False
+    pending = (int(mask, 16) for mask in re.findall(r"^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$", status, re.MULTILINE))
+    return any(mask & _SIGSTOP_PENDING for mask in pending)
+
 
 STOP_S_MAX = 20.0
 """A thread that waits for a disk stops when the disk answers; one that a debugger holds, never."""
@@ -38,7 +124,7 @@ class Trees:
         """
         self._check(names)
         try:
-            stopped = stopping.stop_all(lambda: self.members(names), STOP_S_MAX)
+            stopped = stop_all(lambda: self.members(names), STOP_S_MAX)
         except NotStoppedError as error:
             raise RunFailedError(
                 f"{', '.join(names)} could not be stopped within {STOP_S_MAX:.0f} s: {error}.",
@@ -50,7 +136,7 @@ class Trees:
     def resume(self, names: Sequence[str] | None = None) -> None:
         """Let these go on; None: all that were stopped here."""
         chosen = sorted(self._paused) if names is None else names
-        stopping.go_on(stat.identity for stat in self.members(chosen))
+        go_on(stat.identity for stat in self.members(chosen))
         self._paused.difference_update(chosen)
 
     def kill(self, names: Sequence[str]) -> None:

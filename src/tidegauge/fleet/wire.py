@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.fleet.rig_api import CutReport, Network
+from tidegauge.fleet.api import CutReport, Network, ProcessSpec, ProcessStatus
 from tidegauge.model.host import DiskCheck
 
 PROTOCOL_VERSION = 1

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts import fuse_disk, loop_disk, memory_limit, network, slow_disk
+from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network, slow_disk
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -107,7 +107,7 @@ _PROBES: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
     ),
     (
         "memory limit",
-        memory_limit.refusal,
+        cgroups.refusal,
         "catch-up reads from disk with a backlog larger than the servers' memory (a cgroup of their own)",
         "`server-memory` is left out, and the result says that reads may come from memory",
         "Root, and a cgroup that hands on its memory controller.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
-from tidegauge.statistics.rounding import short
+from tidegauge.numbers import rounded
 
 FILES_WANTED = 100_000
 """What Apache Kafka's documentation asks for: a broker keeps every segment of every partition open."""
@@ -80,7 +80,7 @@ def _swap(host: HostFacts, bounds: Bounds) -> Advice:
         return Advice("swap", "none", True, why)
     eager = bounds.swappiness is None or bounds.swappiness > 1
     swappiness = "unknown" if bounds.swappiness is None else str(bounds.swappiness)
-    found = f"{short(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness}"
+    found = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness}"
     return Advice("swap", found, not eager, why, "swapoff -a, or sysctl vm.swappiness=1" if eager else "")
 
 
@@ -110,7 +110,7 @@ def _clock_error(clock: ClockQuality) -> Advice:
     why = "on one machine only one clock is used, so its error does no harm; between machines it bounds what is known"
     if clock.error_ms_max is None or clock.synchronised is None:
         return Advice("clock error", "the kernel does not say", True, why)
-    bound = f"at most {short(clock.error_ms_max)} ms off, by the kernel"
+    bound = f"at most {rounded(clock.error_ms_max)} ms off, by the kernel"
     if clock.synchronised:
         good = clock.error_ms_max < _ERROR_MS_MAX
         return Advice(
@@ -149,7 +149,7 @@ def _maps(bounds: Bounds) -> Advice:
 def _cpus(host: HostFacts) -> Advice:
     why = "servers and load run on the same CPUs here: with few of them they wait for each other"
     good = host.cpus >= 4
-    found = f"{host.cpus} usable, {short(host.memory_bytes / (1 << 30))} GiB of memory"
+    found = f"{host.cpus} usable, {rounded(host.memory_bytes / (1 << 30))} GiB of memory"
     change = "" if good else "Mind the limiting resource of each result, or attach to servers on other machines."
     return Advice("CPUs and memory", found, good, why, change)
 

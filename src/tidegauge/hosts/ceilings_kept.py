@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.hosts.state import state_directory
+from tidegauge.hosts.storage import state_directory
 from tidegauge.plain import plain, typed
 
 FRESH_S = 12 * 3600.0

@@ -20,8 +20,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tidegauge.hosts import loop_disk, privileges
+from tidegauge.hosts import commands, loop_disk
 from tidegauge.hosts.storage import Mount, mounts
+from tidegauge.model.host import FileSystem
 
 _DAEMON = "passthrough_ll"
 _DEVICE = Path("/dev/fuse")
@@ -36,7 +37,7 @@ def refusal() -> str:
     if not os.access(_DEVICE, os.R_OK | os.W_OK):
         return f"{_DEVICE} can't be opened"
     if os.geteuid() == 0:
-        return privileges.refusal("CAP_SYS_ADMIN")
+        return commands.refusal("CAP_SYS_ADMIN")
     return "" if shutil.which("fusermount3") is not None else "fusermount3 can't be found (package fuse3)"
 
 
@@ -129,3 +130,8 @@ def _allow_all_files(pid: int) -> None:
 
 def _mount_at(place: Path) -> Mount | None:
     return next((m for m in mounts() if m.mount_point == str(place) and m.file_system.startswith("fuse")), None)
+
+
+def disk_refusal(file_system: FileSystem) -> str:
+    """Why no such disk can be made here; "" if one can, as far as one can tell before."""
+    return refusal() if file_system == "fuse" else loop_disk.refusal(file_system)

@@ -1,4 +1,6 @@
-"""A disk of its own for servers' data: a file system in a file, read and written with direct I/O. Root.
+"""A hung disk: a frozen file system, on which every write waits. Root.
+
+Freezing makes durable what was written before, as ioctl_fsfreeze(2) says; reads of what is cached go on.
 
 What is read from it is cached once, by the file system on top, and so by whoever's memory limit it counts for. Without
 direct I/O the file below would be cached a second time, without any limit. See losetup(8), loop(4).
@@ -7,15 +9,50 @@ direct I/O the file below would be cached a second time, without any limit. See 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidegauge.hosts import freeze, privileges
+from tidegauge.hosts import commands
 from tidegauge.hosts.commands import run
 from tidegauge.hosts.storage import Mount, mounts
 from tidegauge.model.host import DeviceFileSystem
+
+_FIFREEZE = 0xC0045877
+_FITHAW = 0xC0045878
+"""From `linux/fs.h`."""
+
+
+def freeze(descriptor: int) -> None:
+    """Freeze the file system of an open directory. Frozen already is fine. Raises `OSError`."""
+    try:
+        fcntl.ioctl(descriptor, _FIFREEZE, 0)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+
+
+def thaw(descriptor: int) -> None:
+    """Undo `freeze`. Not frozen is fine. Raises `OSError`."""
+    try:
+        fcntl.ioctl(descriptor, _FITHAW, 0)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+
+
+def thaw_at(point: Path) -> None:
+    """Thaw what is mounted at a place, if it can be and is frozen. Never raises."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(point, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            thaw(descriptor)
+        finally:
+            os.close(descriptor)
+
 
 _TOOLS = ("losetup", "mount", "umount")
 _TOOLS_OF: dict[DeviceFileSystem, tuple[str, ...]] = {
@@ -35,8 +72,8 @@ _POLL_S = 0.05
 
 def refusal(file_system: DeviceFileSystem = "ext4") -> str:
     """Why no such disk can be made here; "" if one can, as far as one can tell before."""
-    reason = privileges.refusal("CAP_SYS_ADMIN", _TOOLS)
-    if not reason and (reason := privileges.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
+    reason = commands.refusal("CAP_SYS_ADMIN", _TOOLS)
+    if not reason and (reason := commands.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
         reason += f" (package {_PACKAGE_OF[file_system]})"
     if not reason and not Path("/dev/loop-control").exists():
         reason = "the kernel has no loop devices"
@@ -153,7 +190,7 @@ def unmount(place: Path) -> None:
             _unmount_one("fusermount3", "-u", "--", mount.mount_point)
             continue
         # A frozen file system would stay in the kernel, frozen and without a name.
-        freeze.thaw_at(Path(mount.mount_point))
+        thaw_at(Path(mount.mount_point))
         _unmount_one("umount", mount.mount_point)
 
 

@@ -1,4 +1,4 @@
-"""A network of nodes' own: a network namespace each, linked by a switch (bridge) with each other and the host. Root.
+"""Network namespaces: entering one, and opening sockets in one. Root. Source: setns(2), ip-netns(8).
 
 Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would tell the
 sender. Everything that is made carries the network's identifier in its name, so that `remove` finds what a crash left.
@@ -10,15 +10,116 @@ Sources: ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import ipaddress
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts import namespaces, packet_filter, privileges
+from tidegauge.hosts import commands
 from tidegauge.hosts.commands import finished, run
+
+NAMED = Path("/run/netns")
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def enter(namespace: Path) -> None:
+    """Put the calling thread, and what it starts from now on, into a network namespace. Raises `OSError`."""
+    descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), str(namespace))
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def inside(namespace: Path) -> Iterator[None]:
+    """The calling thread is in a network namespace in this block; sockets opened in it stay there. Raises `OSError`."""
+    own = Path(f"/proc/self/fd/{(held := os.open('/proc/thread-self/ns/net', os.O_RDONLY | os.O_CLOEXEC))}")
+    try:
+        enter(namespace)
+        try:
+            yield
+        finally:
+            enter(own)
+    finally:
+        os.close(held)
+
+
+def listening(namespace: Path, address: str) -> socket.socket:
+    """A TCP socket that listens in a namespace, on a port that the kernel chooses. Raises `OSError`."""
+    with inside(namespace):
+        return socket.create_server((address, 0))
+
+
+def connects(namespace: Path | None, address: str, port: int, timeout_s: float) -> bool:
+    """Whether a TCP connection can be made from a namespace; None: the caller's own. Raises `OSError`."""
+    with inside(namespace) if namespace is not None else contextlib.nullcontext():
+        probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    with probe:
+        probe.settimeout(timeout_s)
+        return probe.connect_ex((address, port)) == 0
+
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plug:
+    """A node on the switch; the host itself has no interface there ("")."""
+
+    interface: str
+    address: str
+
+
+def filter_table(identifier: str) -> str:
+    """The name of a network's table."""
+    return f"tidegauge_{identifier}"
+
+
+def rules(
+    identifier: str,
+    plugs: Mapping[str, Plug],
+    cut_links: Collection[tuple[str, str]],
+    lost_shares: Mapping[str, float],
+) -> str:
+    """The whole table, which replaces one that is there in one step.
+
+    Args:
+        identifier: the network's.
+        plugs: every node, and the host, by name.
+        cut_links: pairs of source and target between which nothing passes, in this direction.
+        lost_shares: share of the packets from and to a node that are lost, by node.
+    """
+    arriving, leaving, sent_by_host = [], [], []
+    for source, target in sorted(cut_links):
+        to = f"ip daddr {plugs[target].address} drop"
+        if plugs[source].interface:
+            arriving.append(f'iifname "{plugs[source].interface}" {to}')
+        else:
+            sent_by_host.append(to)
+    for node, share in sorted(lost_shares.items()):
+        lost = round(share * _MILLION)
+        if not lost:
+            continue
+        # Only IP: a lost ARP request would stop everything for a second.
+        chance = f"ether type ip {f'numgen random mod {_MILLION} < {lost} ' if lost < _MILLION else ''}drop"
+        arriving.append(f'iifname "{plugs[node].interface}" {chance}')
+        leaving.append(f'oifname "{plugs[node].interface}" {chance}')
+    chains = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}
+    name = filter_table(identifier)
+    lines = [f"add table bridge {name}", f"delete table bridge {name}", f"table bridge {name} {{"]
+    for hook, drops in chains.items():
+        lines += [f"chain {hook} {{", f"type filter hook {hook} priority 0; policy accept;", *drops, "}"]
+    return "\n".join([*lines, "}", ""])
+
 
 _RANGE = ipaddress.ip_network("198.18.0.0/15")
 _PREFIX_BITS = 24
@@ -33,7 +134,7 @@ _BURST_BYTES_MIN = 128 << 10
 
 def refusal(*tools: str) -> str:
     """Why this can't be done here; "" if it can, as far as one can tell before. `tools`: "tc" and "nft" for faults."""
-    reason = privileges.refusal("CAP_SYS_ADMIN") or privileges.refusal("CAP_NET_ADMIN", ("ip", *tools))
+    reason = commands.refusal("CAP_SYS_ADMIN") or commands.refusal("CAP_NET_ADMIN", ("ip", *tools))
     return f"{reason} (package {'nftables' if 'nft' in reason else 'iproute2'})" if "found" in reason else reason
 
 
@@ -90,9 +191,9 @@ def _verify(ports: Mapping[str, Port]) -> None:
     """A firewall of the host may look into switches, too: better told now than by servers that find nobody."""
     namespace = None
     for node, port in ports.items():
-        own = namespaces.NAMED / port.namespace
-        with namespaces.listening(own, port.address) as server:
-            if not namespaces.connects(namespace, port.address, server.getsockname()[1], _CONNECT_S):
+        own = NAMED / port.namespace
+        with listening(own, port.address) as server:
+            if not connects(namespace, port.address, server.getsockname()[1], _CONNECT_S):
                 raise OSError(errno.EHOSTUNREACH, f"{node} can't be reached: a firewall of this host may prevent it")
         namespace = own
 
@@ -137,11 +238,11 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
 def remove(identifier: str) -> bool:
     """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
     found = False
-    table = ("table", "bridge", packet_filter.table(identifier))
+    table = ("table", "bridge", filter_table(identifier))
     if shutil.which("nft") and finished("nft", "list", *table).returncode == 0:
         found = True
         run("nft", "delete", *table)
-    for namespace in sorted(namespaces.NAMED.glob(f"{_namespace_prefix(identifier)}*")):
+    for namespace in sorted(NAMED.glob(f"{_namespace_prefix(identifier)}*")):
         found = True
         run("ip", "netns", "delete", namespace.name)
     bridge = bridge_of(identifier)

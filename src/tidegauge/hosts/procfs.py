@@ -1,12 +1,16 @@
-"""Processes as /proc shows them. A process is known by its number and start time, since numbers are used again."""
+"""What /proc says: of processes, their threads, limits and open files."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tidegauge.model.server import Handles
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -135,3 +139,83 @@ def boot_id() -> str:
 def pid_namespace() -> str:
     """Names the pid namespace: process numbers from another container mean nothing here."""
     return str(Path("/proc/self/ns/pid").readlink())
+
+
+MAP_COUNT = Path("/proc/sys/vm/max_map_count")
+
+
+def handles_available(map_count: Path = MAP_COUNT) -> Handles:
+    """The bounds of each process started from here: servers' Java raises its soft limit of files to the hard one.
+
+    A bound that the kernel does not tell is taken to be none.
+    """
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    try:
+        maps = int(map_count.read_text())
+    except (OSError, ValueError):
+        maps = UNBOUNDED
+    return Handles(UNBOUNDED if files == resource.RLIM_INFINITY else files, maps)
+
+
+UNBOUNDED = 1 << 62
+
+
+def threads_of(processes: Mapping[str, int]) -> dict[int, str]:
+    """Threads of these processes, of their sessions and of all that descends from them, each with the tree's name."""
+    stats = all_stats()
+    below: dict[int, list[Stat]] = {}
+    for stat in stats:
+        below.setdefault(stat.parent, []).append(stat)
+    found: dict[int, str] = {}
+    for name, pid in processes.items():
+        tree = [stat for stat in stats if pid in (stat.pid, stat.session)]
+        for stat in tree:
+            tree += [child for child in below.get(stat.pid, []) if child not in tree]
+            with contextlib.suppress(OSError):
+                found |= {int(entry): name for entry in os.listdir(f"/proc/{stat.pid}/task")}  # noqa: PTH208
+    return found
+
+
+def users_of(device: int) -> dict[int, str]:
+    """Processes that have files of a device (`st_dev`) open, mapped or as working directory, with their commands.
+
+    Of processes that this one may not look at, nothing is known.
+    """
+    return {pid: _command(pid) for pid in _pids() if _uses(pid, device)}
+
+
+def _pids() -> Iterator[int]:
+    yield from (int(entry) for entry in os.listdir("/proc") if entry.isdigit())  # noqa: PTH208 - hot path
+
+
+def _uses(pid: int, device: int) -> bool:
+    directory = f"/proc/{pid}"
+    try:
+        links = [f"{directory}/cwd", f"{directory}/root"]
+        links += [f"{directory}/fd/{entry}" for entry in os.listdir(f"{directory}/fd")]  # noqa: PTH208 - hot path
+    except OSError:
+        return False
+    return any(_device_of(link) == device for link in links) or _maps(pid, device)
+
+
+def _device_of(link: str) -> int:
+    try:
+        return os.stat(link).st_dev  # noqa: PTH116 - hot path
+    except OSError:
+        return -1
+
+
+def _maps(pid: int, device: int) -> bool:
+    """Whether a file of the device is mapped (proc_pid_maps(5)): its descriptor may be closed."""
+    wanted = f" {os.major(device):02x}:{os.minor(device):02x} "
+    try:
+        return wanted in Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return False
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return "?"

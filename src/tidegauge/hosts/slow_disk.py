@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegauge.hosts import privileges
+from tidegauge.hosts import commands
 from tidegauge.hosts.cgroups import hierarchies
 
 _V1_FILES = {
@@ -23,7 +23,7 @@ _V2_FILE = "io.max"
 
 def refusal(root: Path = Path("/")) -> str:
     """Why no disk can be slowed down on this machine; "" if one can."""
-    reason = privileges.refusal("CAP_SYS_ADMIN")
+    reason = commands.refusal("CAP_SYS_ADMIN")
     if reason:
         return reason
     try:

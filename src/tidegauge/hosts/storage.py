@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -119,3 +120,12 @@ def _read(path: Path) -> str:
 
 def _unescape(text: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), text)
+
+
+def state_directory() -> Path:
+    """Where Tidegauge keeps state between runs: $TIDEGAUGE_STATE, else the XDG state directory."""
+    own = os.environ.get("TIDEGAUGE_STATE")
+    if own:
+        return Path(own).absolute()
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base).absolute() / "tidegauge"

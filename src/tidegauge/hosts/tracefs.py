@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tidegauge.hosts import procfs
-from tidegauge.hosts.procfs import Identity
-from tidegauge.hosts.threads import threads_of
+from tidegauge.hosts.procfs import Identity, threads_of
 
 MOUNT_POINT = Path("/sys/kernel/tracing")
 PREFIX = "tidegauge-"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.window_use import DeviceShare, ProcessShare, WindowUse
-from tidegauge.model.limiting import Limiting, Resource
+from tidegauge.model.use import Limiting, Resource
 
 FULL = 0.90
 """Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge import store
-from tidegauge.experiments.expected import seconds_left
+from tidegauge.experiments.procedure import seconds_left
 from tidegauge.plain import plain
 from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
 from tidegauge.store.seconds import last_seconds
-from tidegauge.store.use_rows import ROWS_MAX, last_use_rows, use_rows
+from tidegauge.store.telemetry import ROWS_MAX, last_use_rows, use_rows
 
 LIVE_SCHEMA = "tidegauge.live/1"
 SECONDS_MAX = 240

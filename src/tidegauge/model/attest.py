@@ -1,13 +1,189 @@
-"""What an attestation is to do, and what each of its cycles found. Plain data, stored with the trial."""
+"""An attestation: its scenarios, how a cut is made, what it found and what is kept of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from tidegauge.model.cut_method import FileSystem, Means
-from tidegauge.model.fate import PositionChange, Witness
-from tidegauge.model.scenario import Cycle, Scenario
+from tidegauge.model.message import PositionChange, Witness
+
+
+class Means(StrEnum):
+    """How nodes are ended."""
+
+    POWER = "power"
+    """Each node's disk is a file system of its own that is shut down: what was not synced is gone."""
+    CRASH = "crash"
+    """kill -9. The page cache survives it."""
+
+
+class FileSystem(StrEnum):
+    """What the nodes' disks are formatted with."""
+
+    EXT4 = "ext4"
+    XFS = "xfs"
+    FUSE = "fuse"
+    """A directory behind libfuse's `passthrough_ll` in writeback mode, which needs no rights."""
+
+
+CRASH_LABEL = "process crash, not a power cut"
+FUSE_LABEL = "loss of unsynced pages by libfuse, less than a power cut"
+
+NOT_MODELLED = (
+    "the drive's own volatile write cache (what the kernel has sent to the drive counts as kept)",
+    "torn sectors",
+    "hardware faults that strike several nodes alike",
+)
+"""What a cut of this kind does not show; said in every output."""
+
+
+def label(means: Means, file_system: FileSystem) -> str:
+    """What ends of this kind are called wherever they are told of, "" for power cuts."""
+    if means is Means.CRASH:
+        return CRASH_LABEL
+    return FUSE_LABEL if file_system is FileSystem.FUSE else ""
+
+
+def not_modelled(means: Means, file_system: FileSystem) -> str:
+    """The sentence that goes with every attestation."""
+    if means is Means.CRASH:
+        return (
+            f"Every end was a {CRASH_LABEL}: the page cache survived, so nothing is said of a loss of power. "
+            f"Not modelled either: {'; '.join(NOT_MODELLED)}."
+        )
+    if file_system is FileSystem.FUSE:
+        return (
+            f"Every cut was a {FUSE_LABEL}: names of files, sizes that were set, and all of a file that was closed "
+            f"count as kept. Not modelled either: {'; '.join(NOT_MODELLED)}."
+        )
+    return f"Not modelled: {'; '.join(NOT_MODELLED)}."
+
+
+def counted_cuts(cuts: int) -> str:
+    """ "1 cut", "2 cuts"."""
+    return f"{cuts:,} cut{'' if cuts == 1 else 's'}"
+
+
+class Scenario(StrEnum):
+    """Which nodes lose their power, and when."""
+
+    NONE = "none"
+    """The negative control: the same procedure without a cut."""
+    ALL = "all"
+    ONE = "one"
+    LEADER = "leader"
+    ROLLING = "rolling"
+    LAGGING_MAJORITY = "lagging-majority"
+
+
+class Kind(StrEnum):
+    """What an act does to its target."""
+
+    CUT = "cut"
+    """Power off and, once the disks are mounted again, on."""
+    HOLD = "hold"
+    """Stop every thread; nothing is lost by it."""
+    RELEASE = "release"
+
+
+class Role(StrEnum):
+    """Who an act is done to. Followers are the nodes but the leader, in order of their numbers."""
+
+    ALL = "all"
+    NODE = "node"
+    LEADER = "leader"
+    FOLLOWER = "follower"
+
+
+@dataclass(frozen=True)
+class Act:
+    """One thing done in a cycle.
+
+    Attributes:
+        after_s: since the act before it, or since the load began; where `when_acked`, since an acknowledgement came
+            after the act before it.
+        number: of the node for `Role.NODE`, of the follower (from 1) for `Role.FOLLOWER`.
+        again_after_s: of a cut, the same once more so long after the servers were started again; None = no second cut.
+        when_acked: wait until messages are acknowledged again before the time counts: a system may take a while to go
+            on without a node that is held back.
+        until_complete: of a cut, go on only once all nodes serve and are in sync again.
+    """
+
+    kind: Kind
+    role: Role
+    after_s: float
+    number: int = 0
+    again_after_s: float | None = None
+    when_acked: bool = False
+    until_complete: bool = False
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One load with what is done to the servers meanwhile. `tail_s`: load after the last act where nothing is cut."""
+
+    number: int
+    scenario: Scenario
+    acts: tuple[Act, ...]
+    tail_s: float = 0.0
+
+    @property
+    def cuts(self) -> int:
+        """Cuts of power in it. One with a second in its recovery counts once: the two are about the same messages."""
+        return sum(act.kind is Kind.CUT for act in self.acts)
+
+
+class Verdict(StrEnum):
+    """What an attestation says."""
+
+    REFUTED = "refuted"
+    NOT_REFUTED = "not refuted"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Attestation:
+    """One scenario's verdict.
+
+    Attributes:
+        system: with its version, "kafka@4.3.1".
+        settings_digest: of the settings in force (`attestation.digest`).
+        promised: whether the level promises that nothing is lost in this scenario; `promise` is the reason.
+        losing_cuts: in how many of the cuts something acknowledged was lost or damaged.
+        loss_per_cut_max: upper bound of the probability that such a cut loses something, 95 %.
+        witness: the plainest broken promise, in words; "" if none was broken.
+        in_files: of the lost, how many were found in the servers' data files; None where nothing was lost.
+        started_at, run: when and in which run it was made; whoever keeps it fills them in.
+    """
+
+    system: str
+    settings_digest: str
+    level: int
+    form: str
+    nodes: int
+    scenario: Scenario
+    means: Means
+    file_system: FileSystem
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    promised: bool
+    promise: str
+    cuts: int
+    losing_cuts: int
+    at_risk: int
+    lost: int
+    duplicated: int
+    reordered: int
+    phantom: int
+    corrupt: int
+    positions_back: int
+    loss_per_cut_max: float
+    witness: str = ""
+    in_files: int | None = None
+    started_at: str = ""
+    run: str = ""
+
 
 CLEAN = "clean"
 """What is told of a disk whose file system's check found nothing to mend."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegauge.model.attestation import Attestation
+from tidegauge.model.attest import Attestation
 
 Cell = str | int | float | None
 """A value of a finding's table: words, a number (of the unit that its head names), or nothing."""

@@ -1,4 +1,4 @@
-"""What a host is, and the disks that can be made on it."""
+"""What a host offers, and the memory that a plan needs of it."""
 
 from __future__ import annotations
 
@@ -41,3 +41,114 @@ class DiskCheck:
     file_system: DeviceFileSystem
     is_clean: bool
     report: str
+
+
+@dataclass(frozen=True)
+class MemoryAvailable:
+    """Memory that can still be used, MiB, and what bounds it, in words."""
+
+    available_mb: int
+    bound: str
+
+    def __str__(self) -> str:
+        return f"{self.available_mb:,} MiB are available {self.bound}"
+
+
+WORKER_OUTSIDE_HEAP_MB = 200
+"""Class data, threads and buffers of the load generator, MiB."""
+RESERVE_MB = 512
+"""For Tidegauge itself (about 150 MiB) and for the page cache that servers write through."""
+
+
+@dataclass(frozen=True)
+class ProcessMemory:
+    """Resident memory that server processes of one kind may need, MiB each.
+
+    Attributes:
+        kind: "bookie"; "node" where a node is one process.
+        count: of such processes.
+        direct_mb: outside of the heap, as far as it is counted apart.
+        other_mb: class data, code and threads.
+        of_nodes: whether they have a part of the nodes' memory; False of ZooKeeper, whose own is fixed.
+    """
+
+    kind: str
+    count: int
+    heap_mb: int
+    direct_mb: int
+    other_mb: int
+    of_nodes: bool = True
+
+    @property
+    def total_mb(self) -> int:
+        """All of them."""
+        return self.count * (self.heap_mb + self.direct_mb + self.other_mb)
+
+    def __str__(self) -> str:
+        parts = ((self.heap_mb, "heap"), (self.direct_mb, "direct memory"), (self.other_mb, "other"))
+        each = " + ".join(f"{size_mb:,} {words}" for size_mb, words in parts if size_mb)
+        return f"{self.count} {self.kind} x ({each})" if self.count == 1 else f"{self.count} {self.kind}s x ({each})"
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """What the trials of one system need at most, MiB. `servers` are (), and `nodes` 0, where others run them."""
+
+    system: str
+    servers: tuple[ProcessMemory, ...]
+    worker: WorkerMemory
+    reserve_mb: int = RESERVE_MB
+    nodes: int = 0
+
+    @property
+    def servers_mb(self) -> int:
+        """All server processes."""
+        return sum(process.total_mb for process in self.servers)
+
+    @property
+    def worker_mb(self) -> int:
+        """All of the load generator."""
+        return self.worker.heap_mb + self.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
+
+    @property
+    def total_mb(self) -> int:
+        """Everything together."""
+        return self.servers_mb + self.worker_mb + self.reserve_mb
+
+    @property
+    def whole(self) -> str:
+        """The sum alone: "kafka@4.3.1 needs 40,828 MiB"."""
+        return f"{self.system} needs {self.total_mb:,} MiB"
+
+    def __str__(self) -> str:
+        processes = " + ".join(map(str, self.servers))
+        servers = f"{self.servers_mb:,} for {processes}, " if self.servers else "its servers are others', "
+        return f"{self.whole}: {servers}{self.worker_mb:,} for the load generator, {self.reserve_mb:,} in reserve"
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What each system of a plan needs, and what there is (None if this machine doesn't tell)."""
+
+    needs: tuple[MemoryNeed, ...]
+    available: MemoryAvailable | None
+
+    def sentences(self) -> list[str]:
+        """For a reader of the plan."""
+        there = str(self.available) if self.available else ""
+        told = dict.fromkeys(need.worker for need in self.needs)
+        workers = [f"The load generator gets at most: {worker}" for worker in told]
+        return [*(str(need) for need in self.needs), *workers, *([there] if there else [])]
+
+
+@dataclass(frozen=True)
+class WorkerMemory:
+    """Memory of one worker's JVM, MiB, and why it is more than the least; "" where it isn't, or the user said it."""
+
+    heap_mb: int
+    direct_memory_mb: int
+    because: str = ""
+
+    def __str__(self) -> str:
+        why = f" ({self.because})" if self.because else ""
+        return f"heap {self.heap_mb:,} MiB, direct memory {self.direct_memory_mb:,} MiB{why}"

@@ -8,12 +8,9 @@ from enum import StrEnum
 
 from tidegauge.model.attest import AttestOutcome, AttestPlan
 from tidegauge.model.faults import Fault, FaultResult
-from tidegauge.model.late_readers import DeviceReads, LateReaders, ServerLimits
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.limiting import Limiting
-from tidegauge.model.schedule import RateSchedule
-from tidegauge.model.seen import Seen
-from tidegauge.model.workload import Workload
+from tidegauge.model.use import Limiting, Seen
+from tidegauge.model.workload import DeviceReads, LateReaders, RateSchedule, ServerLimits, Workload
 
 
 class Servers(StrEnum):

@@ -1,4 +1,4 @@
-"""What processes and a host used between two looks at them: plain data, amounts of the span they come with.
+"""What servers and the load generator used, and which resource limited a trial.
 
 Sources: the kernel's proc(5), Documentation/admin-guide/iostats.rst, accounting/psi.rst, scheduler/sched-stats.rst.
 """
@@ -6,7 +6,8 @@ Sources: the kernel's proc(5), Documentation/admin-guide/iostats.rst, accounting
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 
@@ -155,3 +156,65 @@ def sample_from_json(data: Mapping[str, Any]) -> Sample:
 
 def _process(data: Mapping[str, Any]) -> ProcessUse:
     return ProcessUse(**{**data, "busiest": tuple(ThreadUse(**one) for one in data["busiest"])})
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of the machine over the measured window, a second; empty or None where nobody looked.
+
+    Everything that moved is counted, whoever moved it. By device ("254:0"): bytes written and read, and flushes of its
+    cache; each flush is the end of one sync or of several that a file system committed together.
+    """
+
+    written_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
+    read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
+    flushes_per_s: Mapping[str, float] = field(default_factory=dict)
+    loopback_bytes_per_s: float | None = None
+
+
+NOTHING_SEEN = Seen()
+
+
+class Resource(StrEnum):
+    """What a result can be limited by, in the words of reports."""
+
+    SERVER_CPU = "server CPU"
+    SERVER_THREAD = "one server thread"
+    CLIENT_CPU = "client CPU"
+    HOST_CPU = "host CPU"
+    DISK = "disk"
+    MEMORY = "memory limit"
+    NETWORK = "network"
+    SYNCS = "sync round trips"
+    REPLICATION = "replication round trips"
+    WINDOW = "in-flight window"
+    OFFERED = "offered rate"
+    UNKNOWN = "not identified"
+
+
+ROUND_TRIPS = frozenset({Resource.WINDOW, Resource.SYNCS, Resource.REPLICATION})
+"""Named where nothing was full but the window of messages in flight: a larger one would have carried more."""
+
+
+@dataclass(frozen=True)
+class Limiting:
+    """The limiting resource of a result.
+
+    Attributes:
+        subject: which one: a process, a device; "" where there is only one.
+        share: of its ceiling that was used, 0 to 1; None where it has no such ceiling.
+        words: the evidence, one clause with its figures.
+        others: what else was near its limit, or what was looked at in vain, one clause each.
+    """
+
+    resource: Resource
+    subject: str
+    share: float | None
+    words: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """One line for tables: "disk vda (97 %)"."""
+        share = "" if self.share is None else f" ({self.share * 100:.0f} %)"
+        return f"{self.resource}{' ' if self.subject else ''}{self.subject}{share}"

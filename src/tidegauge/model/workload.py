@@ -1,10 +1,162 @@
-"""The workload: what is sent, by whom, to whom, and how the clients are set. Parsed once, never changed."""
+"""The load of a trial: workload, rate schedule and late readers.
+
+Terms: *before* is the time with the backlog still growing, *during* the time from the late readers' start until their
+backlog is gone, *after* the time that is measured then. A second belongs to the phase in which its middle lies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+RECORDS_MAX = 100
+
+
+@dataclass(frozen=True)
+class RatePhase:
+    """A stretch of time in which the total rate goes evenly from one value to another. `record`: see `RateSchedule`."""
+
+    from_msgs_per_s: float
+    to_msgs_per_s: float
+    length_s: float
+    record: int
+
+    def messages(self, from_s: float, until_s: float) -> float:
+        """Messages due in a part of the phase."""
+        bend = (self.to_msgs_per_s - self.from_msgs_per_s) / self.length_s / 2
+        return self.from_msgs_per_s * (until_s - from_s) + bend * (until_s**2 - from_s**2)
+
+
+@dataclass(frozen=True)
+class RateSchedule:
+    """What the rate does from the beginning of the measured window on; before it, the first phase's first rate holds.
+
+    Attributes:
+        records: names of the records that latencies are kept in, one for each step or kind of phase.
+        repeat: whether it begins anew after its last phase; else that one's last rate goes on.
+    """
+
+    phases: tuple[RatePhase, ...]
+    records: tuple[str, ...]
+    repeat: bool = False
+
+    @property
+    def length_s(self) -> float:
+        """Of all phases once."""
+        return sum(phase.length_s for phase in self.phases)
+
+    @property
+    def first_msgs_per_s(self) -> float:
+        """The rate of the warm-up."""
+        return self.phases[0].from_msgs_per_s
+
+    @property
+    def most_msgs_per_s(self) -> float:
+        """The highest rate of any instant."""
+        return max(max(phase.from_msgs_per_s, phase.to_msgs_per_s) for phase in self.phases)
+
+    def due(self, measure_s: float) -> tuple[tuple[float, float], ...]:
+        """Of each record: messages due in the first `measure_s` seconds, and for how many seconds it is in force."""
+        messages = [0.0] * len(self.records)
+        seconds = [0.0] * len(self.records)
+        whole, rest_s = divmod(measure_s, self.length_s) if self.repeat else (0.0, measure_s)
+        for phase in self.phases if whole else ():
+            messages[phase.record] += whole * phase.messages(0.0, phase.length_s)
+            seconds[phase.record] += whole * phase.length_s
+        for place, phase in enumerate(self.phases):
+            last = not self.repeat and place == len(self.phases) - 1
+            lasts_s = min(rest_s, phase.length_s)
+            messages[phase.record] += phase.messages(0.0, lasts_s)
+            seconds[phase.record] += lasts_s
+            rest_s -= lasts_s
+            if last and rest_s > 0:
+                messages[phase.record] += phase.to_msgs_per_s * rest_s
+                seconds[phase.record] += rest_s
+        return tuple(zip(messages, seconds, strict=True))
+
+    def mean_msgs_per_s(self, measure_s: float) -> float:
+        """Over the first `measure_s` seconds."""
+        return sum(messages for messages, _ in self.due(measure_s)) / measure_s
+
+
+BEFORE, DURING, AFTER = "before", "during", "after"
+PHASES = (BEFORE, DURING, AFTER)
+FROM_DEVICE_SHARE_MIN = 0.5
+"""Below this share of the backlog read from the device, it was served from memory for the most part."""
+
+FROM_DEVICE_BYTES_MIN = 16 << 20
+"""Fewer bytes may be servers' own program code, read when it is first used (7 MB were seen)."""
+
+
+@dataclass(frozen=True)
+class LateReaders:
+    """Which subscriptions read late, and when.
+
+    Attributes:
+        subscriptions: the last so many of each topic.
+        backlog_msgs: acknowledged messages that wait for each of them when they begin to read.
+        rule: the backlog as the campaign words it ("2GiB", "500k messages").
+        drained_share: the backlog counts as gone when this share of it is.
+        chase_s_max: how long they may take to get there.
+    """
+
+    subscriptions: int
+    backlog_msgs: int
+    rule: str
+    drained_share: float
+    chase_s_max: float
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """What servers of a trial may use, so that a backlog does not fit into memory on a large machine.
+
+    Attributes:
+        memory_bytes: of each server process, page cache included; None = no limit.
+        direct_io: their data is on a disk of its own (a loop device) whose file this machine does not cache as well.
+    """
+
+    memory_bytes: int | None = None
+    direct_io: bool = False
+
+
+@dataclass(frozen=True)
+class DeviceReads:
+    """What the server processes read from block devices while the backlog was read, as the kernel counts it for each.
+
+    Attributes:
+        read_bytes: in the phase *during*; None where nobody can tell, then `unknown` says why.
+        usual_bytes_per_s: what they read in the phase *before*, which has nothing to do with the backlog.
+        backlog_bytes: message values that waited when the readers began.
+        seconds: length of the phase.
+    """
+
+    read_bytes: int | None
+    usual_bytes_per_s: float
+    backlog_bytes: int
+    seconds: float
+    unknown: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """Bytes read, without the usual ones, as a share of the backlog's bytes; it may be above 1. None if unknown."""
+        if self.read_bytes is None or not self.backlog_bytes:
+            return None
+        return max(0.0, self.read_bytes - self.usual_bytes_per_s * self.seconds) / self.backlog_bytes
+
+    @property
+    def from_device(self) -> bool:
+        """Whether the backlog was read from the device for the most part; of a very small one nobody can tell."""
+        share = self.share
+        if share is None:
+            return False
+        return share >= FROM_DEVICE_SHARE_MIN and share * self.backlog_bytes >= FROM_DEVICE_BYTES_MIN
+
+
+def late_names(subscriptions: int, late: LateReaders | None) -> Sequence[str]:
+    """Names of the subscriptions that read late, as the load generator calls them."""
+    return [f"sub-{number}" for number in range(subscriptions - late.subscriptions, subscriptions)] if late else []
 
 
 class Arrival(StrEnum):

@@ -9,16 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
-from tidegauge.campaign.server_memory import with_memory
-from tidegauge.config.overrides import option_of
+from tidegauge.campaign.read.overriding import with_memory
+from tidegauge.config.fields import option_of
 from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError, nearest
-from tidegauge.experiments.registry import experiments
+from tidegauge.experiments.procedure import experiments
 from tidegauge.hosts.memory import machine
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, ClientSettings, Keys, SubscriptionType, Workload
-from tidegauge.omb.driver import ReadDriver, read_driver
-from tidegauge.omb.workload import UNREACHABLE_MSGS_PER_S, ReadWorkload, notes, read_workload, translate
+from tidegauge.omb.files import (
+    UNREACHABLE_MSGS_PER_S,
+    ReadDriver,
+    ReadWorkload,
+    notes,
+    read_driver,
+    read_workload,
+    translate,
+)
 from tidegauge.systems.omb import DriverTerms
 
 _MINUTE_S = 60.0

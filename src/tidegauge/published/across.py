@@ -17,8 +17,8 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.published.differences import COMPARED
+from tidegauge.published.model import family
 from tidegauge.published.observe import Measured, Observed
-from tidegauge.published.planned import family
 
 _COMPARED_FIELDS = frozenset(
     {"partitions", "producers", "consumers", "subscriptions", "message_bytes", "batch_bytes_max", "batch_delay_ms_max"}

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.workload import Arrival
 from tidegauge.published.figures import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS
-from tidegauge.published.model import Report
-from tidegauge.published.planned import Planned, family
+from tidegauge.published.model import Planned, Report, family
 
 _Value = int | float
 _MS_PER_S = 1000

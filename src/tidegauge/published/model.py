@@ -1,4 +1,4 @@
-"""A published report as typed data: where its figures come from, what they were measured with, what it claims.
+"""The claims of published reports as data: figures, differences, conditions, and the settings they were measured with.
 
 A claim says how two figures relate, never what one of them is worth by itself: hosts differ, and with them every
 absolute value. The one exception, `bound`, is told and never confirmed.
@@ -6,15 +6,193 @@ absolute value. The one exception, `bound`, is told and never confirmed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tidegauge.config.fields import Fields, Size, member_of
-from tidegauge.published.condition import Difference
+from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of
+from tidegauge.config.fields import Settings as OwnNames
+from tidegauge.model.trial import TrialSpec
 from tidegauge.published.figures import BYTE_UNITS, BYTES_PER_S, FIGURES
-from tidegauge.published.settings import OwnSettings, Settings, Test
+
+
+@dataclass(frozen=True)
+class Servers:
+    """How a campaign sets up the servers of a system.
+
+    Attributes:
+        memory_bytes: heap and direct memory of each process, by what the process is ("broker"); below 1 = not decided
+            yet, or none.
+        settings, producer, consumer: the system's own settings that the campaign or Tidegauge gives.
+        data_disks: directories that a node keeps its data in.
+        journal_apart: whether a system that keeps a journal apart has it in another directory than its data.
+    """
+
+    memory_bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
+    data_disks: int = 1
+    journal_apart: bool = False
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What will be measured, and on what.
+
+    Attributes:
+        servers: at each point of a sweep, by the name of a system ("kafka"); of those that are started here.
+        starts_servers: whether any are.
+        figures: names of the figures that are examined.
+    """
+
+    trials: Sequence[TrialSpec]
+    servers: Mapping[str, Sequence[Servers]]
+    starts_servers: bool
+    figures: Sequence[str] = ()
+
+    @property
+    def experiments(self) -> frozenset[str]:
+        """Those whose figures are examined; others only find the rates that these take shares of."""
+        return frozenset(FIGURES[name].experiment for name in self.figures)
+
+
+def family(system: str) -> str:
+    """ "kafka" of "kafka@4.3.1"."""
+    return system.partition("@")[0]
+
+
+class Condition(Fields):
+    """Which plans a sentence holds for. A key that is not given asks for nothing.
+
+    Attributes:
+        system, level, form, without_form, variant: a trial must be there that has all of these: one of the levels, one
+            of the forms, none of those that it must be without, a value of one of the sweep's axes.
+        examines: a figure of this experiment is examined.
+        started: servers are started here; of `system` if one is given.
+        data_disks_max, journal_apart: the same servers are on so many disks at most, have their journal apart or not.
+    """
+
+    system: str = ""
+    level: list[int] = Field(default_factory=list)
+    form: list[str] = Field(default_factory=list)
+    without_form: list[str] = Field(default_factory=list)
+    variant: str = ""
+    examines: str = ""
+    started: bool = False
+    data_disks_max: int | None = None
+    journal_apart: bool | None = None
+
+    def holds(self, planned: Planned) -> bool:
+        """Whether everything that it asks for is in a plan."""
+        return (
+            self.examines in ("", *planned.experiments)
+            and any(map(self._of_trial, planned.trials))
+            and self._of_servers(planned)
+        )
+
+    def _of_trial(self, trial: TrialSpec) -> bool:
+        return (
+            self.system in ("", family(trial.system))
+            and (not self.level or trial.choice.level in self.level)
+            and (not self.form or trial.choice.form in self.form)
+            and trial.choice.form not in self.without_form
+            and (not self.variant or self.variant in trial.point.values())
+        )
+
+    def _of_servers(self, planned: Planned) -> bool:
+        if not self.started and self.data_disks_max is None and self.journal_apart is None:
+            return True
+        own: Sequence[Servers] = [
+            servers for name, points in planned.servers.items() if self.system in ("", name) for servers in points
+        ]
+        return any(
+            (self.data_disks_max is None or servers.data_disks <= self.data_disks_max)
+            and self.journal_apart in (None, servers.journal_apart)
+            for servers in own
+        )
+
+
+class Difference(Fields):
+    """A sentence, and where it holds: always, without a condition."""
+
+    text: str
+    where: Condition = Condition()
+
+    @property
+    def sentence(self) -> str:
+        """The text without the line breaks of its file."""
+        return " ".join(self.text.split())
+
+
+def _several(value: Any) -> Any:
+    """One value, or those of a sweep."""
+    return value if isinstance(value, list) else [value]
+
+
+def _field() -> Any:
+    return Field(default_factory=list)
+
+
+Counts = Annotated[list[int], BeforeValidator(_several)]
+Names = Annotated[list[str], BeforeValidator(_several)]
+Sizes = Annotated[list[Size], BeforeValidator(_several)]
+Rates = Annotated[list[AbsoluteRate], BeforeValidator(_several)]
+Durations = Annotated[list[Duration], BeforeValidator(_several)]
+
+
+class Settings(Fields):
+    """Settings of a test: one value, or several where the test has a trial for each; none where it is not known.
+
+    Attributes:
+        subscriptions: that read all the time; those that read late where all do.
+        backlog: bytes of messages that wait for a late subscription when it begins.
+        heap, direct_memory: of the JVM of each server process: of a system that has several, each has as much.
+        measure: length of a trial in seconds; not of those that end with a backlog.
+    """
+
+    nodes: Counts = _field()
+    level: Counts = _field()
+    form: Names = _field()
+    message_size: Sizes = _field()
+    partitions: Counts = _field()
+    producers: Counts = _field()
+    consumers: Counts = _field()
+    subscriptions: Counts = _field()
+    batch_size: Sizes = _field()
+    batch_delay: Durations = _field()
+    rate: Rates = _field()
+    backlog: Sizes = _field()
+    measure: Durations = _field()
+    heap: Sizes = _field()
+    direct_memory: Sizes = _field()
+
+    def over(self, below: Settings) -> Settings:
+        """These, with what only `below` says."""
+        return below.model_copy(
+            update={name: stated for name in Settings.model_fields if (stated := getattr(self, name))}
+        )
+
+
+class OwnSettings(Fields):
+    """A system's own settings of servers, producers and consumers, as the report gives them."""
+
+    server: OwnNames = Field(default_factory=dict)
+    producer: OwnNames = Field(default_factory=dict)
+    consumer: OwnNames = Field(default_factory=dict)
+
+
+class Test(Fields):
+    """A test of a report. `systems`: what was different for one of them."""
+
+    __test__ = False  # It is none of pytest's.
+
+    id: str
+    settings: Settings = Settings()
+    systems: dict[str, Settings] = Field(default_factory=dict)
 
 
 def _check_figure(value: Any) -> str:

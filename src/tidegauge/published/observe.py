@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegauge.config.validate import keys_of
+from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
-from tidegauge.experiments.catch_up_words import reads_sentence
+from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.fairness.check import Contender
 from tidegauge.model.finding import Finding
-from tidegauge.model.limiting import ROUND_TRIPS
 from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE

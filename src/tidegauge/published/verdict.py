@@ -1,4 +1,8 @@
-"""What measured ratios say of a claim. Pure: figures go in, a verdict with its reason comes out.
+"""What measured figures say of a published claim: the ratio, the outcome and its verdict in words.
+
+With three blocks or more the interval is that of `statistics.intervals`, paired within the blocks of one run. With
+fewer there is no spread to go by, so the ratios seen are widened on both sides by a stated margin, which is chosen by
+judgement: only a difference beyond it decides anything.
 
 Three grades: the *ordering* (which is higher), the *size* (how many times, within a stated factor), and an *absolute*
 value, which other hardware neither confirms nor contradicts.
@@ -17,11 +21,169 @@ A claim of several parts is confirmed if every part is, and contradicted if one 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegauge.published.ratio import Ratio
+from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mean, paired_ratio, unpaired_ratio
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio, and between which values it lies.
+
+    Attributes:
+        estimate: geometric mean over the blocks that both sides have.
+        margin: factor by which the range of the ratios seen was widened; None where an interval was computed.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    blocks: int
+    margin: float | None = None
+
+    @property
+    def rests_on(self) -> str:
+        """ "5 trials each, 95 % interval"; "one trial each, where only a factor above 1.5 counts"."""
+        if self.margin is None:
+            return f"{self.blocks} trials each, {CONFIDENCE:.0%} interval".replace("%", " %")
+        trials = "one trial" if self.blocks == 1 else f"{self.blocks} trials"
+        return f"{trials} each, too few for an interval: widened by a factor of {self.margin:.3g} both ways"
+
+
+def ratio_of(
+    above: Mapping[int, float], below: Mapping[int, float], margin: float, resolution: float = 0.0
+) -> Ratio | None:
+    """The ratio of two figures by block; None without a block that has both, each above 0.
+
+    Args:
+        margin: factor by which single trials must differ before that counts (see `figures.Figure.margin`).
+        resolution: share by which a figure may be off alike in every block (see `statistics.intervals`).
+    """
+    ratios = [
+        above[block] / below[block]
+        for block in sorted(above.keys() & below.keys())
+        if above[block] > 0 and below[block] > 0
+    ]
+    if not ratios:
+        return None
+    estimate = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    if len(ratios) >= BLOCKS_MIN:
+        interval = paired_ratio(above, below, resolution=resolution)
+        if interval is not None:
+            return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
+    return Ratio(estimate, min(ratios) / margin, max(ratios) * margin, len(ratios), margin)
+
+
+def ratio_across(
+    above: Sequence[float], below: Sequence[float], margin: float, resolution: float = 0.0
+) -> Ratio | None:
+    """The same of figures of different runs, whose blocks were not measured at the same time and are never paired."""
+    if not above or not below or min(*above, *below) <= 0:
+        return None
+    fewer = min(len(above), len(below))
+    interval = unpaired_ratio(above, below, resolution=resolution) if fewer >= BLOCKS_MIN else None
+    if interval is not None:
+        return Ratio(interval.estimate, interval.low, interval.high, fewer)
+    estimate = geometric_mean(above) / geometric_mean(below)
+    return Ratio(estimate, min(above) / max(below) / margin, max(above) / min(below) * margin, fewer, margin)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One figure that a claim speaks of, here and as it was published.
+
+    Attributes:
+        place: where it was measured, in words.
+        values: of the usable trials here, by block.
+        missing: why there are none; "" if there are.
+        published: None where the report gave no number, only a drawing or a sentence.
+        published_source: its table or figure, and what was different there.
+        doubtful: how many of the values are of DOUBTFUL trials.
+        runs: where several runs were examined, those that the values are of.
+    """
+
+    place: str
+    figure: str
+    unit: str
+    values: tuple[float, ...]
+    missing: str
+    published: float | None
+    published_source: str
+    doubtful: int = 0
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question of a claim. `ratio` None where a figure is missing, or an absolute value is asked for.
+
+    Attributes:
+        published_ratio: of the published figures; None where the report does not give both.
+        size: the verdict on the size; None where none is claimed, or the direction is not confirmed.
+        conditions: what was the same on both sides here, or how it changed: "at 24 partitions".
+    """
+
+    words: str
+    verdict: Verdict
+    reason: str
+    ratio: Ratio | None
+    sides: tuple[Side, ...]
+    published_ratio: float | None = None
+    size: Verdict | None = None
+    conditions: str = ""
+
+
+@dataclass(frozen=True)
+class ClaimOutcome:
+    """The verdict on one claim, and where it comes from.
+
+    Attributes:
+        grade: what of it is examined: the ordering, the size as well, or an absolute value; None in older files.
+        contradiction: where the report says something else itself; "" where it does not.
+    """
+
+    claim: str
+    text: str
+    source: str
+    kind: str
+    verdict: Verdict
+    reason: str
+    parts: tuple[Part, ...]
+    grade: Grade | None = None
+    contradiction: str = ""
+
+    @property
+    def over_runs(self) -> bool:
+        """Whether figures of different runs were compared."""
+        return any(len({side.runs for side in part.sides if side.values}) > 1 for part in self.parts)
+
+
+@dataclass(frozen=True)
+class PublishedOutcome:
+    """All claims that a campaign examined.
+
+    Attributes:
+        versions, hardware, setup: those of the report.
+        scale: "original" with the report's own rates and amounts, else "shares".
+        differs: what differs here, in sentences.
+        units: what the report's units are, and how that is known.
+        doubts: where several runs were examined: what was not the same around them, so that a verdict over more than
+            one of them is DOUBTFUL.
+    """
+
+    report: str
+    title: str
+    versions: tuple[str, ...]
+    hardware: str
+    setup: tuple[str, ...]
+    scale: str
+    differs: tuple[str, ...]
+    claims: tuple[ClaimOutcome, ...]
+    units: str = ""
+    doubts: tuple[str, ...] = ()
+
 
 SIZE_FACTOR_MAX = 2.0
 """By how much a ratio may be larger or smaller than the published one and still be of its size. By judgement."""

@@ -1,4 +1,4 @@
-"""Runs held against each other, for a terminal, as JSON, Markdown and JUnit XML."""
+"""Several runs beside each other, and a published report's claims over them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
 from tidegauge.numbers import count, local_time, ms, percent
 from tidegauge.plain import plain
+from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, fairness
 from tidegauge.report.junit import Case, State, document
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.report.markdown import escaped, table
+from tidegauge.report.published import published_parts
 from tidegauge.report.summary import head
-from tidegauge.report.terminal import heading
+from tidegauge.report.terminal import heading, host_words
 from tidegauge.statistics.intervals import geometric_mean
 from tidegauge.statistics.verdict import Verdict
+from tidegauge.store.read import StoredRun
 
 SCHEMA = "tidegauge.compare/1"
 SETTINGS_SHOWN = 20
@@ -91,13 +94,13 @@ def _pair(pair: Pair, across: Across) -> Iterable[RenderableType]:
     yield heading(_title(pair, across))
     mark = f"{fairness.MARK}: " if across.unequal else ""
     for ratio in pair.ratios:
-        yield bullet(f"{mark}{claim(ratio)}", _style(ratio.comparison.verdict))
+        yield bullet(f"{mark}{claim_across(ratio)}", _style(ratio.comparison.verdict))
     if not pair.ratios:
         yield bullet("no figure that both have: every trial of a side is INVALID, or has too few samples")
     yield from (bullet(remark, "yellow") for remark in pair.remarks)
 
 
-def claim(ratio: Ratio) -> str:
+def claim_across(ratio: Ratio) -> str:
     """The ratio, what it rests on, both figures, the verdict."""
     form = ms if ratio.unit == "ms" else count
     comparison = ratio.comparison
@@ -149,7 +152,7 @@ def _content(pair: Pair) -> dict[str, Any]:
         "remarks": list(pair.remarks),
         "trials": [result.spec.trial_id for result in pair.results],
         "baseline_trials": [result.spec.trial_id for result in pair.baseline_results],
-        "ratios": [{**plain(one), "ratio": plain(one.ratio), "sentence": claim(one)} for one in pair.ratios],
+        "ratios": [{**plain(one), "ratio": plain(one.ratio), "sentence": claim_across(one)} for one in pair.ratios],
     }
 
 
@@ -186,7 +189,7 @@ def junit(across: Across) -> bytes:
             pair.experiment,
             states.get(one.comparison.verdict, State.PASSED),
             compare.verdict_words(one.comparison),
-            claim(one),
+            claim_across(one),
         )
         for pair in across.pairs
         for one in pair.ratios
@@ -194,3 +197,30 @@ def junit(across: Across) -> bytes:
     runs = {letter: str(run.path) for letter, run in across.runs}
     marks = {fairness.MARK: "; ".join(across.unequal)} if across.unequal else {}
     return document("tidegauge compare", cases, {**runs, **marks})
+
+
+CLAIMS_SCHEMA = "tidegauge.claims/1"
+
+
+def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> RenderableType:
+    """The claims over one or several runs: which they are, what was not the same around them, then the verdicts."""
+    parts: list[RenderableType] = []
+    for letter, run in zip(LETTERS, runs, strict=False):
+        systems = ", ".join(sorted({result.spec.system for result in run.results}))
+        parts.append(Paragraph(f"Run {letter}: {run.path.name} ({systems}; {run.status})"))
+    if len(runs) > 1:
+        told = "A ratio is one of a single run where a run has both figures, else one of different runs."
+        parts.append(Paragraph(told))
+    parts += [Paragraph(f"DOUBTFUL: {one}", "yellow", "  ", "    ") for one in outcome.doubts]
+    host = host_words(runs[0].environment.get("host"))
+    return Group(*parts, Text(""), *published_parts(outcome, host, any(run.terms.unequal for run in runs)))
+
+
+def published_runs_content(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "schema": CLAIMS_SCHEMA,
+        "runs": [{"letter": letter, **head(run)} for letter, run in zip(LETTERS, runs, strict=False)],
+        "unequal": any(run.terms.unequal for run in runs),
+        "published": plain(outcome),
+    }

@@ -14,11 +14,10 @@ from tidegauge.hosts.advice import Advice
 from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
-from tidegauge.numbers import MISSING, count, ms, plural, short, size
+from tidegauge.numbers import MISSING, count, ms, plural, rounded, short, size
 from tidegauge.plain import plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.terminal import heading
-from tidegauge.statistics.rounding import short as rounded
 
 DOCTOR_SCHEMA = "tidegauge.doctor/1"
 

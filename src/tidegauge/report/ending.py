@@ -1,21 +1,196 @@
-"""How a run ended, as one outcome: what decides the exit code, why, and what its user can do next."""
+"""How a run ended: why, which remarks are worth acting on, and the commands to go on with."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
+from tidegauge.config.fields import DATA_KEYS, option_of
+from tidegauge.model.attest import Means
+from tidegauge.model.events import LEFT_OUT
 from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.use import Resource
 from tidegauge.numbers import plural
 from tidegauge.report import thresholds
-from tidegauge.report.again import command_words
 from tidegauge.report.layout import shown_path
-from tidegauge.report.names import names_of
-from tidegauge.report.worth import busy_words, reason_words, where_words
+from tidegauge.report.levels import Standing, standing
+from tidegauge.report.names import SystemNames, names_of
+from tidegauge.statistics.classify import (
+    BUSY_CONSUMER_REMEDY,
+    CPU_WAIT,
+    DISK_BUSY,
+    GENERATOR_FIRST,
+    NOT_KEPT_UP,
+    OWN_LAG_REMEDY,
+    UNSTEADY,
+    UNSTEADY_WARMUP,
+)
 from tidegauge.store.read import StoredRun, StoredTrial
-from tidegauge.thresholds.model import Outcome
+from tidegauge.thresholds import Outcome
+
+
+def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None) -> list[str]:
+    """What follows `tidegauge`: `verb` (["quick"], ["run", FILE]) with its options; `attest` for an attestation.
+
+    `repeat`: the repeats to ask for instead of those that the run had.
+    """
+    given = dict(run.overrides or _overrides_as_text(run.environment))
+    attestation = given.get("experiments")
+    if isinstance(attestation, list):
+        return ["attest", *_attest_words(given, attestation[0])]
+    if repeat is not None:
+        given["repeat"] = repeat
+    words = [word for key, value in given.items() for word in _option_words(key, value)]
+    return [*verb, *words, *(["--allow-unequal"] if run.terms.allowed else [])]
+
+
+def _option_words(key: str, value: object) -> list[str]:
+    """An option, once for each of several values."""
+    values = value if isinstance(value, list) else [value]
+    return [word for one in values for word in (option_of(key), str(one))]
+
+
+def _attest_words(given: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    """System and options of the verb `attest`, whose campaign is made from these alone."""
+    level = given.get("durability")
+    form = {"durability": level["level"], "form": level["form"]} if isinstance(level, dict) else {}
+    named = {**given, **form, "cuts": options.get("cuts"), "scenario": options.get("scenarios")}
+    named["file-system"] = options.get("file-system") if options.get("means") == Means.POWER else None
+    keys = ("durability", "form", "nodes", "cuts", "scenario", "file-system", "seed", *DATA_KEYS)
+    words = [word for key in keys if named.get(key) is not None for word in _option_words(key, named[key])]
+    words += ["--second-cut"] if options.get("second-cut") else []
+    words += ["--crash"] if options.get("means") == Means.CRASH else []
+    return [*map(str, given.get("systems", [])), *words]
+
+
+def _overrides_as_text(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a run made before they were kept as they are: each value as Python writes it."""
+    campaign = environment.get("campaign")
+    told = campaign.get("overrides") if isinstance(campaign, Mapping) else None
+    found: dict[str, Any] = dict(told) if isinstance(told, Mapping) else {}
+    for key, text in found.items():
+        if str(text).startswith("["):
+            with contextlib.suppress(ValueError, SyntaxError):
+                found[key] = ast.literal_eval(text)
+    return found
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to act on. `bad`: figures must not be used as they are; `remedy`: what to do, "" where `text` says."""
+
+    text: str
+    remedy: str
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What is worth acting on, the worst first; `more`: how many remarks and notes a full report has beside."""
+
+    advice: tuple[Advice, ...]
+    more: int
+
+
+_LONGER = "measure longer (campaigns/careful.yaml does)"
+_KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    ((CPU_WAIT,), "the clients waited for a CPU", "close other programs, or use a machine with more CPUs"),
+    ((DISK_BUSY,), "something else was writing to the disk", "end it, or choose another disk (data-directory)"),
+    ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
+    ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
+    ((UNSTEADY_WARMUP, UNSTEADY), "figures still moved while measured, or just before", _LONGER),
+)
+"""Beginnings of warnings of a kind, the kind in words, and what to do."""
+
+
+def worth_acting_on(run: StoredRun) -> Worth:
+    """Everything in order: durability, trials that failed or may not be used, systems left out, then warnings."""
+    names = names_of(run)
+    results = [one for one in run.results if not one.spec.exploratory]
+    found = [*_durability(run), *_failed(run, names), *_not_valid(results, names)]
+    left_out = [note for note in run.notes if LEFT_OUT in note]
+    found += [Advice(note, "") for note in left_out]
+    covered = len(left_out)
+    for beginnings, what, remedy in _KINDS:
+        met = _begins(beginnings)
+        own = [one for one in results if any(map(met, one.warnings))]
+        covered += sum(sum(map(met, one.warnings)) for one in own)
+        if own:
+            busy = f"{what} ({busy_words(own)})" if CPU_WAIT in beginnings else what
+            found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
+    reasons = sum(bool(one.reasons) for one in results)
+    remarks = sum(len(one.reasons) + len(one.warnings) + len(one.errors) for one in results)
+    return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
+
+
+def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
+    return lambda warning: warning.startswith(beginnings)
+
+
+def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
+    """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)", or "In all 6 trials"."""
+    by_experiment: dict[str, dict[str, None]] = {}
+    for one in own:
+        by_experiment.setdefault(one.spec.experiment, {})[names.of(one.spec.system)] = None
+    told = "; ".join(f"{experiment}: {', '.join(sorted(systems))}" for experiment, systems in by_experiment.items())
+    if len(own) == trials:
+        return f"In all {trials} trials" if trials > 1 else "In the only trial"
+    return f"In {len(own)} of {trials} trials ({told})"
+
+
+def busy_words(results: Sequence[TrialResult]) -> str:
+    """How busy the machine was in the first of these trials that says so, "" for none."""
+    for one in results:
+        if one.limiting is not None and one.limiting.resource is Resource.HOST_CPU:
+            used, _, by = one.limiting.words.partition(";")[0].partition(" (")
+            return f"{used}: {by.rstrip(')')}"
+    waited = next((said for one in results for said in one.warnings if said.startswith(CPU_WAIT)), "")
+    return waited.partition(":")[0]
+
+
+def reason_words(result: TrialResult) -> str:
+    """The first reason why a trial is not VALID, without what to do about it."""
+    return result.reasons[0].removesuffix(_remedy(result.reasons[0])) if result.reasons else "no reason is recorded"
+
+
+def _remedy(reason: str) -> str:
+    """What a reason ends with, where it says what to do about it; "" where it doesn't."""
+    return next((one for one in (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY) if reason.endswith(one)), "")
+
+
+def _durability(run: StoredRun) -> list[Advice]:
+    stands = standing(run.results)
+    if not run.results or stands is Standing.KEPT:
+        return []
+    return [Advice(f"Durability: {stands.value}", "`tidegauge show` names the settings that decide it", bad=True)]
+
+
+def _failed(run: StoredRun, names: SystemNames) -> list[Advice]:
+    failed = [trial for trial in run.trials if trial.result is None and trial.status != "running"]
+    told = [
+        (f"{names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
+        for trial in failed
+    ]
+    return [Advice(f"{who} {trial.status_words}", "", bad=True) for who, trial in told]
+
+
+def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advice]:
+    """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is told."""
+    found = []
+    for validity in (Validity.INVALID, Validity.DOUBTFUL):
+        own = [one for one in results if one.validity is validity]
+        if own:
+            words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {reason_words(own[0])}"
+            remedy = next(filter(None, map(_remedy, own[0].reasons)), "").strip(" ()")
+            found.append(Advice(words, remedy, bad=validity is Validity.INVALID))
+    return found
+
 
 REPEATS = 5
 """What is suggested first (see `compare.REPEATS_FIRST`)."""

@@ -1,19 +1,133 @@
-"""What experiments found beyond the figures of single trials: the answer in sentences, and a table of it."""
+"""What the faults of trials did, as a table and in words; of repeated trials the median of each figure, all lost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from statistics import median
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
-from tidegauge.model.trial import point_words
-from tidegauge.numbers import MISSING, count, short
+from tidegauge.model.trial import TrialResult, TrialSpec, point_words
+from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, bullet
 from tidegauge.report.names import SystemNames
 from tidegauge.report.sweeps import LABEL_CHARS_MAX, in_order, labelled
+
+Figure = Callable[[FaultResult], float | None]
+
+NOTE = (
+    "Faults: seconds without any acknowledgement, and without a message for some subscription, by whole seconds; the "
+    "p99 response of the seconds before the first fault (median) and of the worst second after; the time from a fault "
+    "until rate, deliveries and p99 are as before, and stay so for 3 s after it was lifted."
+)
+_SEVERAL = "lost: which of several faults did it is not known; the trial's own figure stands above."
+
+
+def faults_table(block: Block) -> FigureTable | None:
+    """A row for each fault of each system; None without any."""
+    rows = [
+        (f"{system} {number}. {found[0].fault.name}, {_nodes(found)}", found)
+        for system in block.systems
+        for number, found in enumerate(_by_number(block.of(system)), 1)
+    ]
+    if not rows:
+        return None
+
+    def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
+        return Column(head, tuple(form(_median(found, figure)) for _, found in rows))
+
+    groups = (
+        ColumnGroup(
+            "at, s",
+            (column("from", _seconds, lambda r: r.from_s), column("to", _seconds, lambda r: r.until_s)),
+        ),
+        ColumnGroup(
+            "s without",
+            (
+                column("publishes", _seconds, lambda r: r.publish_gap_s),
+                column("deliveries", _seconds, lambda r: r.delivery_gap_s),
+            ),
+        ),
+        ColumnGroup(
+            "response p99, ms",
+            (column("before", ms, lambda r: r.p99_before_ms), column("worst", ms, lambda r: r.p99_worst_ms)),
+        ),
+        ColumnGroup("normal", (Column("after, s", tuple(_normal(found) for _, found in rows)),)),
+        ColumnGroup(
+            "messages",
+            (
+                column("failed", count, lambda r: r.failed),
+                Column("lost", tuple(_lost(found) for _, found in rows)),
+                column("twice", count, lambda r: r.duplicated),
+                column("disordered", count, lambda r: r.reordered),
+            ),
+        ),
+    )
+    return FigureTable("system and fault", tuple(label for label, _ in rows), groups)
+
+
+def fault_notes(block: Block) -> list[str]:
+    """What to know to read the table; [] without one. All trials of a block have the same faults."""
+    faults = [fault for result in block.results for fault in result.faults]
+    if not faults:
+        return []
+    asked = next(result.faults for result in block.results if result.faults)
+    listed = "; ".join(f"{number}. {one.fault.words()}" for number, one in enumerate(asked, 1))
+    unknown = any(fault.lost is None for fault in faults)
+    return [f"The faults: {listed}.", NOTE, *([_SEVERAL] if unknown else [])]
+
+
+def planned_faults(trials: Sequence[TrialSpec]) -> list[str]:
+    """The faults of planned trials, a sentence for each experiment that has any."""
+    found = dict.fromkeys((trial.experiment, trial.faults) for trial in trials if trial.faults)
+    return [
+        f"Faults while {experiment} measures: {'; '.join(fault.words() for fault in faults)}."
+        for experiment, faults in found
+    ]
+
+
+def _by_number(trials: Sequence[TrialResult]) -> list[list[FaultResult]]:
+    """The first faults of all trials, the second ones, and so on."""
+    most = max((len(trial.faults) for trial in trials), default=0)
+    return [[trial.faults[place] for trial in trials if place < len(trial.faults)] for place in range(most)]
+
+
+def _nodes(found: Sequence[FaultResult]) -> str:
+    """Which nodes were hit, where that is the same in all trials."""
+    hit = {result.nodes for result in found}
+    if len(hit) > 1:
+        return "by lot"
+    numbers = ", ".join(map(str, hit.pop()))
+    return f"node {numbers}" if "," not in numbers else f"nodes {numbers}"
+
+
+def _median(found: Sequence[FaultResult], figure: Figure) -> float | None:
+    values = [value for value in map(figure, found) if value is not None]
+    return float(median(values)) if values else None
+
+
+def _normal(found: Sequence[FaultResult]) -> str:
+    """The median, with those in which it was never seen as longer than all others."""
+    ordered = sorted(float("inf") if one.normal_after_s is None else one.normal_after_s for one in found)
+    middle = ordered[len(ordered) // 2]
+    return "not seen" if middle == float("inf") else _seconds(middle)
+
+
+def _lost(found: Sequence[FaultResult]) -> str:
+    """Of all trials together; "?" if in any of them some were, and nobody knows which of its faults did it."""
+    known = [one.lost for one in found if one.lost is not None]
+    return count(float(sum(known))) if len(known) == len(found) else "?"
+
+
+def _seconds(value: float | None) -> str:
+    """To a tenth: finer than that nothing here is known."""
+    return MISSING if value is None else f"{value:,.1f}"
+
 
 _WHOLE_FROM = 100.0
 

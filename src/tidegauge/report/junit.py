@@ -16,7 +16,7 @@ from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.numbers import ms
 from tidegauge.report import fairness, thresholds
 from tidegauge.store.read import StoredRun, StoredTrial
-from tidegauge.thresholds.model import Outcome, Ruling
+from tidegauge.thresholds import Outcome, Ruling
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tidegauge.experiments.expected import seconds_expected
+from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_open_ended, rooms
-from tidegauge.model.memory import MemoryPlan
+from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import TrialSpec
@@ -21,7 +21,7 @@ from tidegauge.numbers import count, duration, local_time, ms, plural, size
 from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
-from tidegauge.report.faults import planned_faults
+from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable
 from tidegauge.report.names import listed
 from tidegauge.report.published import published_plan

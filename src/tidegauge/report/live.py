@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.attestation.words import attest_outcome
-from tidegauge.experiments import expected
+from tidegauge.experiments import procedure
 from tidegauge.model.events import (
     Decided,
     Event,
@@ -252,7 +252,7 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
         return None
     ended = {one.spec.trial_id for one in state.ended}
     spent_s = 0.0 if state.phase == "fetch" else now_s - state.trial_since_s
-    return expected.seconds_left(state.trials, ended, state.trial_id, spent_s)
+    return procedure.seconds_left(state.trials, ended, state.trial_id, spent_s)
 
 
 def _named(state: LiveState) -> str:

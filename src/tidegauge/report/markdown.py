@@ -9,16 +9,16 @@ from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import point_words
 from tidegauge.numbers import count, ms
-from tidegauge.published.outcome import ClaimOutcome
+from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
-from tidegauge.report.estimates import estimate
+from tidegauge.report.compare import estimate
 from tidegauge.report.findings import named
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import FIGURES, Figure
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds.model import Outcome
+from tidegauge.thresholds import Outcome
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 _SIGNS = {Outcome.MET: "met", Outcome.MISSED: "**MISSED**", Outcome.INCONCLUSIVE: "*inconclusive*"}

@@ -9,11 +9,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.numbers import MISSING, plural
-from tidegauge.published.examine import Choice
-from tidegauge.published.load import report
-from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome, Side
+from tidegauge.published.examine import Choice, report
 from tidegauge.published.scale import BRIEF_MARK, BRIEF_WORDS, Scale
-from tidegauge.published.verdict import Grade, Verdict
+from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 

@@ -17,24 +17,23 @@ from tidegauge.attestation.record import CLAIMED_ONLY
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.durability import in_force
-from tidegauge.model.limiting import Limiting
 from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import MISSING, count, local_time, ms, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
-from tidegauge.report.ending import End, Ending, again_words, run_words
-from tidegauge.report.estimates import estimate
+from tidegauge.report.compare import estimate
+from tidegauge.report.ending import Advice, End, Ending, again_words, run_words, worth_acting_on
 from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
-from tidegauge.report.limiting import limited_by
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.published import counts
 from tidegauge.report.sweeps import swept
 from tidegauge.report.terminal import host_words, path_line
+from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
-from tidegauge.report.worth import Advice, worth_acting_on
 from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
-from tidegauge.store.pages import REPORT_NAME
+from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun
 
 LINES_MAX = 40

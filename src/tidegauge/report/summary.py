@@ -8,15 +8,15 @@ from typing import Any
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import blocks
 from tidegauge.durability import in_force
-from tidegauge.experiments.expected import seconds_expected as trial_seconds
-from tidegauge.model.memory import MemoryPlan
+from tidegauge.experiments.procedure import seconds_expected as trial_seconds
+from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.plain import plain
 from tidegauge.published.examine import Choice
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.sweeps import in_order
-from tidegauge.store.pages import REPORT_NAME
+from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun
 from tidegauge.store.session import environment_changes
 

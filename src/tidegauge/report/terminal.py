@@ -13,19 +13,15 @@ from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.numbers import count, duration, local_time, plural, size
+from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
-from tidegauge.report.faults import fault_notes, faults_table
-from tidegauge.report.findings import findings
+from tidegauge.report.findings import fault_notes, faults_table, findings
 from tidegauge.report.layout import Paragraph, bullet, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
-from tidegauge.report.records import records_table
-from tidegauge.report.remarks import remarks
 from tidegauge.report.sweeps import Swept, swept
-from tidegauge.report.tables import figure_table, footnotes
-from tidegauge.statistics.rounding import short as rounded
-from tidegauge.store.pages import REPORT_NAME
+from tidegauge.report.tables import figure_table, footnotes, records_table, remarks
+from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun
 from tidegauge.store.session import environment_changes
 

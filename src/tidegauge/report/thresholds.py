@@ -15,9 +15,7 @@ from tidegauge.plain import plain
 from tidegauge.report import fairness
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds.evaluate import Asked, rule
-from tidegauge.thresholds.grammar import parse_threshold
-from tidegauge.thresholds.model import Outcome, Ruling
+from tidegauge.thresholds import Asked, Outcome, Ruling, parse_threshold, rule
 
 _STYLES = {Outcome.MET: "", Outcome.MISSED: "bold red", Outcome.INCONCLUSIVE: "yellow"}
 

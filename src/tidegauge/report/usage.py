@@ -1,7 +1,8 @@
-"""What results took of the machine's ceilings, and what they cost: a table, and the same as plain data."""
+"""What limited results, in the words of tables and sentences."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,85 @@ from rich.text import Text
 from tidegauge.comparison.blocks import blocks
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.model.use import Limiting, Resource
 from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, ms, percent, plural, short
 from tidegauge.plain import plain
-from tidegauge.report import limiting
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
 from tidegauge.store.read import StoredRun
-from tidegauge.usage.price import Cost, cost
-from tidegauge.usage.shares import Basis, Ceiling, Share, shares
+from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
+
+MOST = 0.5
+"""Of repeated trials, more than half must agree, or none is told."""
+TRIALS_MAX = 3
+"""Named of those in which the same was found."""
+
+
+def limited_by(results: Sequence[TrialResult]) -> Limiting | None:
+    """What limited most of these trials of one system; None where nothing was recorded or they disagree."""
+    found = [one.limiting for one in results if one.limiting is not None]
+    if not found:
+        return None
+    (resource, count), *_ = Counter(one.resource for one in found).most_common(1)
+    if count <= MOST * len(found):
+        return None
+    alike = [one for one in found if one.resource is resource]
+    return max(alike, key=lambda one: one.share or 0.0)
+
+
+def cell(result: TrialResult) -> str:
+    """For a column."""
+    return result.limiting.told if result.limiting else MISSING
+
+
+def sentence(result: TrialResult) -> str:
+    """The evidence; "" where nothing was recorded. What was offered and came through needs none of its own."""
+    found = result.limiting
+    if found is None or (found.resource is Resource.OFFERED and not found.others):
+        return ""
+    at = f" at {point_words(result.spec.point)}" if result.spec.point else ""
+    subject = f"{result.spec.experiment}, {result.spec.label}{at}"
+    if found.resource is Resource.OFFERED:
+        return f"{subject}: the rate offered came through, near the limit of {'; '.join(found.others)}."
+    also = f" Also: {'; '.join(found.others)}." if found.others else ""
+    what = f"limited by {found.told}" if found.resource is not Resource.UNKNOWN else "what limited it is not identified"
+    return f"{subject}: {what}: {found.words}.{also}"
+
+
+def further(results: Sequence[TrialResult], told: Sequence[TrialResult]) -> list[str]:
+    """What was found in other trials than those whose sentence is `told` (repeated, tried, left out): a line for each.
+
+    One that the sentence of the same experiment, system and point has is not repeated.
+    """
+    known = {(_where(result), name) for result in told for name, _words in _findings(result)}
+    told_ids = {result.spec.trial_id for result in told}
+    words_of: dict[str, str] = {}
+    trials: dict[str, list[str]] = {}
+    for result in results:
+        for name, words in _findings(result):
+            if result.spec.trial_id not in told_ids and (_where(result), name) not in known:
+                words_of.setdefault(name, words)
+                trials.setdefault(name, []).append(result.spec.trial_id)
+    return [f"Near a limit also in {_listed(trials[name])}: {words}." for name, words in words_of.items()]
+
+
+def _where(result: TrialResult) -> tuple[str, str, str]:
+    return (result.spec.experiment, result.spec.system, point_words(result.spec.point))
+
+
+def _findings(result: TrialResult) -> list[tuple[str, str]]:
+    """Each resource that was found, with the evidence; its name has no share, which differs from trial to trial."""
+    found = result.limiting
+    if found is None:
+        return []
+    nothing = found.resource in (Resource.OFFERED, Resource.UNKNOWN)
+    clauses = [*([] if nothing else [f"{found.told}: {found.words}"]), *found.others]
+    return [(clause.partition(": ")[0].partition(" (")[0], clause) for clause in clauses]
+
+
+def _listed(trial_ids: Sequence[str]) -> str:
+    more = f" and {len(trial_ids) - TRIALS_MAX} more" if len(trial_ids) > TRIALS_MAX else ""
+    return f"{', '.join(trial_ids[:TRIALS_MAX])}{more}"
+
 
 ROWS_MAX = 24
 """Of a sweep, in a table; --json has every trial."""
@@ -129,7 +202,7 @@ def usage_table(found: Sequence[Used]) -> FigureTable | None:
 
 def _limiting_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
     if any(one.result.limiting for one in found):
-        yield ColumnGroup("", (Column("limited by", tuple(limiting.cell(one.result) for one in found), words=True),))
+        yield ColumnGroup("", (Column("limited by", tuple(cell(one.result) for one in found), words=True),))
 
 
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
@@ -166,7 +239,7 @@ def _money(amount: float | None) -> str:
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
     """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
     shown = [one.result for one in found[:ROWS_MAX]]
-    told = [*filter(None, map(limiting.sentence, shown)), *limiting.further(run.results, shown)]
+    told = [*filter(None, map(sentence, shown)), *further(run.results, shown)]
     if run.ceilings is not None and any(one.shares for one in found):
         told.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):

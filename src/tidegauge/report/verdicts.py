@@ -20,11 +20,11 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms, plural, short
 from tidegauge.report import compare, distributions, fairness, levels
+from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
-from tidegauge.report.estimates import Estimate, estimate
-from tidegauge.report.limiting import limited_by
 from tidegauge.report.names import SystemNames, listed, names_of
 from tidegauge.report.sweeps import swept
+from tidegauge.report.usage import limited_by
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES
 from tidegauge.statistics.intervals import CONFIDENCE

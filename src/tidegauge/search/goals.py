@@ -27,8 +27,8 @@ from enum import StrEnum
 from itertools import chain
 
 from tidegauge.model.trial import Latency, TrialResult, Validity
+from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
-from tidegauge.statistics.rounding import short
 
 BACKLOG_GROWTH_SHARE = 0.01
 """Consumers that fall behind by less than this share of the rate are within what the search resolves."""
@@ -152,7 +152,7 @@ def _limits(goal: Goal, result: TrialResult) -> Verdict:
             if value_ms is None:
                 missing = f"too few messages for a {limit.percentile} ({latency.count:,}); measure longer"
             elif value_ms > limit.limit_ms:
-                clause = f"{limit.series} {limit.percentile} {short(value_ms)} ms > {limit.limit_ms:g} ms{where}"
+                clause = f"{limit.series} {limit.percentile} {rounded(value_ms)} ms > {limit.limit_ms:g} ms{where}"
                 clear = (latency.p50_ms or 0.0) > limit.limit_ms
                 return _Broken(f"{limit.series} {limit.percentile}", clause, clear).verdict
     return Verdict(Outcome.UNDECIDED, "samples", missing) if missing else Verdict(Outcome.PASS)
@@ -167,3 +167,71 @@ def _series(name: str, result: TrialResult) -> list[tuple[str, Latency]]:
 def _percentile(latency: Latency, name: str) -> float | None:
     values = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms, "p99.9": latency.p999_ms}
     return values[name]
+
+
+@dataclass(frozen=True)
+class GoalOutcome:
+    """The answer for one goal.
+
+    Attributes:
+        decided: whether the sustainable rate is known: confirmed, and something was broken above it.
+        lower, upper: the bracket, msg/s: the highest rate that holds (as confirmed, where it is) and the lowest that
+            does not; None where there is none.
+        above: what was broken at `upper`, or why nothing is decided there.
+        confirmation: the trial whose figures are published; None where none confirmed a rate.
+        stepped_down: how many rates failed their confirmation before.
+        trials: how many trials the search and the confirmations made, over all goals.
+        problem: "" or why it is not decided.
+        remark: "" or what a reader should know though it is decided.
+    """
+
+    goal: Goal
+    decided: bool
+    lower: float | None
+    upper: float | None
+    above: Verdict | None
+    confirmation: TrialResult | None
+    stepped_down: int
+    trials: int
+    problem: str = ""
+    remark: str = ""
+
+    @property
+    def sustainable_msgs_per_s(self) -> float | None:
+        """The published rate; None where none was confirmed."""
+        return self.confirmation.spec.msgs_per_s if self.confirmation else None
+
+
+def bracket(lower: float | None, upper: float | None) -> str:
+    """ "[81,250, 85,300]"; "?" for a bound that is not known."""
+    return f"[{_rate_words(lower)}, {_rate_words(upper)}]"
+
+
+def sentence(outcome: GoalOutcome) -> str:
+    """The answer in words."""
+    parts = [_answer(outcome)]
+    if outcome.above is not None and outcome.above.clause and outcome.decided:
+        parts.append(f"at {_rate_words(outcome.upper)} msg/s {outcome.above.clause}")
+    if outcome.stepped_down:
+        rates = "1 higher rate" if outcome.stepped_down == 1 else f"{outcome.stepped_down} higher rates"
+        parts.append(f"{rates} passed the search and failed the confirmation")
+    if outcome.remark:
+        parts.append(outcome.remark)
+    if outcome.problem:
+        parts.append(f"NOT DECIDED: {outcome.problem}")
+    return f"{outcome.goal}: {'; '.join(parts)} ({outcome.trials} trials)"
+
+
+def _answer(outcome: GoalOutcome) -> str:
+    confirmed = outcome.confirmation
+    if confirmed is None:
+        known = f", the search was at {bracket(outcome.lower, outcome.upper)} msg/s" if outcome.lower else ""
+        return f"no rate was confirmed{known}"
+    least = "" if outcome.decided else "at least "
+    found = f"sustains {least}{_rate_words(outcome.sustainable_msgs_per_s)} msg/s ({rounded(confirmed.mb_per_s)} MB/s)"
+    known = f" {bracket(outcome.lower, outcome.upper)}" if outcome.decided else ""
+    return f"{found}{known}, confirmed over {confirmed.measured_s:g} s"
+
+
+def _rate_words(msgs_per_s: float | None) -> str:
+    return "?" if msgs_per_s is None else f"{msgs_per_s:,.0f}"

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from tidegauge.model.late_readers import BEFORE, DURING, PHASES, DeviceReads
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.model.trial import CatchUp, PhaseFigures
+from tidegauge.model.workload import BEFORE, DURING, PHASES, DeviceReads
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
-from tidegauge.statistics.slope import growth
+from tidegauge.statistics.steady import growth
 from tidegauge.statistics.summary import latency_summary
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
-from tidegauge.statistics.rounding import short
+from tidegauge.numbers import rounded
 
 OK = "ok"
 FAILED_CHECK = "failed check"
@@ -179,7 +179,7 @@ def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
             continue
         beyond_ms = all_ms - response_ms
         if beyond_ms >= WAITING_FLOOR_MS and beyond_ms >= WAITING_SHARE * all_ms:
-            return f"end-to-end {name} is {short(all_ms)} ms where the response is {short(response_ms)} ms"
+            return f"end-to-end {name} is {rounded(all_ms)} ms where the response is {rounded(response_ms)} ms"
     return ""
 
 
@@ -193,7 +193,7 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, one: BusyConsumer) 
     # Messages that were sent and not received by the end of the drain are in the one mean only.
     if not end_to_end.count or sent_ms <= 0 or one.waiting_ms < WAITING_SHARE * sent_ms:
         return ""
-    return f"messages waited {short(one.waiting_ms)} ms for it, of {short(sent_ms)} ms from sending to receipt"
+    return f"messages waited {rounded(one.waiting_ms)} ms for it, of {rounded(sent_ms)} ms from sending to receipt"
 
 
 def _busy_text(one: BusyConsumer, words: str) -> str:
@@ -246,8 +246,8 @@ def _at(latency: Latency, name: str) -> float | None:
 def _own_lag_text(evidence: Evidence, name: str) -> str:
     lag_ms, response_ms = _at(evidence.own_lag, name) or 0.0, _at(evidence.response, name) or 0.0
     return (
-        f"{OWN_LAG}: its own lag at {name} is {short(lag_ms)} ms of a response of "
-        f"{short(response_ms)} ms{OWN_LAG_REMEDY}"
+        f"{OWN_LAG}: its own lag at {name} is {rounded(lag_ms)} ms of a response of "
+        f"{rounded(response_ms)} ms{OWN_LAG_REMEDY}"
     )
 
 
@@ -369,7 +369,7 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
         found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
     if evidence.jit_cpus > JIT_CPUS:
         found.append(
-            f"{COMPILING} while measured: its JIT compiler took {short(evidence.jit_cpus, 2)} of a CPU, lengthening "
+            f"{COMPILING} while measured: its JIT compiler took {rounded(evidence.jit_cpus, 2)} of a CPU, lengthening "
             "its own delays; a longer warm-up leaves less of it"
         )
     elif evidence.cold:

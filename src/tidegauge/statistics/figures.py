@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.model.finding import Finding
-from tidegauge.model.late_readers import late_names
 from tidegauge.model.trial import Latency, TrialResult
+from tidegauge.model.workload import late_names
 from tidegauge.statistics.intervals import geometric_mean
 
 

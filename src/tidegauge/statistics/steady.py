@@ -1,4 +1,9 @@
-"""When is a warm-up over? A trend test on the last seconds of rate, p99 and backlog.
+"""Whether a trial was steady: its rate, its latency, its backlog, and the consumers that received it. Pure.
+
+A consumer has no time left in a second in which its receiving thread ran or waited for a CPU for 90 % of the time
+outside pauses of the garbage collector, in which nobody can work. That alone is no fault: a thread may spin, or keep up
+all the same. How long messages waited for it follows from Little's law, which needs no latency: mean backlog over rate
+of receipt.
 
 A figure has a trend when both hold over the horizon (the last half of the warm-up, 6 to 30 seconds):
   * the trend is real: the Mann-Kendall test rejects "no trend" at 15 % (two-sided, corrected for ties and continuity).
@@ -21,6 +26,11 @@ drift over the measured window is tested again and reported (see `classify`).
 
 Sources: H. B. Mann, "Nonparametric tests against trend", Econometrica 13 (1945); M. G. Kendall, "Rank Correlation
 Methods" (1975); P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968).
+
+The interval supposes that deviations from the line are independent. A backlog's are not quite: after a pause it takes
+seconds to fall. So the interval is rather too narrow, and whoever decides by it also asks whether the slope matters.
+
+Source: P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968).
 """
 
 from __future__ import annotations
@@ -32,8 +42,73 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import median
 
+from tidegauge.model.load import SecondFigures
+from tidegauge.model.trial import BusyConsumer, Slope
+from tidegauge.numbers import rounded
 from tidegauge.statistics.changes import Jump, jumps
-from tidegauge.statistics.rounding import short
+
+BUSY_SHARE = 0.90
+
+
+@dataclass
+class _Busy:
+    """The seconds in which one subscription had a consumer without time left."""
+
+    names: Counter[str] = field(default_factory=Counter)
+    length_s: float = 0.0
+    received: int = 0
+    backlog_s: float = 0.0
+
+    @property
+    def waiting_ms(self) -> float:
+        """At most those seconds, which is what is known where nothing was received at all."""
+        return 1e3 * min(self.length_s, self.backlog_s / self.received if self.received else self.length_s)
+
+
+@dataclass
+class ReceivingTally:
+    """Takes in the seconds of a measured window; keeps a few numbers for each consumer, however long it is.
+
+    `window_end`: the backlog of each subscription at the end of the newest second.
+    """
+
+    window_end: dict[str, int] = field(default_factory=dict)
+    _seconds: int = 0
+    _busy: dict[str, _Busy] = field(default_factory=dict)
+
+    def take(self, figures: SecondFigures, *, judged: bool = True) -> None:
+        """One second more. Not `judged`: consumers are meant to be busy in it, as late readers are."""
+        self.window_end = {sub.name: sub.backlog for sub in figures.subscriptions}
+        if not judged:
+            return
+        self._seconds += 1
+        length_ns = figures.until_mono_ns - figures.from_mono_ns
+        free_ns = max(1, length_ns - min(length_ns, figures.gc_pause_ns))
+        if figures.busiest_consumer_busy_ns < BUSY_SHARE * free_ns:
+            return
+        name = figures.busiest_consumer.partition(" ")[0]
+        for sub in figures.subscriptions:
+            if sub.name == name:
+                busy = self._busy.setdefault(name, _Busy())
+                busy.names[figures.busiest_consumer] += 1
+                busy.length_s += length_ns / 1e9
+                busy.received += sub.received
+                busy.backlog_s += sub.backlog * length_ns / 1e9
+
+    def busy_consumers(self) -> tuple[BusyConsumer, ...]:
+        """One of each subscription that had a consumer without time left, the busiest first."""
+        found = [
+            BusyConsumer(
+                name=busy.names.most_common(1)[0][0],
+                subscription=subscription,
+                seconds=self._seconds,
+                busy_seconds=busy.names.total(),
+                waiting_ms=busy.waiting_ms,
+            )
+            for subscription, busy in self._busy.items()
+        ]
+        return tuple(sorted(found, key=lambda one: (-one.busy_seconds, -one.waiting_ms)))
+
 
 SECONDS_MIN = 6
 SECONDS_MAX = 30
@@ -143,7 +218,7 @@ def cold_because(points: Sequence[SecondPoint]) -> str:
     """
     compiling = median([point.jit_cpus for point in points[-JIT_SECONDS:]]) if points else 0.0
     if compiling >= JIT_CPUS_QUIET:
-        return f"its JIT compiler took {short(compiling, 2)} of a CPU in its last {min(len(points), JIT_SECONDS)} s"
+        return f"its JIT compiler took {rounded(compiling, 2)} of a CPU in its last {min(len(points), JIT_SECONDS)} s"
     horizon = _horizon(points[1:])
     delays = [point.delay_p99_ms for point in horizon if point.delay_p99_ms is not None]
     if len(delays) < SECONDS_MIN:
@@ -186,7 +261,7 @@ def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
         jump = _jumped(values, tolerance)
         if jump:
             ago = len(values) - jump.at
-            return f"the {name} jumped from about {short(jump.before, 2)} to {short(jump.after, 2)} {ago} s ago"
+            return f"the {name} jumped from about {rounded(jump.before, 2)} to {rounded(jump.after, 2)} {ago} s ago"
     return ""
 
 
@@ -202,7 +277,7 @@ def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) ->
     for who, values in behind.items():
         left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
         if left_s > DEBT_S_MIN and _moves(values, DEBT_TOLERANCE * left_s) == "falling":
-            return f"{who} still catching up with what was queued at the start: about {short(left_s, 2)} s behind"
+            return f"{who} still catching up with what was queued at the start: about {rounded(left_s, 2)} s behind"
     return ""
 
 
@@ -229,10 +304,10 @@ def drifts(points: Sequence[SecondPoint]) -> str:
         if moving:
             third = len(values) // 3
             first, last = median(values[:third]), median(values[-third:])
-            return f"the {name} was {moving}, from about {short(first, 2)} to {short(last, 2)} {unit}"
+            return f"the {name} was {moving}, from about {rounded(first, 2)} to {rounded(last, 2)} {unit}"
         jump = _jumped(values, tolerance * median(values))
         if jump:
-            levels = f"{short(jump.before, 2)} to {short(jump.after, 2)} {unit}"
+            levels = f"{rounded(jump.before, 2)} to {rounded(jump.after, 2)} {unit}"
             return f"the {name} jumped from about {levels} after {jump.at} of {len(values)} s"
     return ""
 
@@ -246,7 +321,7 @@ def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> s
     if abs(rate / offered_msgs_per_s - 1) <= tolerance:
         return ""
     doing = "the system is behind the schedule" if rate < offered_msgs_per_s else "the system is still catching up"
-    return f"{doing}: {short(rate)} instead of {short(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
+    return f"{doing}: {rounded(rate)} instead of {rounded(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
 
 
 def _moves(values: Sequence[float], change_tolerated: float) -> str:
@@ -264,3 +339,20 @@ def _jumped(values: Sequence[float], change_tolerated: float) -> Jump | None:
     thinned = [median(values[at : at + stretch]) for at in range(0, whole, stretch)]
     matter = [jump for jump in jumps(thinned) if abs(jump.after - jump.before) > change_tolerated]
     return replace(matter[-1], at=matter[-1].at * stretch) if matter else None
+
+
+_NORMAL_95 = 1.959964
+
+
+def growth(values: Sequence[float]) -> Slope | None:
+    """The slope of equally spaced values (one a second); None with fewer than six."""
+    stretch = max(1, -(-len(values) // POINTS_MAX))
+    points = [median(values[at : at + stretch]) for at in range(0, len(values) - len(values) % stretch, stretch)]
+    count = len(points)
+    if count < SECONDS_MIN:
+        return None
+    slopes = sorted((points[j] - points[i]) / (j - i) / stretch for i, j in combinations(range(count), 2))
+    reach = _NORMAL_95 * math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    low = max(0, round((len(slopes) - reach) / 2) - 1)
+    high = min(len(slopes) - 1, round((len(slopes) + reach) / 2))
+    return Slope(median(slopes), slopes[low], slopes[high])

@@ -2,10 +2,8 @@
 
 from tidegauge.store.attestations import attestations_directory, known_attestations
 from tidegauge.store.details import TrialDetails, read_details
-from tidegauge.store.files import write_crash_report
+from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_page, write_plots
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
-from tidegauge.store.pages import INDEX_NAME, REPORT_NAME, write_page, write_plots
-from tidegauge.store.published import keep_published
 from tidegauge.store.read import (
     UNFINISHED,
     StoredRun,

@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tidegauge.model.attestation import Attestation
+from tidegauge.model.attest import Attestation
 from tidegauge.model.level import LevelChoice
 from tidegauge.plain import typed
-from tidegauge.store.files import make_directory, write_failed, write_json
-from tidegauge.store.names import ATTESTATION_SCHEMA
+from tidegauge.store.files import ATTESTATION_SCHEMA, make_directory, write_failed, write_json
 from tidegauge.store.read import read_object
 
 

@@ -1,4 +1,4 @@
-"""What a trial's directory holds beyond its result, read back for reports; what can't be read is left out."""
+"""What a trial disclosed beside its result, read back; "" and {} for whatever is missing or damaged."""
 
 from __future__ import annotations
 
@@ -10,11 +10,58 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
-from tidegauge.store.disclosed import Disclosed, read_disclosed
-from tidegauge.store.intervals import read_intervals
-from tidegauge.store.read import StoredTrial
+from tidegauge.store.hlog import read_intervals
+from tidegauge.store.read import StoredTrial, read_object
 from tidegauge.store.seconds import read_seconds
-from tidegauge.store.use_rows import use_rows
+from tidegauge.store.telemetry import use_rows
+
+
+@dataclass(frozen=True)
+class Disclosed:
+    """Settings as they were read back, and the files and Java that ran.
+
+    Attributes:
+        settings: ("server" or "client", scope, name) to value, as the system words them.
+        server_java, client_java: "" where there is none, or it was not stored.
+        digest: of the distribution's files.
+        jvm_flags, worker_flags: of the servers' JVMs, and of the load generator's.
+    """
+
+    settings: Mapping[tuple[str, str, str], str]
+    server_java: str
+    client_java: str
+    digest: str
+    jvm_flags: tuple[str, ...]
+    worker_flags: tuple[str, ...] = ()
+
+
+def read_disclosed(trial: StoredTrial) -> Disclosed:
+    """What a trial's settings.json and distribution.json hold. Never raises for what can't be read."""
+    settings = read_object(trial.directory / "settings.json") or {}
+    distribution = _object_of((read_object(trial.directory / "distribution.json") or {}).get("distribution"))
+    found = {
+        (kind, str(one.get("scope", "")), str(one.get("name", ""))): str(one.get("value", ""))
+        for kind in ("server", "client")
+        for one in _listed(settings.get(kind))
+        if isinstance(one, Mapping)
+    }
+    return Disclosed(
+        settings=found,
+        server_java=str(distribution.get("java_version") or ""),
+        client_java=str(_object_of(settings.get("worker")).get("java_version") or ""),
+        digest=str(distribution.get("digest") or ""),
+        jvm_flags=tuple(map(str, _listed(settings.get("server_jvm_flags")))),
+        worker_flags=tuple(map(str, _listed(_object_of(settings.get("worker")).get("jvm_flags")))),
+    )
+
+
+def _object_of(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _listed(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else []
+
 
 END_TO_END = "end-to-end"
 SECONDS_MAX = 3600

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and so that a full disk is a clear message.
+"""The files of a run: their names, how they are written, and which process writes them.
 
 A JSON file is written beside its name and renamed over it. A log is appended by whole lines; a line that did not fit is
 taken back. fsync is used where a file says that something is finished, not for each second: an fsync in the measured
@@ -11,11 +11,78 @@ import contextlib
 import errno
 import json
 import os
+import socket
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
 from tidegauge.plain import plain
+from tidegauge.published.verdict import PublishedOutcome
+
+RUN_SCHEMA = "tidegauge.run/1"
+PLAN_SCHEMA = "tidegauge.plan/1"
+FINDING_SCHEMA = "tidegauge.finding/1"
+ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
+CAMPAIGN_SCHEMA = "tidegauge.campaign/1"
+CEILINGS_SCHEMA = "tidegauge.ceilings/1"
+
+CEILINGS_FILE = "ceilings.json"
+ATTESTATION_SCHEMA = "tidegauge.attestation/1"
+CYCLES_FILE = "cycles.json"
+CYCLES_SCHEMA = "tidegauge.cycles/1"
+
+
+def environment_name(session: int) -> str:
+    """The file that tells what a session ran on."""
+    return "environment.json" if session == 1 else f"environment-{session}.json"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A process, named so that a later process with the same pid is not taken for it.
+
+    Attributes:
+        started_s: when the process started, in seconds of the epoch, as psutil says.
+        boot_id: the boot of the host that it ran in; "" where the host does not say.
+    """
+
+    pid: int
+    started_s: float
+    hostname: str
+    boot_id: str
+
+
+def boot_id() -> str:
+    """The identity of this boot of this host, or ""."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def this_writer() -> Writer:
+    """The process that calls."""
+    import psutil
+
+    return Writer(os.getpid(), psutil.Process().create_time(), socket.gethostname(), boot_id())
+
+
+def may_be_alive(writer: Writer) -> bool:
+    """Whether the writer still runs. True for a writer on another host: it can't be seen from here."""
+    if writer.hostname != socket.gethostname():
+        return True
+    if writer.boot_id != boot_id():
+        return False
+    import psutil
+
+    try:
+        process = psutil.Process(writer.pid)
+        same = abs(process.create_time() - writer.started_s) < 2.0
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 128 * 1024
@@ -132,3 +199,31 @@ class LineFile:
         finally:
             os.close(self._handle)
             self._handle = -1
+
+
+REPORT_NAME = "report.html"
+INDEX_NAME = "index.html"
+
+
+def write_page(path: Path, html: str) -> Path:
+    """Write a page, whole or not at all; its directory is made. Raises `RunFailedError`."""
+    make_directory(path.parent)
+    write_bytes(path, html.encode())
+    return path
+
+
+def write_plots(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write drawings by their file names. Raises `RunFailedError`."""
+    make_directory(directory)
+    for name, content in files.items():
+        write_bytes(directory / name, content)
+    return [directory / name for name in files]
+
+
+PUBLISHED_FILE = "published.json"
+PUBLISHED_SCHEMA = "tidegauge.published/1"
+
+
+def keep_published(run: Path, outcome: PublishedOutcome) -> None:
+    """Write the verdicts into a run's directory; once more replaces them. Raises `RunFailedError`."""
+    write_json(run / PUBLISHED_FILE, PUBLISHED_SCHEMA, {"published": outcome}, durable=True)

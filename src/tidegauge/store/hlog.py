@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 
+from tidegauge.statistics.histograms import Histogram, decode
 from tidegauge.store.files import LineFile
 
 NS_PER_MS = 1_000_000.0
@@ -28,7 +31,7 @@ def framed(encoded: bytes) -> bytes:
     return _COOKIE_WORD_8.to_bytes(4, "big") + len(encoded).to_bytes(4, "big") + encoded
 
 
-def decode(encoded: bytes) -> HdrHistogram:
+def decode_hdr(encoded: bytes) -> HdrHistogram:
     """A histogram from its V2 compressed encoding, with or without the frame."""
     return HdrHistogram.decode(base64.b64encode(framed(encoded)))
 
@@ -84,3 +87,30 @@ class IntervalLog:
                 '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
             )
         return self._file
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One line of a .hlog: seconds after the log's first interval, the series' tag, and the samples."""
+
+    start_s: float
+    tag: str
+    histogram: Histogram
+
+
+def read_intervals(path: Path) -> list[Interval]:
+    """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded."""
+    return list(each_interval(path))
+
+
+def each_interval(path: Path) -> Iterator[Interval]:
+    """The same one after the other: a log of a day does not fit into memory decoded."""
+    if not path.exists():
+        return
+    with path.open() as lines:
+        for line in lines:
+            if line.startswith(("#", '"')):
+                continue
+            fields = line.rstrip("\n").split(",")
+            tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
+            yield Interval(float(fields[0]), tag, decode(base64.b64decode(fields[3])))

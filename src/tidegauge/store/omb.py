@@ -16,7 +16,7 @@ from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.files import make_directory, write_bytes
-from tidegauge.store.intervals import read_intervals
+from tidegauge.store.hlog import read_intervals
 from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
 

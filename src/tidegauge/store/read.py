@@ -16,13 +16,19 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.plain import typed
-from tidegauge.published.outcome import PublishedOutcome
-from tidegauge.store.names import CEILINGS_FILE, CYCLES_FILE, RUN_SCHEMA, environment_name
-from tidegauge.store.published import PUBLISHED_FILE
+from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.store.files import (
+    CEILINGS_FILE,
+    CYCLES_FILE,
+    PUBLISHED_FILE,
+    RUN_SCHEMA,
+    Writer,
+    environment_name,
+    may_be_alive,
+)
 from tidegauge.store.session import Session, read_sessions
 from tidegauge.store.trial import RESULT_SCHEMA
-from tidegauge.store.writer import Writer, may_be_alive
-from tidegauge.usage.price import Price
+from tidegauge.usage import Price
 
 UNFINISHED = "unfinished (killed)"
 """Status of a run or trial that says it is running although its writer is gone."""

@@ -22,29 +22,27 @@ from tidegauge.model.tilt import Tilt, advice, unequal
 from tidegauge.model.trial import TrialSpec
 from tidegauge.store.attestations import keep_attestations
 from tidegauge.store.files import (
-    RESERVE,
-    RESERVE_BYTES,
-    make_directory,
-    with_reserve,
-    write_bytes,
-    write_failed,
-    write_json,
-)
-from tidegauge.store.names import (
     CAMPAIGN_SCHEMA,
     CEILINGS_FILE,
     CEILINGS_SCHEMA,
     ENVIRONMENT_SCHEMA,
     FINDING_SCHEMA,
     PLAN_SCHEMA,
+    RESERVE,
+    RESERVE_BYTES,
     RUN_SCHEMA,
     environment_name,
+    make_directory,
+    this_writer,
+    with_reserve,
+    write_bytes,
+    write_failed,
+    write_json,
 )
 from tidegauge.store.read import load_run
 from tidegauge.store.session import Session
 from tidegauge.store.trial import DirectoryTrial, now
-from tidegauge.store.writer import this_writer
-from tidegauge.usage.price import Price
+from tidegauge.usage import Price
 
 
 class DirectoryRun:

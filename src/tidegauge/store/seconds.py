@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
-from tidegauge.store.hlog import NS_PER_MS, decode
+from tidegauge.store.hlog import NS_PER_MS, decode_hdr
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +93,7 @@ def quantiles(encoded: bytes) -> Quantiles:
     """
     if not encoded:
         return NOTHING
-    histogram = decode(encoded)
+    histogram = decode_hdr(encoded)
     total = histogram.get_total_count()
     if total == 0:
         return NOTHING

@@ -17,9 +17,8 @@ from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.model.use import Sample
-from tidegauge.store.files import LineFile, make_directory, with_reserve, write_json
+from tidegauge.store.files import CYCLES_FILE, CYCLES_SCHEMA, LineFile, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.store.names import CYCLES_FILE, CYCLES_SCHEMA
 from tidegauge.store.seconds import columns, read_lines, row
 from tidegauge.store.tables import write_parquet
 from tidegauge.store.telemetry import MetricRow, TelemetryLog

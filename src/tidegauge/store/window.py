@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.details import TrialDetails
-from tidegauge.store.intervals import each_interval
+from tidegauge.store.hlog import each_interval
 
 SECONDS_MAX = 3600
 """Decoding a second's histogram takes a fraction of a millisecond: a report must not take minutes for a day of them."""

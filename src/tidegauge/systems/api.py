@@ -1,4 +1,4 @@
-"""What a messaging system must offer to be measured. One folder in `systems/` implements this; nothing else knows more.
+"""What of a deployment goes down together when one machine of a real cluster would.
 
 A system package exposes `SYSTEM: System`; `systems.registry` finds packages by their folder.
 """
@@ -10,18 +10,59 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tidegauge.durability.levels import NODES_FOR_REPLICATION, describe_choice, level_named
+from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Host
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.memory import ProcessMemory
 from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.metrics import Endpoint, Metric
-from tidegauge.systems.nodes import Node, Seat
 
 if TYPE_CHECKING:
     from tidegauge.fairness.case import Case, ClientFacts, Hazard
     from tidegauge.systems.attached import AttachedCluster, AttachRequest
+
+
+@dataclass(frozen=True)
+class Node:
+    """One machine's share of a deployment.
+
+    Attributes:
+        number: from 1, as in names of processes.
+        processes: names on the host that lose power together, in the order of starting them; () where others run it.
+        directories: where they keep what must survive a power cut: data, journal, metadata. () if they keep nothing.
+    """
+
+    number: int
+    processes: tuple[str, ...]
+    directories: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A node's place in a network of the nodes' own: its address, and its name there (`ProcessSpec.network_node`)."""
+
+    address: str
+    link: str
+
+
+KEEPER = 0
+"""The number of the seat of what belongs to no node, such as a ZooKeeper."""
+NODE_INTERFACE = "eth0"
+"""What a node in such a network has its address on."""
+LOOPBACK = Seat("127.0.0.1", "")
+"""Where a node is without such a network: among everything else on the host."""
+
+
+def node_of(nodes: tuple[Node, ...], number: int) -> Node:
+    """The node of a number. Raises `RunFailedError` if there is none."""
+    for node in nodes:
+        if node.number == number:
+            return node
+    known = ", ".join(str(node.number) for node in nodes) or "none that Tidegauge started"
+    raise RunFailedError(f"There is no node {number} (nodes: {known}).")
 
 
 @dataclass(frozen=True)
@@ -245,3 +286,21 @@ class System(Protocol):
     def hazards(self, case: Case) -> list[Hazard]:
         """Pure: settings that tilt a comparison whatever the others do, and what only this system does."""
         ...
+
+
+def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: int) -> None:
+    """Raise `UserError`, saying what is possible, if a system can't give a level in this shape."""
+    wanted = level_named(choice.level)
+    possible = system.possible_levels(version, nodes)
+    if any(p.level == choice.level and choice.form in ("", p.form) for p in possible):
+        return
+    offers = ", ".join(describe_choice(p) for p in possible)
+    form = f" in the form '{choice.form}'" if choice.form else ""
+    why = ""
+    if wanted.replication_sync and nodes < NODES_FOR_REPLICATION:
+        shape = "one node has" if nodes == 1 else f"{nodes} nodes have"
+        why = f": {shape} no majority to replicate to, and level {wanted.number} means that {wanted.meaning}"
+    raise UserError(
+        f"{system.name} on {nodes} node{'s' if nodes > 1 else ''} can't give level {choice.level}{form}{why}.",
+        f"Possible here: {offers}.",
+    )

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import Describe
+from tidegauge.systems.api import Describe, Node, node_of
 from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split
 from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.nodes import Node, node_of
 
 UNKNOWN = "unknown: "
 """How the value of a setting begins that could not be read; what follows says why."""

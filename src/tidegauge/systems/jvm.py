@@ -1,14 +1,70 @@
-"""What every server on a Java virtual machine is started with: the same collector and rules for all systems."""
+"""What servers in Java share: JVM flags, logging, properties files, ZooKeeper's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.systems.api import DeployRequest
+
+
+def properties_text(settings: Mapping[str, str]) -> str:
+    """Java properties, sorted by name. Pure. Line breaks and backslashes in values are escaped."""
+    escaped = {key: value.replace("\\", "\\\\").replace("\n", "\\n") for key, value in settings.items()}
+    return "".join(f"{key}={value}\n" for key, value in sorted(escaped.items()))
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file and the folders above it. Raises `StartFailedError` if it can't be.
+
+    Durably: a node whose power is cut is to find its own configuration again.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StartFailedError(
+            f"{path} can't be written: {error.strerror}.",
+            "Free space or permissions there, or choose another directory.",
+        ) from error
+    return path
+
+
+def make_directories(*paths: Path) -> None:
+    """Create directories. Raises `StartFailedError` if they can't be."""
+    for path in paths:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StartFailedError(
+                f"{path} can't be created: {error.strerror}.",
+                "Free space or permissions there, or choose another directory.",
+            ) from error
+
+
+def log4j2_text(levels: Mapping[str, str]) -> str:
+    """Everything from INFO on, with exceptions for the loggers named in `levels` (logger: level)."""
+    loggers = "".join(f'    <Logger name="{name}" level="{level}"/>\n' for name, level in sorted(levels.items()))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<Configuration status="WARN" shutdownHook="disable">\n'
+        '  <Appenders><Console name="out" target="SYSTEM_OUT">\n'
+        '    <PatternLayout pattern="%d{ISO8601} %-5level %c{1} [%t] %msg%n%throwable"/>\n'
+        "  </Console></Appenders>\n"
+        "  <Loggers>\n"
+        f"{loggers}"
+        '    <Root level="info"><AppenderRef ref="out"/></Root>\n'
+        "  </Loggers>\n"
+        "</Configuration>\n"
+    )
+
 
 NATIVE_ACCESS_SINCE = 22
 UNSAFE_WARNINGS_SINCE = 23
@@ -113,3 +169,17 @@ def java_process(
 def _gc_flags(path: Path) -> tuple[str, ...]:
     """A line for each collection, written by a thread of its own so that a slow disk can't prolong a pause."""
     return ("-Xlog:async", f'-Xlog:gc:file="{path}":uptime,tags:filecount=1,filesize={GC_LOG_MB_MAX}m')
+
+
+def zookeeper_settings(port: int, data_directory: Path, address: str) -> dict[str, str]:
+    """Its configuration, in Java's properties format. `address`: where it listens. Pure."""
+    return {
+        "tickTime": "2000",
+        "dataDir": str(data_directory),
+        "clientPort": str(port),
+        "clientPortAddress": address,
+        "maxClientCnxns": "0",
+        "admin.enableServer": "false",
+        # Metadata is on disk before it counts, at every level.
+        "forceSync": "yes",
+    }

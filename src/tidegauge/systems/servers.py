@@ -12,9 +12,9 @@ from pathlib import Path
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting
+from tidegauge.systems.api import Node, node_of
 from tidegauge.systems.logs import Cause, find_cause
 from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.nodes import Node, node_of
 
 LOG_TAIL_BYTES = 1 << 20
 

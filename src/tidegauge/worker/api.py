@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures, WorkerFacts
-from tidegauge.model.schedule import RateSchedule
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import Workload
+from tidegauge.model.workload import RateSchedule, Workload
 
 HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST = 256, 128
 """Of a worker: enough for a few clients at a low rate. `campaign.worker_memory` says what a load needs beyond it."""

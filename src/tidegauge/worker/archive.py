@@ -1,4 +1,4 @@
-"""What the worker's JVM learnt about its code, kept for later runs: theirs is compiled sooner, so it is warm sooner.
+"""The worker's classes: where they are, and an archive of them that shortens its start.
 
 From Java 25 on a JVM can write an archive of its loaded classes and of their profiles when it ends, and another one
 begins with it (JEP 483, 514, 515). With the profiles of an earlier trial the compiler had finished 7 s after the start
@@ -19,9 +19,43 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tidegauge
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.java import JavaRuntime
-from tidegauge.worker.classpath import worker_class_path
+from tidegauge.errors import UserError, nearest
+
+_PACKAGE = Path(tidegauge.__file__).parent
+_MODULES = {"null": "nulldriver"}
+"""Drivers whose Maven module has another name."""
+
+
+def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
+    """Jars of the worker and of one driver, in a fixed order. Raises `UserError` if they are not built or not known."""
+    packed = package / "_worker"
+    if packed.is_dir():
+        core, own, known = packed / "core", packed / driver, _names(packed.iterdir())
+    else:
+        worker = package.parents[1] / "worker"
+        core = worker / "app" / "target" / "dist" / "core"
+        own = worker / _MODULES.get(driver, driver) / "target" / "dist"
+        known = _names(path.parents[1] for path in worker.glob("*/target/dist"))
+    jars = [*sorted(core.glob("*.jar")), *sorted(own.glob("*.jar"))]
+    if not any(jar.parent == core for jar in jars):
+        raise UserError(f"The load generator is not built ({core} has no jars).", "Run `make build`.")
+    if not any(jar.parent == own for jar in jars):
+        raise UserError(
+            f"The load generator has no driver '{driver}'{nearest(driver, known)}.",
+            f"Drivers built: {', '.join(known) or 'none'}. Run `make build` if it is in the source.",
+        )
+    return jars
+
+
+def _names(directories: Iterable[Path]) -> list[str]:
+    """Drivers by the directories that hold them."""
+    by_module = {module: driver for driver, module in _MODULES.items()}
+    found = (by_module.get(path.name, path.name) for path in directories)
+    return sorted(name for name in found if name not in ("app", "core", "bench"))
+
 
 JAVA_MAJOR = 25
 LOAD_S_MIN = 10.0

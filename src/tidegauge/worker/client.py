@@ -1,8 +1,9 @@
-"""The worker as the rest of Tidegauge sees it: `LoadWorker` over gRPC."""
+"""What a worker's log says about why it ended."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import signal
 import socket
@@ -18,7 +19,7 @@ import grpc
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, ProcessStatus
 from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures
-from tidegauge.model.read_back import CommittedPositions, ReadBack
+from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.printable import printable
 from tidegauge.worker import messages
@@ -26,8 +27,39 @@ from tidegauge.worker.api import LoadOrder, Told, tell_nobody
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
-from tidegauge.worker.log import cause_from_log, memory_exhausted
-from tidegauge.worker.read_back import NOWHERE, Positions
+from tidegauge.worker.messages import NOWHERE, Positions
+
+_TAIL_BYTES = 16_384
+_CAUSE = re.compile(r"(Caused by:|Exception\b|Error\b|OutOfMemory|\bERROR\b|\bFATAL\b)")
+_STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more)")
+_EMPTY_WORDS = ("Could not create the Java Virtual Machine", "A fatal exception has occurred")
+"""What the JVM adds after the line that says what is wrong."""
+_LINE_CHARS_MAX = 300
+_OUT_OF_MEMORY = re.compile(r"OutOfMemoryError:?\s*(.*)")
+
+
+def cause_from_log(path: Path) -> str:
+    """The line that most likely says why: the last that names an error, else the last of all; "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
+    telling = [line for line in lines if _CAUSE.search(line)] or lines
+    return telling[-1][:_LINE_CHARS_MAX] if telling else ""
+
+
+def memory_exhausted(cause: str) -> str:
+    """Which memory ran out, in the JVM's words ("Java heap space"), if that is the cause from a log; else ""."""
+    found = _OUT_OF_MEMORY.search(cause)
+    return (found[1] or "no more is known") if found else ""
+
+
+def _is_noise(line: str) -> bool:
+    return bool(_STACK_LINE.match(line)) or any(words in line for words in _EMPTY_WORDS)
+
 
 PROTOCOL_VERSION = 1
 LEASE_S = 10.0

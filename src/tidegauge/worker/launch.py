@@ -16,10 +16,8 @@ from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
-from tidegauge.worker.archive import Archives
-from tidegauge.worker.classpath import worker_class_path
-from tidegauge.worker.client import GrpcWorker, WorkerProcess
-from tidegauge.worker.log import cause_from_log
+from tidegauge.worker.archive import Archives, worker_class_path
+from tidegauge.worker.client import GrpcWorker, WorkerProcess, cause_from_log
 
 MAIN_CLASS = "io.tidegauge.worker.app.Main"
 JAVA_MAJOR_MIN = 17

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.durability import in_force
-from tidegauge.model.attestation import Attestation
-from tidegauge.model.limiting import Resource
+from tidegauge.model.attest import Attestation
 from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.use import Resource
 from tidegauge.numbers import count, duration, plural
-from tidegauge.published.outcome import ClaimOutcome, PublishedOutcome
-from tidegauge.published.verdict import Verdict
+from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
 from tidegauge.report import fairness, levels, thresholds
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import BUSY_CONSUMER, GENERATOR_FIRST, OWN_LAG
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds.model import Outcome
+from tidegauge.thresholds import Outcome
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.fairness.normal import normal_settings
+from tidegauge.fairness.case import normal_settings
 from tidegauge.model.trial import TrialResult
 from tidegauge.numbers import count, duration, ms, plural, short
-from tidegauge.report.again import command_words
+from tidegauge.report.ending import command_words
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.report.tables import cpu_cores
 from tidegauge.statistics.figures import worst_end_to_end

@@ -24,7 +24,7 @@ from tidegauge.report import distributions, fairness, levels
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names, sections
-from tidegauge.report.plots.colours import LOOKS, look
+from tidegauge.report.plots.draw import LOOKS, look
 from tidegauge.report.plots.model import Plot, data_table
 from tidegauge.report.plots.overview import overview, reading_words
 from tidegauge.report.published import claim_table, counts, examined_in, units_words, verdict_marks

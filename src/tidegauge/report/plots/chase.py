@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.late_readers import BEFORE, DURING, PHASES, late_names
+from tidegauge.model.workload import BEFORE, DURING, PHASES, late_names
 from tidegauge.report.plots.model import Axis, Form, Plot, Series, Span, thinned
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.report.plots.timeline import MAIN, POINTS_MAX, TRIALS_MAX, Chart

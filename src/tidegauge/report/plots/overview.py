@@ -1,23 +1,133 @@
-"""The one picture that stands first in a report: latency against load, up to the most that each system took."""
+"""The plots that come first: a run at a glance, rates as bars, and shares of CPU time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity
-from tidegauge.numbers import ms
+from tidegauge.numbers import count, ms, percent
+from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
-from tidegauge.report.estimates import Estimate, estimate
-from tidegauge.report.plots.bars import sustainable_bars, throughput_bars
-from tidegauge.report.plots.load import load_plots
-from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
-from tidegauge.report.plots.sweep import sweep_plots
+from tidegauge.report.plots.load import load_plots, sweep_plots
+from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import swept
+from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.store.read import StoredRun
+from tidegauge.usage import Ceiling, Share
+
+
+def throughput_bars(block: Block, prefix: str) -> list[Plot]:
+    """The rate of each system in a closed loop; none at a fixed rate, where it is what was asked for."""
+    if not block.closed_loop:
+        return []
+    series, parts = [], []
+    for place, system in enumerate(block.systems):
+        used = block.usable(system)
+        found = estimate([result.msgs_per_s for result in used or block.of(system)])
+        if found is None:
+            continue
+        series.append(_bar(system, "" if used else "INVALID", place, (found.low, found.value, found.high)))
+        span = f", {count(found.low)} to {count(found.high)} ({found.span_words()})" if found.trials > 1 else ""
+        parts.append(f"{series[-1].name} {count(found.value)} msg/s{span}")
+    told = f"Bars are geometric means of the trials, whiskers their interval or range: {'; '.join(parts)}."
+    return [_barplot(f"{prefix}-throughput", "Throughput, closed loop", told, block.systems, series)]
+
+
+def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
+    """The confirmed sustainable rate of each system for each goal, with the bracket of the search."""
+    rates: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    for finding in findings:
+        for goal in finding.details.get("goals") or ():
+            rate = goal.get("sustainable_msgs_per_s")
+            if rate:
+                low, high = goal.get("lower_msgs_per_s") or rate, goal.get("upper_msgs_per_s") or rate
+                rates.setdefault(str(goal.get("goal")), {}).setdefault(finding.system, []).append((rate, low, high))
+    plots = []
+    for number, (goal, by_system) in enumerate(rates.items(), 1):
+        names = tuple(sorted(by_system))
+        series, parts = [], []
+        for place, system in enumerate(names):
+            found = by_system[system]
+            rate = median(one[0] for one in found)
+            low, high = min(rate, *(one[1] for one in found)), max(rate, *(one[2] for one in found))
+            series.append(_bar(system, "", place, (low, rate, high)))
+            parts.append(f"{system} {count(rate)} msg/s, bracket {count(low)} to {count(high)}")
+        told = f"Bars are confirmed rates, whiskers the bracket in which the search ended: {'; '.join(parts)}."
+        plots.append(_barplot(f"{prefix}-sustainable-{number}", f"Sustainable rate, goal: {goal}", told, names, series))
+    return plots
+
+
+def _bar(system: str, label: str, place: int, span: tuple[float, float, float]) -> Series:
+    """`span`: least, middle and largest value; whiskers only where they differ."""
+    low, middle, high = span
+    ends = ((low,), (high,)) if high > low else ((), ())
+    return Series(system, label, (float(place),), (middle,), Mark.BARS, *ends)
+
+
+def _barplot(plot_id: str, title: str, told: str, names: tuple[str, ...], series: list[Series]) -> Plot:
+    x = Axis("system", form=Form.WORDS, names=names)
+    return Plot(plot_id, title, told, x, Axis("msg/s", form=Form.COUNT, from_zero=True), tuple(series))
+
+
+_GROUP_WIDTH = 0.8
+"""Of all bars at one ceiling, of the room between two."""
+
+
+def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
+    """One plot for each disk of each experiment and point of a sweep: the systems side by side at each ceiling."""
+    groups: dict[str, list[Used]] = {}
+    for one in found:
+        if one.shares:
+            groups.setdefault(one.label.replace(f" {one.result.spec.label}", "", 1), []).append(one)
+    plots = []
+    for number, (name, own) in enumerate(groups.items(), 1):
+        disks = list(dict.fromkeys(share.where for one in own for share in one.shares if share.where)) or [""]
+        for place, disk in enumerate(disks, 1):
+            title = f"{name}, {disk}" if len(disks) > 1 else name
+            plots.append(_shareplot(title, own, disk, f"{prefix}-{number}-shares" + (f"-{place}" if place > 1 else "")))
+    return plots
+
+
+def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plot:
+    """`disk`: which one, beside what there is once."""
+    ceilings = [of for of in Ceiling if any(_share(one, of, disk) for one in found)]
+    width = _GROUP_WIDTH / len(found)
+    series = []
+    told = []
+    for number, one in enumerate(found):
+        shares = {place: share for place, of in enumerate(ceilings) if (share := _share(one, of, disk))}
+        system, offset = one.result.spec.system, (number - (len(found) - 1) / 2) * width
+        series.append(
+            Series(
+                system,
+                "",
+                tuple(place + offset for place in shares),
+                tuple(share.share * 100 for share in shares.values()),
+                Mark.BARS,
+                notes=tuple(f"({share.basis})" for share in shares.values()),
+                width=0.9 * width,
+            )
+        )
+        told += [f"{system} {percent(share.share)} of {share.of}" for share in shares.values()]
+    return Plot(
+        plot_id=plot_id,
+        title=f"Share of ceilings: {name}",
+        told=f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(told)}.",
+        x=Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings))),
+        y=Axis("% of the ceiling", form=Form.SHARE, from_zero=True),
+        series=tuple(series),
+        lines=(Line(100.0, "ceiling"),),
+    )
+
+
+def _share(one: Used, of: Ceiling, disk: str) -> Share | None:
+    return one.share(of, disk) or one.share(of, "")
+
 
 _ID = "overview"
 _APART_PT = 9.0

@@ -12,20 +12,19 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.attestation import Attestation
+from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.finding import Finding
+from tidegauge.model.host import MemoryAvailable
 from tidegauge.model.level import SyncFinding
 from tidegauge.model.load import TotalFigures, WorkerFacts
-from tidegauge.model.memory import MemoryAvailable
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.published.examine import Choice
-from tidegauge.published.outcome import PublishedOutcome
+from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.store.files import Writer
 from tidegauge.store.session import Session
-from tidegauge.store.writer import Writer
-from tidegauge.usage.price import Price
+from tidegauge.usage import Price
 
 Status = Literal["running", "finished", "failed", "interrupted"]
 Object = Mapping[str, Any]

@@ -14,13 +14,12 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.finding import Finding
 from tidegauge.model.host import HostFacts
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.limiting import Limiting
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import TrialResult
-from tidegauge.published.outcome import PublishedOutcome
+from tidegauge.model.use import Limiting
+from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report.schemas.files import Object, PlanFile, SessionReport
-from tidegauge.usage.price import Cost, Price
-from tidegauge.usage.shares import Share
+from tidegauge.usage import Cost, Price, Share
 
 
 class RunHead(TypedDict):

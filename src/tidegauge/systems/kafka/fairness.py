@@ -1,8 +1,12 @@
-"""What Kafka says of its part in a comparison: neutral facts of its clients, and the published mistakes. Pure."""
+"""Which types of subscription Kafka has, and what is peculiar to them. Pure."""
 
 from __future__ import annotations
 
 from tidegauge.fairness.case import (
+    BY_DEFINITION,
+    CONFLUENT_2020,
+    NO_FIGURE,
+    STREAMNATIVE_2020,
     Case,
     ClientFacts,
     Fact,
@@ -14,10 +18,49 @@ from tidegauge.fairness.case import (
     number,
     shown,
 )
-from tidegauge.fairness.published import BY_DEFINITION, CONFLUENT_2020, NO_FIGURE, STREAMNATIVE_2020
 from tidegauge.model.tilt import Severity
-from tidegauge.systems.kafka import subscriptions
+from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.kafka.level import client_acks
+
+SHARE_GROUPS_SINCE = (4, 2)
+"""Share groups are ready for production from here on (KIP-932; upgrade notes of 4.2)."""
+SHARE_LOCKS = 2000
+"""Default of group.share.partition.max.record.locks in 4.2."""
+
+
+def subscription_problem(kind: SubscriptionType, version: str) -> str:
+    """See `System.subscription_problem`. A version that is a directory's path is left to the servers to say."""
+    if kind is SubscriptionType.EXCLUSIVE:
+        return "any consumer may join a group; 'failover' with one consumer comes nearest"
+    if kind is SubscriptionType.KEY_SHARED:
+        return (
+            "a group shares out partitions, not keys; 'failover' keeps the order of each key, whose messages are in "
+            "one partition"
+        )
+    numbers = version.split(".")[:2]
+    known = len(numbers) == 2 and all(part.isdecimal() for part in numbers)
+    if kind is SubscriptionType.SHARED and known and tuple(map(int, numbers)) < SHARE_GROUPS_SINCE:
+        return f"share groups are ready for production from 4.2 on, and this is {version}"
+    return ""
+
+
+def subscription_hazards(case: Case) -> list[Hazard]:
+    """What only Kafka does with subscriptions of the workload's type."""
+    if case.workload.subscription_type is not SubscriptionType.SHARED:
+        return []
+    return [
+        Hazard(
+            "shared-subscriptions",
+            f"has share groups: each partition has at most {SHARE_LOCKS:,} records under way for a group "
+            "(group.share.partition.max.record.locks), and what became of each is kept in an internal topic",
+            "systems share out a subscription's messages in different ways, with bounds of their own",
+            NO_FIGURE,
+            "KIP-932; documentation of Kafka 4.2",
+            "know it when comparing; several partitions raise the bound",
+            Severity.ADVICE,
+        )
+    ]
+
 
 NEVER = str(2**63 - 1)
 """What Kafka's flush settings are by default: after so many messages, or ms."""
@@ -70,7 +113,7 @@ def client_facts(case: Case) -> ClientFacts:
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
     own = [*_flush(case), *_requests(case), *_acks(case), *_idempotence(case), *_recompression(case), *_waits(case)]
-    return [*own, *subscriptions.hazards(case)]
+    return [*own, *subscription_hazards(case)]
 
 
 def _flush(case: Case) -> list[Hazard]:

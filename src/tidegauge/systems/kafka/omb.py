@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tidegauge.config.source import Source
-from tidegauge.config.validate import validate
+from tidegauge.config.source import Source, validate
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_of
 from tidegauge.errors import nearest
 from tidegauge.model.level import LevelChoice

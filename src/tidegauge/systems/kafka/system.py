@@ -1,4 +1,4 @@
-"""Kafka as a `System`."""
+"""Which artifacts a version of Kafka consists of. Pure."""
 
 from __future__ import annotations
 
@@ -6,27 +6,92 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from tidegauge.distribution.local import provision_directory
-from tidegauge.distribution.resolve import provision
+from tidegauge.distribution.coordinates import Coordinate, Recipe
+from tidegauge.distribution.resolve import provision, provision_directory
 from tidegauge.durability.levels import levels_for_nodes
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.memory import ProcessMemory
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest
-from tidegauge.systems.attach import AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest
-from tidegauge.systems.kafka import attach, fairness, level, zookeeper
-from tidegauge.systems.kafka.deployment import deploy
-from tidegauge.systems.kafka.jmx import fetch_agent
-from tidegauge.systems.kafka.metrics import METRICS
-from tidegauge.systems.kafka.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
-from tidegauge.systems.kafka.replicas import incomplete
-from tidegauge.systems.kafka.subscriptions import subscription_problem
-from tidegauge.systems.levels import refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, refuse_impossible
+from tidegauge.systems.attach import AddressKey, AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
+from tidegauge.systems.kafka import fairness, level, zookeeper
+from tidegauge.systems.kafka.deployment import deploy, incomplete
+from tidegauge.systems.kafka.fairness import subscription_problem
+from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
+from tidegauge.systems.kafka.metrics import METRICS, fetch_agent
 from tidegauge.systems.metrics import Metric
+
+DEFAULT_VERSION = "4.3.1"
+VERIFIED = ("4.3.1", "4.4.0", "3.9.2")
+GROUP = "org.apache.kafka"
+# Every Kafka from 2.x to 4.4 is compiled against SLF4J 1.7, for which slf4j-simple writes plain lines to a stream.
+SLF4J_BINDING = Coordinate("org.slf4j", "slf4j-simple", "1.7.36")
+EXCLUSIONS = (
+    # For tools that dump log files only, and absent from Maven Central for some versions (4.4.0).
+    f"{GROUP}:kafka-tools-api",
+    # Other bindings of SLF4J: two on one class path and it is chance which one logs.
+    "ch.qos.reload4j:*",
+    "org.slf4j:slf4j-reload4j",
+    "org.slf4j:slf4j-log4j12",
+    "org.apache.logging.log4j:log4j-slf4j-impl",
+)
+JAR_PATTERN = r"kafka_2\.1[23]-(\d[\w.\-]*?)\.jar"
+JAVA_MIN = 17
+# Kafka before 3.9 uses parts of the security manager that newer Java removed.
+JAVA_MAX_BEFORE_3_9 = 21
+
+
+def recipe(version: str) -> Recipe:
+    """The recipe of a version; whether it exists is not known here."""
+    return Recipe(
+        system="kafka",
+        version=version,
+        root=Coordinate(GROUP, "kafka_2.13", version),
+        extra=(SLF4J_BINDING,),
+        exclusions=EXCLUSIONS,
+        java_min=JAVA_MIN,
+        java_max=JAVA_MAX_BEFORE_3_9 if _before_3_9(version) else None,
+        verified=VERIFIED,
+    )
+
+
+def _before_3_9(version: str) -> bool:
+    parts = version.split(".")
+    try:
+        return (int(parts[0]), int(parts[1])) < (3, 9)
+    except (IndexError, ValueError):
+        return False
+
+
+RULES = AttachRules(
+    keys=(AddressKey("bootstrap-servers", "host1:9092,host2:9092", "bootstrap.servers"),),
+    methods=("plain", "scram-sha-256", "scram-sha-512", "tls"),
+)
+
+
+def attach(request: AttachRequest) -> AttachedCluster:
+    """The cluster as a deployment. Nothing is asked of it yet."""
+    return AttachedCluster(
+        connection=connection_settings(request.choice, RULES, request.secrets),
+        topic_settings=topic_settings(request.level),
+        nodes_in=_brokers,
+        # A topic's configuration contains what its brokers set for all topics.
+        decides=lambda setting: setting.scope.startswith("topic "),
+    )
+
+
+def topic_settings(level: LevelChoice) -> Mapping[str, str]:
+    """What brokers of our own would set for all topics. Others' have a default of 1, at which "all" may mean one."""
+    return {"min.insync.replicas": str(REPLICAS_FOR_MAJORITY)} if level.level in (1, 2) else {}
+
+
+def _brokers(settings: Sequence[Setting]) -> int | None:
+    return number_of(settings, "cluster", "brokers")
+
 
 OUTSIDE_HEAP_MB = 380
 """Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
@@ -39,7 +104,7 @@ class KafkaSystem:
     title = "Apache Kafka"
     driver = "kafka"
     default_version = DEFAULT_VERSION
-    attach_rules: AttachRules | None = attach.RULES
+    attach_rules: AttachRules | None = RULES
     metrics: tuple[Metric, ...] = METRICS
     server_defaults: Mapping[str, str] = MappingProxyType({})
     spaces_in_paths = True
@@ -102,7 +167,7 @@ class KafkaSystem:
 
     def attach(self, request: AttachRequest) -> AttachedCluster:
         """See `System.attach`."""
-        return attach.attach(request)
+        return attach(request)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""

@@ -11,11 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.fleet.api import ProcessSpec
-from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import java_process
-from tidegauge.systems.nodes import LOOPBACK, Seat
-from tidegauge.systems.zookeeper import zookeeper_settings
+from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
+from tidegauge.systems.jvm import java_process, make_directories, properties_text, write_text, zookeeper_settings
 
 PROCESS = "kafka-zookeeper"
 HEAP_MB = 128

@@ -10,16 +10,14 @@ from types import MappingProxyType
 from tidegauge.errors import UserError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.memory import ProcessMemory
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest, Describe
+from tidegauge.systems.api import Deployment, DeployRequest, Describe, Node, node_of, refuse_impossible
 from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
-from tidegauge.systems.levels import refuse_impossible
 from tidegauge.systems.metrics import Endpoint, Metric
-from tidegauge.systems.nodes import Node, node_of
 
 VERSION = "1"
 

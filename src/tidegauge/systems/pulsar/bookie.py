@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from tidegauge.errors import RunFailedError
 from tidegauge.model.server import Setting
-from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
-from tidegauge.systems.pulsar.replication import READ_ONLY, RUNNING
+from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS, READ_ONLY, RUNNING
 
 TIMEOUT_S = 10.0
 STATE_PATH = "/api/v1/bookie/state"

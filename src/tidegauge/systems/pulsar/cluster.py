@@ -11,28 +11,41 @@ from pathlib import Path
 
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
-from tidegauge.systems.log4j2 import log4j2_text
+from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Node, Seat
+from tidegauge.systems.jvm import (
+    archive_flags,
+    java_process,
+    jvm_flags,
+    log4j2_text,
+    make_directories,
+    properties_text,
+    quick_start_flags,
+    stop_grace_s,
+    write_text,
+    zookeeper_settings,
+)
 from tidegauge.systems.logs import find_cause
-from tidegauge.systems.nodes import KEEPER, LOOPBACK, Node, Seat
 from tidegauge.systems.pulsar.bookie import is_writable
-from tidegauge.systems.pulsar.cluster_config import (
+from tidegauge.systems.pulsar.config import (
     DRIVER_FLAGS,
+    QUIET_LOGGERS,
+    TIERED,
+    ZOOKEEPER_DIRECT_MB,
+    ZOOKEEPER_HEAP_MB,
     Bookie,
     Broker,
+    Memory,
+    Shape,
     bookie_conf,
     broker_conf,
     connection,
+    pulsar_flags,
     refuse_shared,
     setup_arguments,
+    shape_of,
 )
-from tidegauge.systems.pulsar.config import QUIET_LOGGERS, pulsar_flags
 from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints
-from tidegauge.systems.pulsar.shape import TIERED, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_HEAP_MB, Memory, Shape, shape_of
 from tidegauge.systems.servers import ended_error, tail_of
-from tidegauge.systems.zookeeper import zookeeper_settings
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
 ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)

@@ -1,18 +1,123 @@
-"""The configuration of Pulsar standalone, as text. Pure.
+"""How a Pulsar cluster is laid out: how many brokers, and whether they share a node and its memory with a bookie. Pure.
+
+Co-located: a node is a bookie and, on as many nodes as there are brokers, a broker beside it; the two share the node's
+memory, a third for the bookie unless `bookie-share` says otherwise. Tiered: brokers and bookies have nodes of their
+own, so each has a node's whole memory to itself.
 
 Broker and bookie read the same file; each takes the settings that it knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
+from tidegauge.errors import UserError, nearest
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.systems.nodes import LOOPBACK, NODE_INTERFACE, Seat
+from tidegauge.systems.api import LOOPBACK, NODE_INTERFACE, Seat
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
+
+BROKERS, LAYOUT, BOOKIE_SHARE = "brokers", "layout", "bookie-share"
+CO_LOCATED, TIERED = "co-located", "tiered"
+OPTIONS = [BROKERS, LAYOUT, BOOKIE_SHARE]
+LAYOUTS = [CO_LOCATED, TIERED]
+# A broker holds what it dispatches and caches, a bookie mostly uses the kernel's page cache.
+BOOKIE_SHARE_USUAL = Fraction(1, 3)
+BOOKIE_PERCENT_MIN, BOOKIE_PERCENT_MAX = 10, 90
+# Class data, code, threads and, of bookies, RocksDB (MiB; see docs/reference.md).
+BROKER_OUTSIDE_MB, BOOKIE_OUTSIDE_MB = 350, 250
+ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_OUTSIDE_MB = 128, 32, 120
+STANDALONE_OUTSIDE_MB = 500
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Of one JVM, MiB."""
+
+    heap_mb: int
+    direct_mb: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A layout in force. `bookie_share`: of a node's memory, of a bookie with a broker beside it."""
+
+    nodes: int
+    brokers: int
+    layout: str
+    bookie_share: Fraction = BOOKIE_SHARE_USUAL
+
+    @property
+    def machines(self) -> int:
+        """How many nodes there are, with those of brokers that have nodes of their own."""
+        return self.nodes + (self.brokers if self.layout == TIERED else 0)
+
+    def bookie_memory(self, node: Memory) -> Memory:
+        """A bookie's part of a node's memory. Bookies are alike, also those without a broker beside them."""
+        return node if self.layout == TIERED else _part(node, self.bookie_share)
+
+    def broker_memory(self, node: Memory) -> Memory:
+        """A broker's part of a node's memory."""
+        return node if self.layout == TIERED else _part(node, 1 - self.bookie_share)
+
+    def processes(self, node: Memory) -> tuple[ProcessMemory, ...]:
+        """All of them, with what each needs of a node with this memory."""
+        if self.nodes == 1:
+            return (ProcessMemory("node", 1, node.heap_mb, node.direct_mb, STANDALONE_OUTSIDE_MB),)
+        bookie, broker = self.bookie_memory(node), self.broker_memory(node)
+        keeper = (ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_OUTSIDE_MB)
+        return (
+            ProcessMemory("bookie", self.nodes, bookie.heap_mb, bookie.direct_mb, BOOKIE_OUTSIDE_MB),
+            ProcessMemory("broker", self.brokers, broker.heap_mb, broker.direct_mb, BROKER_OUTSIDE_MB),
+            ProcessMemory("ZooKeeper", 1, *keeper, of_nodes=False),
+        )
+
+
+def shape_problem(options: Mapping[str, str], nodes: int) -> str:
+    """Why these options can't be, with what is allowed; "" if they can."""
+    for key in options:
+        if key not in OPTIONS:
+            return f"unknown key '{key}'{nearest(key, OPTIONS)}; allowed: {', '.join(OPTIONS)}"
+    brokers = options.get(BROKERS, str(nodes))
+    if not (brokers.isascii() and brokers.isdecimal() and 1 <= int(brokers) <= nodes):
+        most = f"a number from 1 to {nodes}, the number of nodes" if nodes > 1 else "1, since there is one node"
+        return f"{BROKERS}: '{brokers}': must be {most}"
+    layout = options.get(LAYOUT, CO_LOCATED)
+    if layout not in LAYOUTS:
+        return f"{LAYOUT}: '{layout}': must be one of {', '.join(LAYOUTS)}{nearest(layout, LAYOUTS)}"
+    if layout == TIERED and nodes == 1:
+        return f"{LAYOUT}: '{TIERED}' needs several nodes: on one node, broker and bookie are one process"
+    if BOOKIE_SHARE in options and not _share(options[BOOKIE_SHARE]):
+        allowed = f"{BOOKIE_PERCENT_MIN}% to {BOOKIE_PERCENT_MAX}% of a node's memory, in whole percent"
+        return f"{BOOKIE_SHARE}: '{options[BOOKIE_SHARE]}': must be {allowed}"
+    return ""
+
+
+def shape_of(options: Mapping[str, str], nodes: int) -> Shape:
+    """The layout that these options mean. Raises `UserError` if they can't be."""
+    problem = shape_problem(options, nodes)
+    if problem:
+        raise UserError(f"pulsar: shape: {problem}.")
+    share = _share(options[BOOKIE_SHARE]) if BOOKIE_SHARE in options else BOOKIE_SHARE_USUAL
+    return Shape(nodes, int(options.get(BROKERS, nodes)), options.get(LAYOUT, CO_LOCATED), share)
+
+
+def _share(text: str) -> Fraction:
+    """ "50%" as a half; 0 if it is no share that a bookie can have."""
+    number, sign, rest = text.partition("%")
+    if not (sign and not rest and number.isascii() and number.isdecimal()):
+        return Fraction(0)
+    percent = int(number)
+    return Fraction(percent, 100) if BOOKIE_PERCENT_MIN <= percent <= BOOKIE_PERCENT_MAX else Fraction(0)
+
+
+def _part(node: Memory, share: Fraction) -> Memory:
+    return Memory(int(node.heap_mb * share), int(node.direct_mb * share))
+
 
 CACHE_SHARE = 8
 CACHE_MB_MIN = 16
@@ -170,3 +275,156 @@ def standalone_arguments(
         "--advertised-address",
         seat.address,
     )
+
+
+CLUSTER = "tidegauge"
+# With many bundles, two partitions seldom fall into one, which can't be on two brokers.
+BUNDLES = 128
+WRITE_CACHE_SHARE, READ_CACHE_SHARE = 4, 8
+# Given once for all processes, these would make each of them claim the same.
+ONE_FOR_EACH = (
+    "bookiePort",
+    "brokerServicePort",
+    "httpServerPort",
+    "journalDirectories",
+    "journalDirectory",
+    "ledgerDirectories",
+    "webServicePort",
+)
+DRIVER_FLAGS = (
+    "-Dbookkeeper.metadata.bookie.drivers=org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver",
+    "-Dbookkeeper.metadata.client.drivers=org.apache.pulsar.metadata.bookkeeper.PulsarMetadataClientDriver",
+)
+"""How broker, bookie and set-up tool find each other's metadata through Pulsar's own abstraction."""
+
+
+@dataclass(frozen=True)
+class Bookie:
+    """A bookie: its number, its ports at its seat's address, and where it keeps journal and ledgers."""
+
+    number: int
+    port: int
+    http_port: int
+    journal_directory: Path
+    ledger_directories: tuple[Path, ...]
+    seat: Seat = LOOPBACK
+
+    @property
+    def process(self) -> str:
+        """Name on the host."""
+        return f"pulsar-bookie-{self.number}"
+
+    @property
+    def http(self) -> str:
+        """The address of its HTTP server."""
+        return f"http://{self.seat.address}:{self.http_port}"
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker: its number and its ports at its seat's address."""
+
+    number: int
+    client_port: int
+    admin_port: int
+    seat: Seat = LOOPBACK
+
+    @property
+    def process(self) -> str:
+        """Name on the host."""
+        return f"pulsar-broker-{self.number}"
+
+
+def refuse_shared(settings: Mapping[str, str]) -> None:
+    """Raise `UserError` for a setting that several processes can't have alike."""
+    for name in ONE_FOR_EACH:
+        if name in settings:
+            raise UserError(
+                f"pulsar: settings: {name}: can't be one and the same for several nodes.",
+                "Leave it out: free ports and directories of their own are chosen.",
+            )
+
+
+def bookie_conf(bookie: Bookie, zookeeper: str, choice: LevelChoice, memory: Memory) -> dict[str, str]:
+    """bookkeeper.conf, to which the campaign's settings are added."""
+    return {
+        **bookie_settings(
+            bookie.http_port,
+            _cache_mb(memory.direct_mb, WRITE_CACHE_SHARE),
+            _cache_mb(memory.direct_mb, READ_CACHE_SHARE),
+            bookie.seat,
+        ),
+        "advertisedAddress": bookie.seat.address,
+        "bookiePort": str(bookie.port),
+        "journalDirectories": str(bookie.journal_directory),
+        "ledgerDirectories": ",".join(map(str, bookie.ledger_directories)),
+        "metadataServiceUri": f"metadata-store:{metadata_url(zookeeper)}",
+        **journal_settings(choice),
+    }
+
+
+def broker_conf(broker: Broker, zookeeper: str, choice: LevelChoice, nodes: int, memory: Memory) -> dict[str, str]:
+    """broker.conf, to which the campaign's settings are added."""
+    return {
+        **broker_settings(
+            broker.client_port, broker.admin_port, _cache_mb(memory.direct_mb, CACHE_SHARE), broker.seat.address
+        ),
+        "clusterName": CLUSTER,
+        "metadataStoreUrl": metadata_url(zookeeper),
+        "configurationMetadataStoreUrl": metadata_url(zookeeper),
+        # All bookies are on one machine: racks say nothing.
+        "bookkeeperClientRackawarePolicyEnabled": "false",
+        # Nothing here sets a policy of a single topic. With them, each broker's first topic waits for a system topic to
+        # be made and read, which takes a minute on a busy machine.
+        "topicLevelPoliciesEnabled": "false",
+        # Partitions are spread when topics are created. Moving one while it is measured would be measured too.
+        "loadBalancerEnabled": "true",
+        "loadBalancerSheddingEnabled": "false",
+        "loadBalancerAutoBundleSplitEnabled": "false",
+        "defaultNumberOfNamespaceBundles": str(BUNDLES),
+        **quorum_settings(choice, nodes),
+    }
+
+
+def setup_arguments(zookeeper: str, brokers: Sequence[Broker]) -> tuple[str, ...]:
+    """Main class and arguments of the tool that writes a new cluster's metadata."""
+    return (
+        "org.apache.pulsar.PulsarClusterMetadataSetup",
+        "--cluster",
+        CLUSTER,
+        "--metadata-store",
+        metadata_url(zookeeper),
+        "--configuration-metadata-store",
+        metadata_url(zookeeper),
+        "--default-namespace-bundle-number",
+        str(BUNDLES),
+        # Functions keep their state there; nothing here has any.
+        "--initial-num-stream-storage-containers",
+        "0",
+        "--web-service-url",
+        f"http://{_addresses((broker.seat, broker.admin_port) for broker in brokers)}/",
+        "--broker-service-url",
+        f"pulsar://{_addresses((broker.seat, broker.client_port) for broker in brokers)}/",
+    )
+
+
+def connection(brokers: Sequence[Broker]) -> dict[str, str]:
+    """How clients reach the cluster, and over how many brokers its topics are to be spread."""
+    return {
+        "serviceUrl": f"pulsar://{_addresses((broker.seat, broker.client_port) for broker in brokers)}",
+        "adminUrl": f"http://{brokers[0].seat.address}:{brokers[0].admin_port}",
+        "brokers": str(len(brokers)),
+    }
+
+
+def metadata_url(zookeeper: str) -> str:
+    """As brokers name the metadata store at "host:port"."""
+    return f"zk:{zookeeper}"
+
+
+def _addresses(places: Iterable[tuple[Seat, int]]) -> str:
+    return ",".join(f"{seat.address}:{port}" for seat, port in places)
+
+
+def _cache_mb(direct_mb: int, share: int) -> str:
+    return str(max(CACHE_MB_MIN, direct_mb // share))

@@ -1,4 +1,7 @@
-"""A running Pulsar, and how its standalone form is started."""
+"""What of Pulsar's own figures matters: the brokers' and the bookies', each told by the process that has them.
+
+Sources: https://pulsar.apache.org/docs/reference-metrics/, https://bookkeeper.apache.org/docs/admin/metrics
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,19 @@ from pathlib import Path
 from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import DeployRequest, Describe
-from tidegauge.systems.files import make_directories, properties_text, write_text
-from tidegauge.systems.jvm import archive_flags, java_process, jvm_flags, quick_start_flags, stop_grace_s
-from tidegauge.systems.log4j2 import log4j2_text
-from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.nodes import LOOPBACK, Node
+from tidegauge.systems.api import LOOPBACK, DeployRequest, Describe, Node
+from tidegauge.systems.jvm import (
+    archive_flags,
+    java_process,
+    jvm_flags,
+    log4j2_text,
+    make_directories,
+    properties_text,
+    quick_start_flags,
+    stop_grace_s,
+    write_text,
+)
+from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.config import (
     QUIET_LOGGERS,
@@ -24,8 +34,77 @@ from tidegauge.systems.pulsar.config import (
     standalone_conf,
     standalone_is_mute,
 )
-from tidegauge.systems.pulsar.replication import owners
+from tidegauge.systems.pulsar.level import owners
 from tidegauge.systems.servers import Servers
+
+_DONE = {"success": "true"}
+_JOURNAL = r"bookie_journal_(journalIndex_\d+_)?JOURNAL_"
+"""Pulsar's own provider of a bookie's figures puts the journal's number into the name, BookKeeper's into a label."""
+
+
+def _mean(name: str, base: str, meaning: str, is_sync_ms: bool = False) -> Metric:
+    return Metric(
+        name,
+        meaning,
+        f"{base}_sum",
+        Kind.MEAN,
+        labels=_DONE,
+        count_series=f"{base}_count",
+        is_sync_ms=is_sync_ms,
+    )
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "journal_syncs_per_s",
+        "syncs of the bookie's journal to disk",
+        f"{_JOURNAL}SYNC_count",
+        Kind.RATE,
+        labels=_DONE,
+    ),
+    _mean("journal_sync_ms", f"{_JOURNAL}SYNC", "mean time of such a sync", is_sync_ms=True),
+    _mean(
+        "journal_add_ms",
+        f"{_JOURNAL}ADD_ENTRY",
+        "mean time of an entry through the journal, its sync included",
+    ),
+    _mean(
+        "add_entry_ms",
+        "bookkeeper_server_ADD_ENTRY",
+        "mean time of an entry in the bookie, from request to answer",
+    ),
+    Metric(
+        "journal_queue_entries",
+        "entries waiting for the journal",
+        f"{_JOURNAL}QUEUE_SIZE",
+        combine=Combine.MAX,
+    ),
+    Metric(
+        "journal_sync_queue_requests",
+        "writes waiting for a sync",
+        f"{_JOURNAL}FORCE_WRITE_QUEUE_SIZE",
+        combine=Combine.MAX,
+    ),
+    Metric(
+        "write_cache_bytes",
+        "entries in the bookie's memory, not yet in its ledgers",
+        r"bookie_(ledgerDir_.+_)?write_cache_size",
+    ),
+    Metric(
+        "throttled_writes_per_s",
+        "entries that had to wait because the write cache was full",
+        r"bookie_(ledgerDir_.+_)?throttled_write_requests",
+        Kind.RATE,
+    ),
+    Metric("backlog_msgs", "messages of all subscriptions that the broker still has to deliver", "pulsar_msg_backlog"),
+    Metric("managed_ledger_cache_bytes", "entries that the broker keeps for readers", "pulsar_ml_cache_used_size"),
+    Metric(
+        "cache_misses_per_s",
+        "reads of the broker that had to go to the bookies, over the last minute",
+        "pulsar_ml_cache_misses_rate",
+    ),
+)
+
 
 PROCESS = "pulsar-1"
 # It closes ledgers and threads one by one, which can take over 15 s under load.

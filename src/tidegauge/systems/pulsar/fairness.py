@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from tidegauge.fairness.case import (
+    BY_DEFINITION,
+    NO_FIGURE,
+    STREAMNATIVE_2020,
     Case,
     ClientFacts,
     Fact,
@@ -15,7 +18,6 @@ from tidegauge.fairness.case import (
     shown,
     whole_ms,
 )
-from tidegauge.fairness.published import BY_DEFINITION, NO_FIGURE, STREAMNATIVE_2020
 from tidegauge.model.tilt import Severity
 from tidegauge.systems.pulsar.level import BYPASS
 

@@ -1,4 +1,8 @@
-"""Pulsar's settings for each durability level, and the level that settings in force really give. Pure.
+"""How many copies of an entry an acknowledgement of Pulsar really waits for, and what is missing of a cluster. Pure.
+
+Source: a ledger is made with an ensemble (bookies), a write quorum (copies of each entry) and an ack quorum (copies
+awaited). A topic's next ledger takes them from the policy of the topic, else of the namespace, else from the broker's
+defaults; the ledger that is open now has them from when it was made.
 
 Source: BookKeeper's server configuration. A bookie acknowledges an entry when its journal has it: with journalSyncData
 after the fsync of the group, without it once written to the page cache, and with journalWriteData=false as soon as the
@@ -7,13 +11,192 @@ ledger storage has it in memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tidegauge.durability.levels import finding_of, level_of
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
-from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3, number_of, replication_of
+
+COPIES_MAX = 3
+MAJORITY_OF_3 = 2
+OWNERS, NOBODY = "partition.owners.by.partition", "none"
+"""Brokers in the order of partitions, with "none" for one that nobody owns; not told of topics with very many."""
+RUNNING, READ_ONLY = "state.running", "state.readOnly"
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """What some setting in force says; None where it does not tell. `said` is the setting, for messages."""
+
+    source: str
+    said: str
+    ensemble: int | None
+    copies: int | None
+    awaited: int | None
+
+    @property
+    def sync(self) -> bool:
+        """Whether an acknowledgement waits for a second copy."""
+        return (self.awaited or 0) >= MAJORITY_OF_3
+
+
+@dataclass(frozen=True)
+class Replication:
+    """`sync`: a majority has a message when it is acknowledged. `culprits` are the settings that make it so or not."""
+
+    sync: bool
+    reason: str
+    culprits: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
+    """What these effective settings give. The weakest topic decides."""
+    brokers = list(_broker_defaults(settings))
+    policies = list(_namespace_policies(settings))
+    ledgers = list(_ledgers(settings))
+    if nodes < MAJORITY_OF_3:
+        told = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not told"
+        reason = f"one bookie, managedLedgerDefaultAckQuorum={told}: there is no second copy"
+        return Replication(False, reason, (reason,), ())
+    # For the ledgers to come: the policy in force, where a topic tells it, else where it comes from.
+    deciding = [*(list(_topic_policies(settings)) or policies or brokers), *ledgers]
+    sync = bool(deciding) and all(quorum.sync for quorum in deciding)
+    # The place where it was set says more than the topic where it shows.
+    causes = [quorum for quorum in (policies or brokers) if quorum.sync == sync] or [
+        quorum for quorum in deciding if quorum.sync == sync
+    ]
+    culprits = tuple(dict.fromkeys(f"{quorum.source}: {quorum.said}" for quorum in causes))
+    if not deciding:
+        culprits = ("no ack quorum was read back",)
+    missing = (*_too_few_copies(deciding, nodes), *_too_few_bookies(settings, nodes))
+    return Replication(sync, f"{'; '.join(culprits)} over {nodes} bookies", culprits, missing)
+
+
+def incomplete(settings: Sequence[Setting], nodes: int) -> str:
+    """What is still missing of bookies, brokers, and owners of the partitions read back; "" if nothing is."""
+    missing = list(missing_bookies(settings, nodes)) if nodes > 1 else []
+    cluster = {s.name: number_of(s.value) for s in settings if s.scope == "cluster"}
+    active, started = cluster.get("brokers"), cluster.get("brokers.started")
+    if active is not None and started is not None and active < started:
+        missing.append(f"{active} of {started} brokers are active")
+    for setting in settings:
+        if setting.name == "partitions.unowned" and number_of(setting.value) != 0:
+            missing.append(f"{setting.scope}: {setting.value} partitions have no broker")
+    return "; ".join(missing)
+
+
+def owners(settings: Sequence[Setting]) -> Mapping[str, str]:
+    """By "topic-partition", the broker that owns it ("127.0.0.1:8080"); without those that nobody does."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        if setting.name == OWNERS and setting.scope.startswith("topic "):
+            topic = setting.scope.removeprefix("topic ")
+            named = enumerate(setting.value.split(", "))
+            found |= {f"{topic}-{partition}": owner for partition, owner in named if owner != NOBODY}
+    return found
+
+
+def missing_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
+    """Bookies that told nothing, do not run, or take no writes; () if there are none."""
+    bookies = _scopes(settings, "bookie ")
+    untold = f"settings of only {len(bookies)} of {nodes} bookies were read back"
+    problems = (untold,) if len(bookies) < nodes else ()
+    return (*problems, *(problem for bookie in bookies if (problem := _not_writable(settings, bookie))))
+
+
+def _not_writable(settings: Sequence[Setting], bookie: str) -> str:
+    """Why a bookie takes no writes; "" if it does or does not say."""
+    values = _values(settings, bookie)
+    if values.get(RUNNING, "true") != "true":
+        return f"{bookie} does not run"
+    return f"{bookie} is read-only" if values.get(READ_ONLY, "false") != "false" else ""
+
+
+def _too_few_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
+    """Why entries can't have all their copies; () if they can. More bookies than copies are spare."""
+    wanted = min(nodes, COPIES_MAX)
+    writable = sum(not _not_writable(settings, bookie) for bookie in _scopes(settings, "bookie "))
+    if writable >= wanted:
+        return ()
+    why = "; ".join(missing_bookies(settings, nodes))
+    return (f"{writable} bookies take writes, where {wanted} copies were asked for: {why}",)
+
+
+def _too_few_copies(deciding: Sequence[Quorum], nodes: int) -> Iterator[str]:
+    wanted = min(nodes, COPIES_MAX)
+    for quorum in deciding:
+        for what, value in (("ensemble", quorum.ensemble), ("write quorum", quorum.copies)):
+            if value is not None and value != wanted:
+                yield f"{quorum.source}: {what} {value}, where {wanted} copies were asked for"
+
+
+def _broker_defaults(settings: Sequence[Setting]) -> Iterator[Quorum]:
+    for scope in _scopes(settings, "broker "):
+        values = _values(settings, scope)
+        awaited = values.get("managedLedgerDefaultAckQuorum")
+        yield Quorum(
+            scope,
+            f"managedLedgerDefaultAckQuorum={awaited or 'not told'}",
+            number_of(values.get("managedLedgerDefaultEnsembleSize")),
+            number_of(values.get("managedLedgerDefaultWriteQuorum")),
+            number_of(awaited),
+        )
+
+
+def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
+    for setting in settings:
+        if not (setting.scope.startswith("namespace ") and setting.name == "persistence" and setting.value):
+            continue
+        try:
+            policy = dict(json.loads(setting.value))
+        except (ValueError, TypeError):
+            continue
+        yield _of_policy(setting.scope, "persistence policy, which overrides the brokers' default: ", policy)
+
+
+def _topic_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
+    for scope in _scopes(settings, "topic "):
+        values = _values(settings, scope)
+        if "bookkeeperAckQuorum" in values:
+            yield _of_policy(scope, "persistence policy in force: ", values)
+
+
+def _of_policy(source: str, kind: str, values: dict[str, str]) -> Quorum:
+    numbers = [
+        number_of(str(values[name])) if name in values else None
+        for name in ("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum")
+    ]
+    return Quorum(source, f"{kind}bookkeeperAckQuorum={values.get('bookkeeperAckQuorum')}", *numbers)
+
+
+def _ledgers(settings: Sequence[Setting]) -> Iterator[Quorum]:
+    for scope in _scopes(settings, "topic "):
+        values = _values(settings, scope)
+        awaited = values.get("ledger.ackQuorumSize")
+        if awaited is not None:
+            copies = number_of(values.get("ledger.writeQuorumSize"))
+            ensemble = number_of(values.get("ledger.ensembleSize"))
+            yield Quorum(scope, f"ackQuorumSize={awaited} of its open ledger", ensemble, copies, number_of(awaited))
+
+
+def _scopes(settings: Sequence[Setting], prefix: str) -> list[str]:
+    return sorted({s.scope for s in settings if s.scope.startswith(prefix)})
+
+
+def _values(settings: Sequence[Setting], scope: str) -> dict[str, str]:
+    return {s.name: s.value for s in settings if s.scope == scope}
+
+
+def number_of(text: str | None) -> int | None:
+    """The whole number that a setting's value is; None if it is none."""
+    try:
+        return int(float(text)) if text is not None else None
+    except ValueError:
+        return None
+
 
 JOURNAL, BYPASS = "journal", "bypass"
 JOURNAL_SYNCS = "journal syncs so far"

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tidegauge.config.source import Source
-from tidegauge.config.validate import validate
+from tidegauge.config.source import Source, validate
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, SubscriptionType
 from tidegauge.systems.attach import TlsChoice
@@ -20,7 +19,7 @@ from tidegauge.systems.omb import (
     OmbDriver,
     OmbFields,
 )
-from tidegauge.systems.pulsar.replication import COPIES_MAX, MAJORITY_OF_3
+from tidegauge.systems.pulsar.level import COPIES_MAX, MAJORITY_OF_3
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
 _SUBSCRIPTION_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")

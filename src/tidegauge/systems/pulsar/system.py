@@ -1,31 +1,149 @@
-"""Pulsar as a `System`."""
+"""Which artifacts a version of Pulsar consists of. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from tidegauge.distribution.local import provision_directory
-from tidegauge.distribution.resolve import provision
+from tidegauge.distribution.coordinates import Coordinate, Recipe
+from tidegauge.distribution.resolve import provision, provision_directory
 from tidegauge.durability.levels import levels_for_nodes
+from tidegauge.errors import RunFailedError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.memory import ProcessMemory
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest
-from tidegauge.systems.attach import AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest
-from tidegauge.systems.levels import refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, refuse_impossible
+from tidegauge.systems.attach import AddressKey, AttachRules, split
+from tidegauge.systems.attached import (
+    UNKNOWN,
+    AttachedCluster,
+    AttachRequest,
+    connection_settings,
+)
 from tidegauge.systems.metrics import Metric
-from tidegauge.systems.pulsar import attach, fairness, level, replication
+from tidegauge.systems.pulsar import fairness, level
+from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.cluster import deploy_cluster
-from tidegauge.systems.pulsar.config import BROKER_DEFAULTS
-from tidegauge.systems.pulsar.deployment import deploy_standalone
-from tidegauge.systems.pulsar.metrics import METRICS
-from tidegauge.systems.pulsar.recipe import DEFAULT_VERSION, JAR_PATTERN, JAVA_MIN, recipe
-from tidegauge.systems.pulsar.shape import Memory, shape_of, shape_problem
+from tidegauge.systems.pulsar.config import BROKER_DEFAULTS, Memory, shape_of, shape_problem
+from tidegauge.systems.pulsar.deployment import METRICS, deploy_standalone
+
+DEFAULT_VERSION = "4.2.4"
+VERIFIED = ("4.2.4", "4.0.8")
+GROUP = "org.apache.pulsar"
+# What standalone, bookies, brokers and the set-up tool never load (seen with -Xlog:class+load; 4.2.4: 327 jars and
+# 242 MB without these exclusions, 263 and 170 MB with them). A group that a version does not have excludes nothing.
+EXCLUSIONS = (
+    # Functions on Kubernetes, and clients of the state store behind functions. (The store itself stays: it brings the
+    # bookie's HTTP server, which tells the bookie's settings, and the tool that sets up a cluster links to it, to
+    # DistributedLog and to Curator.)
+    "io.grpc:*",
+    "io.kubernetes:*",
+    "org.apache.bookkeeper:stream-storage-java-client",
+    "com.google.auth:*",
+    "com.google.http-client:*",
+    "io.opencensus:*",
+    # Metadata in etcd or Oxia.
+    "io.github.oxia-db:*",
+    "io.streamnative.oxia:*",
+    "io.etcd:*",
+    f"{GROUP}:jetcd-core-shaded",
+    # Native TLS: nothing here is encrypted.
+    "org.conscrypt:*",
+    "io.netty:netty-tcnative-boringssl-static",
+    "io.netty:netty-resolver-dns-native-macos",
+    # HTTP client of the telemetry exporter, which is off.
+    "com.squareup.okhttp3:*",
+    "com.squareup.okio:*",
+    "org.jetbrains.kotlin:*",
+    "io.reactivex.rxjava3:*",
+    "net.bytebuddy:*",
+)
+JAR_PATTERN = rf"(?:{GROUP}\.|{GROUP}-)?pulsar-broker-(\d[\w.\-]*?)\.jar"
+JAVA_MIN = 17
+JAVA_MAX_BEFORE_4 = 21
+
+
+def recipe(version: str) -> Recipe:
+    """The recipe of a version; whether it exists is not known here.
+
+    Pulsar's parent project pins the versions of Jackson, gRPC and Netty; without it they mix. Versions whose single
+    jars are incomplete on the repository may still be there as the vendor's archive.
+    """
+    return Recipe(
+        system="pulsar",
+        version=version,
+        root=Coordinate(GROUP, "pulsar-broker", version),
+        managed_by=(Coordinate(GROUP, "pulsar", version, "pom"),),
+        exclusions=EXCLUSIONS,
+        archive=Coordinate(GROUP, "pulsar-server-distribution", version, "tar.gz", "bin"),
+        java_min=JAVA_MIN,
+        java_max=JAVA_MAX_BEFORE_4 if version.partition(".")[0] in ("1", "2", "3") else None,
+        verified=VERIFIED,
+    )
+
+
+BOOKIES = AddressKey(
+    "bookie-http-urls", "http://bookie1:8000,http://bookie2:8000", "", required=False, schemes=("http", "https")
+)
+RULES = AttachRules(
+    keys=(
+        AddressKey(
+            "service-url",
+            "pulsar+ssl://host1:6651,host2:6651",
+            "serviceUrl",
+            schemes=("pulsar", "pulsar+ssl"),
+            secure_schemes=("pulsar+ssl",),
+            one_scheme=True,
+        ),
+        AddressKey(
+            "admin-url",
+            "https://host:8443",
+            "adminUrl",
+            schemes=("http", "https"),
+            secure_schemes=("https",),
+            alone=True,
+        ),
+        BOOKIES,
+    ),
+    methods=("token", "tls"),
+)
+NOT_GIVEN = "bookies tell their settings over their own HTTP servers only, and no bookie-http-urls were given"
+
+
+def attach(request: AttachRequest) -> AttachedCluster:
+    """The cluster as a deployment. Nothing is asked of it yet."""
+    urls = split(request.choice.addresses, BOOKIES)
+    return AttachedCluster(
+        connection=connection_settings(request.choice, RULES, request.secrets),
+        topic_settings={},
+        nodes_in=_bookies,
+        decides=lambda setting: setting.scope.startswith(("bookie", "broker", "cluster", "topic ")),
+        read_more=partial(_read_bookies, urls),
+    )
+
+
+def _read_bookies(urls: Sequence[str]) -> list[Setting]:
+    """What each bookie tells; of one that does not, why. Never raises."""
+    if not urls:
+        return [Setting("bookies", "settings", f"{UNKNOWN}{NOT_GIVEN}")]
+    found: list[Setting] = []
+    for number, url in enumerate(urls, 1):
+        try:
+            found += read_bookie_at(number, url)
+        except RunFailedError as error:
+            found.append(Setting(f"bookie {number}", "settings", f"{UNKNOWN}{error.message}"))
+    return found
+
+
+def _bookies(settings: Sequence[Setting]) -> int | None:
+    """Copies are on bookies: as many nodes as told of themselves, if all did."""
+    if any(s.scope.startswith("bookie") and s.value.startswith(UNKNOWN) for s in settings):
+        return None
+    return len({s.scope for s in settings if s.scope.startswith("bookie ")}) or None
 
 
 class PulsarSystem:
@@ -35,7 +153,7 @@ class PulsarSystem:
     title = "Apache Pulsar"
     driver = "pulsar"
     default_version = DEFAULT_VERSION
-    attach_rules: AttachRules | None = attach.RULES
+    attach_rules: AttachRules | None = RULES
     metrics: tuple[Metric, ...] = METRICS
     server_defaults: Mapping[str, str] = BROKER_DEFAULTS
     spaces_in_paths = False
@@ -100,11 +218,11 @@ class PulsarSystem:
 
     def attach(self, request: AttachRequest) -> AttachedCluster:
         """See `System.attach`."""
-        return attach.attach(request)
+        return attach(request)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""
-        return replication.incomplete(settings, nodes)
+        return level.incomplete(settings, nodes)
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         """See `System.derive_level`."""

@@ -1,7 +1,11 @@
-"""Starts RabbitMQ nodes with an Erlang port mapper of their own, or one each where each has a network of its own."""
+"""What of RabbitMQ's own figures matters, as its Prometheus plugin tells them summed over queues.
+
+Source: https://github.com/rabbitmq/rabbitmq-server/blob/main/deps/rabbitmq_prometheus/metrics.md
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
 import socket
 import time
@@ -12,25 +16,150 @@ from pathlib import Path
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import DeployRequest, Describe
-from tidegauge.systems.files import make_directories, write_text
+from tidegauge.systems import logs
+from tidegauge.systems.api import LOOPBACK, DeployRequest, Describe, Seat
+from tidegauge.systems.api import Node as Machine
+from tidegauge.systems.jvm import make_directories, write_text
 from tidegauge.systems.logs import Cause
-from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.nodes import LOOPBACK, Seat
-from tidegauge.systems.nodes import Node as Machine
+from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.rabbitmq.config import (
+    Layout,
     Node,
     connection,
     enabled_plugins,
     epmd_environment,
+    find_layout,
     has_streams,
     node_environment,
     rabbitmq_conf,
+    version_numbers,
 )
-from tidegauge.systems.rabbitmq.layout import Layout, find_layout, version_numbers
 from tidegauge.systems.rabbitmq.level import form_of, leaders
-from tidegauge.systems.rabbitmq.logs import find_cause
 from tidegauge.systems.servers import Servers
+
+METRICS: tuple[Metric, ...] = (
+    Metric("ready_msgs", "messages that wait for a consumer", "rabbitmq_queue_messages_ready"),
+    Metric(
+        "unacknowledged_msgs", "messages that consumers have and did not acknowledge", "rabbitmq_queue_messages_unacked"
+    ),
+    Metric("queue_process_bytes", "memory of the queues' processes", "rabbitmq_queue_process_memory_bytes"),
+    Metric(
+        "memory_alarm",
+        "1 while publishers are blocked because the node uses too much memory",
+        "rabbitmq_alarms_memory_used_watermark",
+        combine=Combine.MAX,
+    ),
+    Metric(
+        "disk_alarm",
+        "1 while publishers are blocked because the disk is nearly full",
+        "rabbitmq_alarms_free_disk_space_watermark",
+        combine=Combine.MAX,
+    ),
+    Metric("node_resident_bytes", "memory of the node as it counts it", "rabbitmq_process_resident_memory_bytes"),
+    Metric("memory_limit_bytes", "above it publishers are blocked", "rabbitmq_resident_memory_limit_bytes"),
+    Metric(
+        "run_queue_processes",
+        "Erlang processes ready to run that wait for a scheduler",
+        "erlang_vm_statistics_run_queues_length",
+    ),
+    Metric("io_syncs_per_s", "syncs of classic queues (3.x tells them)", "rabbitmq_io_sync_ops_total", Kind.RATE),
+    Metric(
+        "io_sync_ms",
+        "mean time of such a sync",
+        "rabbitmq_io_sync_time_seconds_total",
+        Kind.MEAN,
+        count_series="rabbitmq_io_sync_ops_total",
+        factor=1e3,
+        is_sync_ms=True,
+    ),
+    Metric(
+        "raft_commit_ms",
+        "time from writing an entry of a quorum queue to its commit, over queues the largest",
+        "rabbitmq_raft_(entry_commit|max_commit)_latency_seconds",
+        combine=Combine.MAX,
+        factor=1e3,
+    ),
+    Metric(
+        "garbage_collections_per_s",
+        "collections of Erlang processes' heaps",
+        "erlang_vm_statistics_garbage_collection_number_of_gcs(_total)?",
+        Kind.RATE,
+    ),
+)
+
+
+STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\S* \[\w+\] <[\d.]+>\s*")
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A known cause; what the expression's groups hold is shown. Earlier ones win."""
+
+    expression: re.Pattern[str]
+    summary: str
+    hint: str
+
+
+# Nodes end so soon after this that the lines which say more may be missing from their log.
+_BAD_SETTING = _Known(
+    re.compile("failed_to_prepare_configuration"),
+    "a setting is not valid.",
+    "Correct the setting given for this system in the campaign.",
+)
+_KNOWN = (
+    _Known(re.compile(r"\benospc\b"), "the disk is full.", "Free space, or put the data on another disk."),
+    _Known(
+        re.compile(r"(?:eheap_alloc|\w+_alloc): (Cannot \w+ \d+ bytes of memory)|\benomem\b"),
+        "it ran out of memory.",
+        "Free memory on this machine.",
+    ),
+    _Known(
+        re.compile(r"attempted to set unknown variable: (\S+)"),
+        "there is no setting named",
+        "Correct the setting given for this system in the campaign.",
+    ),
+    _Known(
+        re.compile(r"Error transforming datatype for: (\S+)(?:\n[^\n]*?- (\"[^\n]+))?|Invalid value for: (.+)"),
+        "a setting is not valid.",
+        "Correct the setting given for this system in the campaign.",
+    ),
+    _BAD_SETTING,
+    _Known(
+        re.compile(r"\{acceptor,\{[\d,]+\},(\d+)\}[^\n]*eaddrinuse|port (\d+)[^\n]*in use|\beaddrinuse\b"),
+        "a port that it needs is taken:",
+        "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
+    ),
+    _Known(re.compile(r"\b(eacces|eperm)\b"), "it may not use a file.", "Check the owner of the data directory."),
+    _Known(re.compile(r"\bemfile\b"), "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
+    _Known(
+        re.compile(r"(memory|disk free space?) resource limit alarm set on node"),
+        "it blocks publishers because of its alarm:",
+        "Give it more memory (heap) in the campaign, or free disk space.",
+    ),
+    _Known(
+        re.compile(r"(Timeout\w* while waiting for.+|inconsistent_cluster.+|failed to cluster with.+)", re.IGNORECASE),
+        "its nodes did not form a cluster.",
+        "See the logs of the other nodes.",
+    ),
+    _Known(re.compile(r"Error during startup: (\{error,\s*\S.*)"), "it could not start.", "Look at the log."),
+)
+
+
+def find_cause(log: str, given: Sequence[str] = ()) -> Cause | None:
+    """The likeliest cause of a failure, None if no line looks like one.
+
+    `given`: names of the settings that the user gave, shown where the log says only that one of them is not valid.
+    """
+    text = "\n".join(STAMP.sub("", line) for line in log.splitlines())
+    for known in _KNOWN:
+        match = known.expression.search(text)
+        if match:
+            shown = ": ".join(group.strip() for group in match.groups() if group)
+            if known is _BAD_SETTING and given:
+                shown = f"Given were: {', '.join(given)}"
+            return Cause(known.summary, shown[: logs.LINE_LENGTH_MAX], known.hint)
+    return logs.find_cause(text)
+
 
 EPMD = "rabbitmq-epmd"
 EPMD_S_MAX = 10.0

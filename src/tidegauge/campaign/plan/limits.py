@@ -1,0 +1,266 @@
+"""What servers may use and what faults need, made before they start: limits of memory and files, disks, networks.
+
+A limit that can't be had does not end the trial: its result says which, and why.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.fleet.api import Ability, Host, ProcessSpec, ProcessStatus, Rig
+from tidegauge.hosts import space
+from tidegauge.model.faults import FaultKind
+from tidegauge.model.server import Handles, by_turns
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.use import Sample
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import KEEPER, Seat, System
+
+COPIES_MAX = 3
+
+
+def check_handles(campaign: Campaign, find_system: Callable[[str], System], available: Handles) -> None:
+    """Raise `UserError` with the figures where a server would need more than a process may have here."""
+    for point in campaign.each:
+        for choice in point.campaign.systems:
+            if choice.attach is None:
+                _check(point.campaign, choice, find_system(choice.name), available)
+
+
+def _check(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
+    partitions = campaign.workload.topics * campaign.workload.partitions
+    copies = min(choice.copies or COPIES_MAX, campaign.nodes)
+    on_one_node = -(-partitions * copies // campaign.nodes)
+    needed = system.handles(on_one_node)
+    told = (
+        f"{campaign.source_path}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
+    )
+    if needed.files > available.files:
+        raise UserError(
+            f"{told} about {needed.files:,} open files, and a process may have {available.files:,} here.",
+            f"Raise the hard limit (`ulimit -Hn {needed.files}` as root, or LimitNOFILE), or take fewer partitions.",
+        )
+    if needed.maps > available.maps:
+        raise UserError(
+            f"{told} about {needed.maps:,} memory maps, and a process may have {available.maps:,} here.",
+            f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
+        )
+
+
+_NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {
+    FaultKind.POWER_CUT: ("ext4", "power_cut"),
+    FaultKind.SLOW_DISK: ("ext4", "slow_disk"),
+    FaultKind.HUNG_DISK: ("ext4", "hung_disk"),
+    FaultKind.PARTITION: ("network", "partition"),
+    FaultKind.PACKET_LOSS: ("network", "packet_loss"),
+    FaultKind.RATE_LIMIT: ("network", "rate_limit"),
+}
+_SPARE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Rigged:
+    """By number of a node: its disk, and its place in the network. Empty where no fault needs any."""
+
+    disks: Mapping[int, Path] = field(default_factory=dict)
+    seats: Mapping[int, Seat] = field(default_factory=dict)
+
+
+NOTHING_RIGGED = Rigged()
+
+
+def refused(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> list[str]:
+    """Which kinds of fault of these trials can't be made on this host, with the reason, a sentence each. Pure."""
+    kinds = dict.fromkeys(fault.kind for trial in trials for fault in trial.faults)
+    found = []
+    for kind in kinds:
+        reasons = dict.fromkeys(refusals[ability] for ability in _NEEDS.get(kind, ()) if ability in refusals)
+        if reasons:
+            found.append(f"{kind.value} can't be made here: {'; '.join(reasons)}")
+    return found
+
+
+def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Ability, str]]) -> None:
+    """Raise `UserError` if a fault can't be made on this host, which is asked only if there are any."""
+    faulted = [trial for trial in trials if trial.faults]
+    problems = refused(faulted, refusals()) if faulted else []
+    if problems:
+        raise UserError(
+            f"faults: {'; '.join(problems)}.",
+            "Kill, pause, restart and rolling-restart need no rights. `tidegauge doctor` tells what can be done here.",
+        )
+
+
+def rig_nodes(spec: TrialSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> Rigged:
+    """Make what the faults need, registered for its end. `machines`: nodes to put into networks; fewer may keep data.
+
+    Raises `RunFailedError`.
+    """
+    disks: dict[int, Path] = {}
+    if any(fault.kind.needs_disk for fault in spec.faults):
+        size_bytes = space.bytes_needed(spec, 1) - space.FREE_BYTES_BEFORE + _SPARE_BYTES
+        places = by_turns(store.disks or (store.data_directory,), spec.nodes)
+        for number, place in enumerate(places, 1):
+            disks[number] = place / f"node-{number}"
+            host.rig.make_disk(disks[number], size_bytes)
+            cleanup.callback(host.rig.remove_disk, disks[number])
+    seats: dict[int, Seat] = {}
+    if any(fault.kind.needs_network for fault in spec.faults):
+        links = {KEEPER: "keeper", **{number: f"node-{number}" for number in range(1, machines + 1)}}
+        network = host.rig.make_network(list(links.values()))
+        cleanup.callback(host.rig.remove_network)
+        seats = {number: Seat(network.addresses[link], link) for number, link in links.items()}
+    return Rigged(disks, seats)
+
+
+class LimitedHost:
+    """`Host` that passes everything on, and starts each process with at most `memory_bytes` of its own."""
+
+    def __init__(self, host: Host, memory_bytes: int) -> None:
+        self.name = host.name
+        self._host = host
+        self._memory_bytes = memory_bytes
+
+    @property
+    def rig(self) -> Rig:
+        """See `Host.rig`."""
+        return self._host.rig
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        """See `Host.start`."""
+        return self._host.start(replace(spec, memory_bytes_max=self._memory_bytes))
+
+    def status(self, name: str) -> ProcessStatus:
+        """See `Host.status`."""
+        return self._host.status(name)
+
+    def stop(self, name: str) -> ProcessStatus:
+        """See `Host.stop`."""
+        return self._host.stop(name)
+
+    def signal(self, name: str, signal_number: int) -> None:
+        """See `Host.signal`."""
+        self._host.signal(name, signal_number)
+
+    def free_ports(self, count: int) -> list[int]:
+        """See `Host.free_ports`."""
+        return self._host.free_ports(count)
+
+    def release_ports(self, ports: Sequence[int]) -> None:
+        """See `Host.release_ports`."""
+        self._host.release_ports(ports)
+
+    def track_directory(self, path: Path) -> None:
+        """See `Host.track_directory`."""
+        self._host.track_directory(path)
+
+    def agent_cpu_s(self) -> float:
+        """See `Host.agent_cpu_s`."""
+        return self._host.agent_cpu_s()
+
+    def samples(self, after: int) -> list[Sample]:
+        """See `Host.samples`."""
+        return self._host.samples(after)
+
+
+_MIB = 1 << 20
+
+
+def _not_here() -> str:
+    return "not asked of this machine"
+
+
+def _no_disk(_place: Path, _image: Path, _size_bytes: int) -> Callable[[], None]:
+    raise OSError(0, _not_here())
+
+
+@dataclass(frozen=True)
+class Means:
+    """How limits are set on this machine.
+
+    Attributes:
+        memory_refusal, disk_refusal: "" or why processes can't be limited, or disks not be made.
+        mount_disk: makes a disk (place, file, bytes) and returns what undoes it. Raises `OSError`.
+    """
+
+    memory_refusal: Callable[[], str] = _not_here
+    disk_refusal: Callable[[], str] = _not_here
+    mount_disk: Callable[[Path, Path, int], Callable[[], None]] = _no_disk
+
+
+@dataclass(frozen=True)
+class Limited:
+    """The host to start servers on, and which limits could not be had, with the reason."""
+
+    host: Host
+    problems: tuple[str, ...] = ()
+
+
+def too_small(spec: TrialSpec, system: SystemChoice) -> str:
+    """ "" or why the memory limit of a trial leaves servers no room for what they are given. Pure."""
+    limit_bytes = spec.limits.memory_bytes if spec.limits else None
+    own_mb = system.heap_mb + system.direct_memory_mb
+    if limit_bytes is None or system.attach is not None or limit_bytes >= own_mb * _MIB:
+        return ""
+    return (
+        f"server-memory {limit_bytes // _MIB} MiB is less than heap ({system.heap_mb} MiB) and direct-memory "
+        f"({system.direct_memory_mb} MiB) of {system.name} together"
+    )
+
+
+def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path], cleanup: ExitStack) -> Limited:
+    """Make what the trial's limits ask for. `places` are where servers write, one for each disk; empty directories."""
+    limits = spec.limits
+    if limits is None:
+        return Limited(host)
+    if spec.attached:
+        return Limited(host, ("server-memory and disk have no effect on servers that others run",))
+    problems = []
+    if limits.direct_io:
+        why = means.disk_refusal() or _own_disks(spec, host, means, places, cleanup)
+        if why:
+            problems.append(f"disk: direct-io could not be had ({why}), so the data is where it would be without it")
+    if limits.memory_bytes is not None:
+        why = means.memory_refusal()
+        if why:
+            size = f"{limits.memory_bytes // _MIB} MiB"
+            problems.append(f"server-memory: {size} could not be had ({why}), so servers use what the machine has")
+        else:
+            host = LimitedHost(host, limits.memory_bytes)
+    return Limited(host, tuple(problems))
+
+
+def _own_disks(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path], cleanup: ExitStack) -> str:
+    """A disk at each place, or at none. "" or why not."""
+    with ExitStack() as made:
+        for place in places:
+            nodes = -(-spec.nodes // len(places))
+            beside = place.with_name(f"{place.name}.disk")
+            host.track_directory(beside)
+            try:
+                beside.mkdir(parents=True, exist_ok=True)
+                undo = means.mount_disk(place, beside / "image", space.bytes_needed(spec, nodes))
+            except OSError as error:
+                shutil.rmtree(beside, ignore_errors=True)
+                return error.strerror or str(error)
+            made.callback(_undo, undo, place, beside)
+        cleanup.push(made.pop_all())
+    return ""
+
+
+def _undo(undo: Callable[[], None], place: Path, beside: Path) -> None:
+    """The file goes only when nothing is mounted from it: else whoever cleans up could not find out what is."""
+    try:
+        undo()
+    except OSError as error:
+        raise RunFailedError(
+            f"The disk of a trial at {place} could not be unmounted: {error.strerror or error}.",
+            "`tidegauge clean` tries it again.",
+        ) from error
+    shutil.rmtree(beside, ignore_errors=True)

@@ -1,0 +1,315 @@
+"""The memory that a plan needs: of servers and of the load generator, against what the host has.
+
+Two things fill a heap. What clients hold when they are behind (a backlog, a stall) needs room, or the worker dies; what
+flows through becomes garbage, and a small heap then spends the window in collections instead of sending:
+
+    heap   = the larger of  what is held: 96 MiB, 1 MiB a client, what all consumers may hold together, and four times
+                            what producers may have in flight where that is more than 32 MiB
+                            what flows:   1 MiB for every 1,000 messages (of 1 KiB, sent or received) a second,
+                                          up to 2 GiB and an eighth of the machine's memory
+    direct = 64 MiB, the largest read of each consumer, and two requests of each producer, which send at most
+             32 MiB together; or twice what producers may have in flight where that is more
+
+Where the rate is not given (a peak, a search, a share of an earlier result), it is as fast as the CPUs may carry. The
+rule knows nothing of the system, so the load generators of all systems that are compared get the same.
+
+Measured on 16 CPUs with 1 KiB messages: 256 MiB cost 6 to 12 % of the window in collections from a million messages a
+second on, and 1 GiB gave 1.50 instead of 1.16 million. At 100 partitions 256 MiB make a worker of 445 MB.
+
+Trials follow one another, so one deployment at a time counts, with the load generator beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.plan.contenders import label
+from tidegauge.errors import UserError
+from tidegauge.hosts.memory import Machine
+from tidegauge.model.host import MemoryAvailable, MemoryNeed, WorkerMemory
+from tidegauge.model.trial import Servers, TrialSpec, point_words
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
+from tidegauge.systems.api import System
+from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
+
+_MSGS_PER_S_PER_CPU = 75_000
+"""At full speed 16 CPUs carried 1.2 to 1.5 million messages a second, servers beside."""
+_MSGS_PER_S_PER_MIB = 1000
+_FLOW_MB_MAX = 2048
+"""More was not found to help."""
+_FLOW_SHARE_OF_MACHINE = 8
+_OWN_MB = 96
+"""The worker's own, and the 32 MiB that all producers hold together, however many they are."""
+_OWN_DIRECT_MB = 64
+"""Buffers of the network libraries, whatever the load."""
+_CLIENT_BYTES = 1 << 20
+"""A client without messages: its metadata, buffers of its connections, statistics."""
+_WRITE_BYTES = 1 << 20
+"""A producer's largest request; one is being written while the JDK still keeps the copy of another."""
+_PARTITION_MESSAGES = 100
+"""Of each partition a consumer may hold so many, however many partitions share its queue (the drivers' rule)."""
+_FETCH_BYTES = (1 << 20, 50 << 20)
+"""The least and the most that Kafka's client holds of one server; other clients hold what the queue says."""
+_READ_BYTES_LEAST = 64 << 10
+"""Of a consumer that finds next to nothing."""
+_RECORD_OVERHEAD_BYTES = 128
+_SERVERS_UNKNOWN = 3
+"""A consumer holds messages of so many servers; of how many others' cluster consists, nobody has told yet."""
+_STALL_S = 5.0
+"""At a planned rate consumers that are not to build a backlog hold what came in while nobody read for so long."""
+WINDOW_SHARE_OF_HEAP = 4
+"""A message in flight is held by the worker and by the client, twice while it is sent; the worker keeps to it too."""
+_STEP_MB = 64
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The memory of the worker of every trial of a plan.
+
+    By the plan and not by the trial as it is run: a rate that an earlier trial found is another one for each system,
+    and their load generators are to be equal. A worker that trials share is large enough for all of them.
+    """
+
+    trials: Sequence[TrialSpec]
+    choice: WorkerChoice
+    machine: Machine
+    _planned: Mapping[str, TrialSpec] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the plan."""
+        object.__setattr__(self, "_planned", {trial.trial_id: trial for trial in self.trials})
+
+    def of(self, spec: TrialSpec) -> WorkerMemory:
+        """That of one trial; one that the plan does not hold (a search makes as many as it needs) has no known rate."""
+        planned = self._planned.get(spec.trial_id, replace(spec, msgs_per_s=None, schedule=None))
+        if planned.servers is not Servers.SHARED:
+            return worker_memory(planned, self.choice, self.machine)
+        shared = [one for one in self.trials if one.servers is Servers.SHARED and one.system == spec.system]
+        return _largest_worker([worker_memory(one, self.choice, self.machine) for one in (planned, *shared)])
+
+    def most(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
+        """The largest of a system's at a point of a sweep."""
+        own = [one for one in self.trials if one.system == system and one.point == point]
+        found = [self.of(one) for one in own]
+        return _largest_worker(found or [WorkerMemory(*_least(self.choice))])
+
+
+def worker_memory(spec: TrialSpec, choice: WorkerChoice, machine: Machine) -> WorkerMemory:
+    """What the worker of a trial gets by itself; what the user chose wins."""
+    rate = _planned_rate(spec)
+    held_mb, flow_mb = _held_mb(spec, rate), _flow_mb(spec.workload, rate, machine)
+    direct_mb = _direct_mb(spec, rate)
+    heap_least, direct_least = _least(choice)
+    heap_mb = choice.heap_mb or max(heap_least, _rounded(max(held_mb, flow_mb)))
+    direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded(direct_mb))
+    because = []
+    if heap_mb > heap_least and held_mb > flow_mb:
+        because.append(f"{_clients(spec.workload)} may hold {held_mb:,} MiB")
+    elif heap_mb > heap_least:
+        because.append(f"{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages")
+    if direct_memory_mb > direct_least:
+        because.append(f"what {_clients(spec.workload)} read and write at once is {direct_mb:,} MiB")
+    return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
+
+
+def _least(choice: WorkerChoice) -> tuple[int, int]:
+    return choice.heap_mb or HEAP_MB_LEAST, choice.direct_memory_mb or DIRECT_MEMORY_MB_LEAST
+
+
+def _largest_worker(found: Sequence[WorkerMemory]) -> WorkerMemory:
+    heap = max(found, key=lambda one: one.heap_mb)
+    direct = max(found, key=lambda one: one.direct_memory_mb)
+    because = heap.because if heap.direct_memory_mb == direct.direct_memory_mb else f"{heap.because}; {direct.because}"
+    return WorkerMemory(heap.heap_mb, direct.direct_memory_mb, because.strip("; "))
+
+
+def _planned_rate(spec: TrialSpec) -> float:
+    """The highest rate that is known beforehand; 0 = as fast as it goes, or nobody knows yet."""
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    return 0.0 if closed_loop or spec.reads_only else spec.most_msgs_per_s
+
+
+def _flow_mb(workload: Workload, rate: float, machine: Machine) -> int:
+    """What flows, at the rate, or as fast as the CPUs may carry it."""
+    # Half of the work is to send a message, half to receive it, by each subscription.
+    times = (1 + workload.subscriptions) / 2 * max(1.0, workload.payload.message_bytes / 1024)
+    msgs_per_s = rate * times if rate else _MSGS_PER_S_PER_CPU * machine.cpus
+    most_mb = min(_FLOW_MB_MAX, machine.memory_mb // _FLOW_SHARE_OF_MACHINE or HEAP_MB_LEAST)
+    return min(most_mb, round(msgs_per_s / _MSGS_PER_S_PER_MIB))
+
+
+def _held_mb(spec: TrialSpec, rate: float) -> int:
+    workload = spec.workload
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    producers = workload.topics * workload.producers
+    servers = min(_SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
+    held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
+    held += (consumers + producers) * _CLIENT_BYTES + WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
+    return _OWN_MB + -(-held // _MIB)
+
+
+def _direct_mb(spec: TrialSpec, rate: float) -> int:
+    """The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
+
+    From Java 25 on the copies are bounded (`worker.launch`), and this is more than is used.
+    """
+    workload = spec.workload
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    producers = workload.topics * workload.producers
+    batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
+    read = min(consumers * _fetch_bytes(workload), max(consumers * _READ_BYTES_LEAST, _stalled_bytes(spec, rate)))
+    written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
+    return _OWN_DIRECT_MB + -(-(read + written) // _MIB)
+
+
+def _large_window_bytes(workload: Workload) -> int:
+    """What messages in flight hold where they are more than `_OWN_MB` has room for; else 0."""
+    if workload.window_bytes() <= IN_FLIGHT_BYTES_MAX:
+        return 0
+    return workload.window_messages() * (workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES)
+
+
+def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
+    """Raise `UserError` if a heap that the user has chosen has no room for the messages that may be in flight."""
+    for spec in trials:
+        window_bytes, heap_mb = spec.workload.window_bytes(), choice.heap_mb
+        if window_bytes > IN_FLIGHT_BYTES_MAX and 0 < heap_mb < WINDOW_SHARE_OF_HEAP * window_bytes / _MIB:
+            raise UserError(
+                f"{where}: workload.in-flight: {spec.workload.window_messages():,} messages in flight are "
+                f"{window_bytes / _MIB:,.0f} MiB, more than they may take of the load generator's heap of {heap_mb:,} "
+                "MiB, a quarter.",
+                "Leave out 'heap' of 'worker', so that it follows from the load, or give a smaller 'in-flight'.",
+            )
+
+
+def _fetch_bytes(workload: Workload) -> int:
+    """What a consumer may ask one server for at once: as much as its queue and its partitions allow."""
+    consumers = max(1, workload.topics * workload.subscriptions * workload.consumers)
+    message_bytes = workload.payload.message_bytes
+    fit = max(1, IN_FLIGHT_BYTES_MAX // (consumers * message_bytes))
+    queue = min(workload.client.receive_queue_messages, fit)
+    messages = max(queue, workload.partitions * min(queue, _PARTITION_MESSAGES))
+    least, most = _FETCH_BYTES
+    return min(most, max(least, workload.client.batch_bytes_max, messages * (message_bytes + _RECORD_OVERHEAD_BYTES)))
+
+
+def _stalled_bytes(spec: TrialSpec, rate: float) -> int:
+    """What consumers can find at once: without a planned rate, or with a backlog to be read, any amount."""
+    if not rate or spec.late is not None:
+        return 1 << 62
+    message_bytes = spec.workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES
+    return round(rate * _STALL_S * spec.workload.subscriptions * message_bytes)
+
+
+def _rounded(mb: int) -> int:
+    return -(-mb // _STEP_MB) * _STEP_MB
+
+
+def _clients(workload: Workload) -> str:
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    producers = workload.topics * workload.producers
+    counted = ((consumers, "consumer"), (producers, "producer"))
+    return " and ".join(f"{count:,} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
+
+
+def _rate_words(rate: float, machine: Machine) -> str:
+    return f"{rate:,.0f} msg/s need" if rate else f"full speed of {machine.cpus} CPUs needs"
+
+
+def memory_needs(campaign: Campaign, find_system: Callable[[str], System], workers: Workers) -> tuple[MemoryNeed, ...]:
+    """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
+    each = ((point, choice) for point in campaign.each for choice in point.campaign.systems)
+    return tuple(_largest([_need(point, choice, find_system(choice.name), workers) for point, choice in each]))
+
+
+def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) -> MemoryNeed:
+    campaign, name = point.campaign, label(choice, system)
+    worker = workers.most(name, point.values)
+    if choice.attach is not None:
+        return MemoryNeed(name, (), worker)
+    servers = system.processes(
+        choice.version or system.default_version,
+        campaign.nodes,
+        choice.heap_mb,
+        choice.direct_memory_mb,
+        choice.shape,
+    )
+    return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes)
+
+
+def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
+    """Why a system would make this machine swap; "" if it would not, or if nobody can tell."""
+    return f"{need}; {available}" if available is not None and need.total_mb > available.available_mb else ""
+
+
+def fitting(
+    campaign: Campaign,
+    find_system: Callable[[str], System],
+    available: MemoryAvailable | None,
+    workers: Workers,
+) -> tuple[Campaign, dict[str, str]]:
+    """The campaign without what would make this machine swap and may be left out, and why each was.
+
+    That may an optional system, and at a point of a sweep with `skip-impossible` any. Raises `TooLittleMemoryError`
+    with the figures of every other system that would, of a sweep at the point that needs most.
+    """
+    left_out: dict[str, str] = {}
+    refused: list[MemoryNeed] = []
+    needs: list[MemoryNeed] = []
+    points = []
+    for point in campaign.each:
+        kept = []
+        for choice in point.campaign.systems:
+            need = _need(point, choice, find_system(choice.name), workers)
+            reason = too_large(need, available)
+            needs += [need] if reason else []
+            if not reason:
+                kept.append(choice)
+            elif choice.optional or (campaign.skip_impossible and point.values):
+                left_out[_where(need, point)] = reason
+            else:
+                refused.append(need)
+        if kept:
+            points.append(replace(point, campaign=replace(point.campaign, systems=tuple(kept))))
+    if available is not None and (refused or not points):
+        raise TooLittleMemoryError(_largest(refused or needs), available, _advice(needs))
+    if not left_out:
+        return campaign, {}
+    if not campaign.points:
+        return points[0].campaign, left_out
+    return replace(points[0].campaign, points=tuple(points)), left_out
+
+
+class TooLittleMemoryError(UserError):
+    """Systems need more memory than there is. `shortage`: the sums alone, where the parts of each stand beside."""
+
+    def __init__(self, needs: Sequence[MemoryNeed], available: MemoryAvailable, advice: str) -> None:
+        super().__init__(f"There is too little memory. {'. '.join(map(str, needs))}. {available}.", advice)
+        self.shortage = f"There is too little memory: {', '.join(need.whole for need in needs)}; {available}."
+
+
+def _largest(needs: Sequence[MemoryNeed]) -> list[MemoryNeed]:
+    """The most that each system needs."""
+    largest: dict[str, MemoryNeed] = {}
+    for need in sorted(needs, key=lambda need: need.total_mb):
+        largest[need.system] = need
+    return [largest[name] for name in dict.fromkeys(need.system for need in needs)]
+
+
+def _advice(needs: Sequence[MemoryNeed]) -> str:
+    """What to give less, by what takes most of the memory that there isn't."""
+    largest = max(needs, key=lambda need: need.total_mb)
+    if largest.worker_mb > largest.servers_mb:
+        return (
+            "Give the load generator less ('worker' in the campaign, --worker-heap of `tidegauge omb`), take fewer "
+            "topics, subscriptions or consumers, or end other programs."
+        )
+    return "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."
+
+
+def _where(need: MemoryNeed, point: Point) -> str:
+    return f"{need.system} at {point_words(point.values)}" if point.values else need.system

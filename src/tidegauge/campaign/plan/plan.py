@@ -1,0 +1,322 @@
+"""The plan of a campaign: every trial of it, in the order in which they run. Pure.
+
+Without it a share (`50% of lowest sustainable`) is one of what was found at each point: every point has its own rate.
+With `rates-at: {partitions: 100}` the experiments that find rates are made with 100 partitions only, before the others,
+and every number of partitions faces the same load. Axes that it does not name keep rates of their own. Pure.
+
+A block holds every experiment on every system at every point once. Systems take turns, so that what changes slowly on
+the host (heat, neighbours, a filling disk) touches all of them alike instead of the one measured last; the order of
+systems and of points is drawn anew for each block, so that nobody is always first.
+
+Blocks, and in each of them every experiment on every system at every point of a sweep (see `campaign.interleave`).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
+from tidegauge.campaign.plan.contenders import Contender, contenders
+from tidegauge.campaign.plan.limits import too_small
+from tidegauge.campaign.read.faults import check_trial
+from tidegauge.config.fields import Fields
+from tidegauge.config.source import Source
+from tidegauge.errors import UserError, nearest
+from tidegauge.experiments import max_throughput, peak
+from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
+from tidegauge.model.events import LEFT_OUT, Note
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.workload import Workload
+from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
+from tidegauge.systems import registry
+from tidegauge.systems.api import System
+
+READ = "read"
+_OF_READERS = ("catch-up", "mixed")
+
+
+def check_experiments(campaign: Campaign) -> None:
+    """Raise `UserError` for an experiment that the workload has nobody for: without producers, without readers."""
+    workload = campaign.workload
+    for chosen in campaign.experiments:
+        where = f"{campaign.source_path}: experiments: {chosen.name}"
+        if chosen.name == READ and workload.producers:
+            raise UserError(
+                f"{where}: reads topics that others fill, and this workload sends.",
+                "Write 'producers: 0' and name the topics in 'existing-topics'.",
+            )
+        if chosen.name != READ and not workload.producers:
+            raise UserError(
+                f"{where}: nothing is sent with 'producers: 0'.", "Only the experiment 'read' needs nobody."
+            )
+        if chosen.name in _OF_READERS and not workload.subscriptions:
+            raise UserError(f"{where}: nobody reads with 'subscriptions: 0'.", "Give the workload a subscription.")
+
+
+KEY = "rates-at"
+FINDERS = (peak.EXPERIMENT.name, max_throughput.NAME)
+"""Experiments whose answer is a rate that others take a share of."""
+
+
+def read_rates_at(source: Source, points: Sequence[Mapping[str, str]], label: Any) -> Mapping[str, str]:
+    """The axes that it names, each with its value as points have it; {} after noting what is wrong in `source`.
+
+    Args:
+        points: those of the campaign's sweep.
+        label: how a value of a sweep is called.
+    """
+    if KEY not in source.data:
+        return {}
+    given = source.data[KEY]
+    if not isinstance(given, dict) or not given:
+        source.complain((KEY,), "must be a mapping of axes of the sweep to a value of each, such as {partitions: 100}")
+        return {}
+    found = {}
+    axes = {axis: list(dict.fromkeys(point[axis] for point in points)) for axis in (points[0] if points else ())}
+    for axis, value in given.items():
+        if axis not in axes:
+            source.complain((KEY, axis), f"the sweep has no such axis{nearest(axis, list(axes))}")
+        elif label(value) not in axes[axis]:
+            source.complain((KEY, axis), f"'{label(value)}' is none of its values: {', '.join(axes[axis])}")
+        else:
+            found[axis] = label(value)
+    return found
+
+
+def reference(point: Mapping[str, str], rates_at: Mapping[str, str]) -> Mapping[str, str]:
+    """The point whose rates hold at `point`: itself, where `rates_at` names no axis."""
+    return {axis: rates_at.get(axis, value) for axis, value in point.items()}
+
+
+def is_made(experiment: str, point: Mapping[str, str], rates_at: Mapping[str, str]) -> bool:
+    """Whether an experiment is made at a point: one that finds rates only where these are to be found."""
+    return experiment not in FINDERS or dict(reference(point, rates_at)) == dict(point)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One experiment on one system at one point, by their numbers in the campaign."""
+
+    point: int
+    experiment: int
+    system: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system at a point. `identity` is the same at every point, `deployment` where the same servers would do."""
+
+    identity: str
+    deployment: str
+
+
+def interleaved(
+    entries: Sequence[Sequence[Entry]], experiments: int, seed: int, block: int, deployment: Servers
+) -> list[Seat]:
+    """The seats of one block in order. `entries[p]` are the systems at point `p`.
+
+    With a deployment for each trial: points by lot; at each the experiments in their order; for each of these the
+    systems by lot. With servers that go on: the experiments in their order; for each the systems by lot; for each of
+    these its points by lot, those that could use the same servers one after the other.
+    """
+    points = list(range(len(entries)))
+    if deployment is Servers.FRESH:
+        random.Random(f"{seed} points {block}").shuffle(points)
+        return [
+            Seat(point, experiment, system)
+            for point in points
+            for experiment in range(experiments)
+            for system in _by_lot(len(entries[point]), seed, block, experiment, point if len(points) > 1 else None)
+        ]
+    return [seat for number in range(experiments) for seat in _on_shared(entries, number, seed, block)]
+
+
+def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | None) -> list[int]:
+    order = list(range(count))
+    where = "" if point is None else f" {point}"
+    random.Random(f"{seed} order {block} {experiment}{where}").shuffle(order)
+    return order
+
+
+def _on_shared(entries: Sequence[Sequence[Entry]], experiment: int, seed: int, block: int) -> list[Seat]:
+    identities = list(dict.fromkeys(entry.identity for here in entries for entry in here))
+    points = list(range(len(entries)))
+    random.Random(f"{seed} points {block} {experiment}").shuffle(points)
+    seats = []
+    for number in _by_lot(len(identities), seed, block, experiment, None):
+        alike: dict[str, list[Seat]] = {}
+        for point in points:
+            for system, entry in enumerate(entries[point]):
+                if entry.identity == identities[number]:
+                    alike.setdefault(entry.deployment, []).append(Seat(point, experiment, system))
+        seats += [seat for together in alike.values() for seat in together]
+    return seats
+
+
+_POINT_CHARS_MAX = 60
+"""Of a point in the name of a trial's directory; the trial itself has all of it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One experiment on one system at one point in one block. `deployment` is equal where the same servers would do.
+
+    `rates_point` is the point whose rates its shares are of; None = its own.
+    """
+
+    experiment: Experiment[Any]
+    options: Fields
+    system: SystemChoice
+    trials: tuple[TrialSpec, ...]
+    deployment: str = ""
+    rates_point: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All steps in order. `left_out` says, in a sentence each, what a sweep was to measure and can't be had."""
+
+    steps: tuple[Step, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def trials(self) -> tuple[TrialSpec, ...]:
+        """All trials in order."""
+        return tuple(trial for step in self.steps for trial in step.trials)
+
+    @property
+    def seconds_expected(self) -> float:
+        """An estimate of how long everything takes, once distributions are cached."""
+        return sum(seconds_expected(trial) for trial in self.trials)
+
+    def only(self, systems: Collection[str]) -> Plan:
+        """The steps of these systems ("kafka@4.3.1")."""
+        kept = tuple(step for step in self.steps if step.trials[0].system in systems)
+        return replace(self, steps=kept)
+
+
+def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
+    """What a user should know of a plan before it runs, one sentence each."""
+    short = [trial.warmup_s_max for trial in trials if trial.attest is None and too_short_to_judge(trial.warmup_s_max)]
+    if not short:
+        return ()
+    return (
+        f"A warm-up-max of {min(short):g} s is too short to judge whether figures are steady: "
+        f"{WARM_UP_S_TO_JUDGE} s are needed.",
+    )
+
+
+def plan_campaign(campaign: Campaign) -> Plan:
+    """The plan with the systems that Tidegauge has. Raises `UserError` if one can't give the durability level."""
+    return make_plan(campaign, registry.get)
+
+
+def left_out_note(system: str, reason: str) -> Note:
+    """Tells that an optional system is not measured, and why, in one line."""
+    return Note(f"{system}{LEFT_OUT}{' '.join(reason.split())}")
+
+
+def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
+    """All trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
+    for point in campaign.each:
+        check_experiments(point.campaign)
+    found, left_out = contenders(campaign, find_system)
+    entries = [[Entry(one.identity, one.deployment) for one in here] for here in found]
+    points = campaign.each
+    steps: list[Step] = []
+    for block in range(campaign.repeat):
+        seats = interleaved(entries, len(campaign.experiments), campaign.seed, block, campaign.deployment)
+        for seat in _rates_first(campaign, seats):
+            contender, point = found[seat.point][seat.system], points[seat.point]
+            step = _step(point, point.campaign.experiments[seat.experiment], contender, len(steps) + 1, block)
+            step = _with_forms(step, find_system(contender.system.name))
+            elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
+            steps.append(replace(step, rates_point=elsewhere))
+    for one in steps:
+        _check_limits(campaign, one)
+    return Plan(tuple(steps), left_out)
+
+
+def _rates_first(campaign: Campaign, seats: Sequence[Seat]) -> Sequence[Seat]:
+    """With `rates-at` the rates are found there and nowhere else, before anything takes a share of them."""
+    if not campaign.rates_at:
+        return seats
+    names = [one.name for one in campaign.experiments]
+    points = [point.values for point in campaign.each]
+    made = [seat for seat in seats if is_made(names[seat.experiment], points[seat.point], campaign.rates_at)]
+    return sorted(made, key=lambda seat: names[seat.experiment] not in FINDERS)
+
+
+def _check_limits(campaign: Campaign, step: Step) -> None:
+    for trial in step.trials:
+        problem = too_small(trial, step.system)
+        if problem:
+            raise UserError(
+                f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
+                "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
+            )
+
+
+def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
+    """The step of this number, from 1. The seed is the same for all systems of a block."""
+    campaign = point.campaign
+    system = contender.system
+    base = TrialSpec(
+        trial_id=f"{number:04d}-{chosen.name}-{system.name}{_of_point(point)}",
+        experiment=chosen.name,
+        system=contender.label,
+        choice=contender.choice,
+        nodes=campaign.nodes,
+        block=block,
+        seed=random.Random(f"{campaign.seed} load {block}").getrandbits(63),
+        workload=_with_overrides(campaign, system),
+        msgs_per_s=None,
+        warmup_s_min=0.0,
+        warmup_s_max=0.0,
+        measure_s=0.0,
+        drain_s_max=0.0,
+        servers=campaign.deployment,
+        attached=system.attach is not None,
+        copies=system.copies,
+        point=point.values,
+        faults=chosen.faults,
+    )
+    experiment = experiments()[chosen.name]
+    trials = experiment.plan(chosen.options, base)
+    if base.faults:
+        # What a fault leaves of servers is nothing to measure another trial on.
+        trials = tuple(replace(trial, servers=Servers.FRESH) for trial in trials)
+    for trial in trials if base.faults else ():
+        check_trial(trial, chosen.faults_at, contender.machines, contender.network_problem)
+    return Step(experiment, chosen.options, system, trials, contender.deployment)
+
+
+def _with_forms(step: Step, system: System) -> Step:
+    """With the system's best way of giving a level where a trial is at another level than the campaign's."""
+    trials = []
+    for trial in step.trials:
+        possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes) if trial.attest else []
+        best = next((one for one in possible if one.level == trial.choice.level), trial.choice)
+        trials.append(trial if trial.choice in possible else replace(trial, choice=best))
+    return replace(step, trials=tuple(trials))
+
+
+def _of_point(point: Point) -> str:
+    """A point as a part of a directory's name: "-partitions-100-durability-3"."""
+    words = "-".join(f"{axis} {value}" for axis, value in point.values.items())
+    slug = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:_POINT_CHARS_MAX].rstrip("-.")
+    return f"-{slug}" if slug else ""
+
+
+def _with_overrides(campaign: Campaign, system: SystemChoice) -> Workload:
+    """The workload with this system's own client settings and partitions."""
+    return replace(
+        campaign.workload,
+        partitions=system.partitions or campaign.workload.partitions,
+        producer_overrides={system.name: system.producer} if system.producer else {},
+        consumer_overrides={system.name: system.consumer} if system.consumer else {},
+    )

@@ -1,0 +1,434 @@
+"""The `attach` block of a system in a campaign -> `AttachChoice`. Values that may be secrets are never repeated.
+
+The file has `systems`, as a campaign has attached ones. What a campaign says of servers that others run has no effect
+then, and is reported in words instead of being refused: the campaign is somebody else's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from tidegauge.campaign.read.sweep import Assignment, as_mapping
+from tidegauge.config.fields import Fields, Settings
+from tidegauge.config.source import KeyPath, Origin, Source, keys_of, read_source, show_path, unknown_key, validate
+from tidegauge.errors import UserError, nearest
+from tidegauge.model.events import LEFT_OUT
+from tidegauge.systems.api import System
+from tidegauge.systems.attach import DEFAULT_LABEL as LABEL
+from tidegauge.systems.attach import (
+    METHODS_WITH_CERTIFICATE,
+    METHODS_WITH_PASSWORD,
+    METHODS_WITH_TOKEN,
+    NO_METHOD,
+    AddressKey,
+    AttachChoice,
+    AttachRules,
+    AuthChoice,
+    SecretReference,
+    TlsChoice,
+    joined,
+    secure_addresses,
+    split_text,
+)
+
+_HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
+_PORT_MAX = 65535
+SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
+"""Keys of a system that say something of servers, which nobody here has where they are others'."""
+_SECRET_SETTING = re.compile(r"password|secret|jaas|authparam|credential", re.IGNORECASE)
+
+
+def _check_prefix(prefix: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", prefix):
+        raise ValueError(
+            "must be made of letters, digits, '.', '_' and '-', at most 100, as topics are in every system"
+        )
+    return prefix
+
+
+def _check_label(label: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", label):
+        raise ValueError("must be made of lower-case letters, digits and hyphens, at most 31, and begin with a letter")
+    return label
+
+
+class AttachFields(Fields):
+    """The keys of `attach` that every system has. Beside them stand the system's own addresses."""
+
+    tls: Any = None
+    auth: Any = None
+    topic_prefix: Annotated[str, AfterValidator(_check_prefix)] | None = None
+    label: Annotated[str, AfterValidator(_check_label)] = LABEL
+
+
+class TlsFields(Fields):
+    """The keys of `tls`. Paths are relative to the campaign file."""
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    verify_host: bool = True
+
+
+class AuthFields(Fields):
+    """The keys of `auth`. `password` and `token` are references, {env: VARIABLE} or {file: PATH}."""
+
+    method: str = NO_METHOD
+    user: str = ""
+    password: Any = None
+    token: Any = None
+
+
+class SecretFields(Fields):
+    """Where a secret is: an environment variable, or a file, relative to the campaign file."""
+
+    env: str = ""
+    file: str = ""
+
+
+def parse_attached_system(item: Mapping[str, Any], source: Source, at: KeyPath, system: System) -> AttachChoice | None:
+    """The `attach` block of a system given as a mapping, or None after noting each problem in `source`."""
+    for name in SERVERS_KEYS:
+        if name in item:
+            source.complain((*at, name), "has no effect on an attached cluster, whose servers others run: remove it")
+    if system.attach_rules is None:
+        source.complain((*at, "attach"), f"there is no cluster of {system.title} that could be attached to")
+        return None
+    return parse_attach(item["attach"], source, (*at, "attach"), system.attach_rules)
+
+
+def secret_settings(item: Mapping[str, Any], source: Source, at: KeyPath) -> None:
+    """Complain about client settings that are secrets: these too would be copied into every run."""
+    for block in ("producer", "consumer"):
+        settings = item.get(block)
+        for name in settings if isinstance(settings, dict) else ():
+            if _SECRET_SETTING.search(str(name)):
+                source.complain(
+                    (*at, block, str(name)),
+                    "a secret must not stand in a campaign, which is copied into every run: give it to 'attach.auth'",
+                )
+
+
+def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AttachChoice | None:
+    """The choice that `value` states, or None after noting each problem in `source`."""
+    if not isinstance(value, dict):
+        source.complain(at, f"must be a mapping such as {{{_example(rules)}}}")
+        return None
+    names = [key.name for key in rules.keys]
+    common = {name: content for name, content in value.items() if name in keys_of(AttachFields)}
+    before = len(source.problems)
+    for name in value:
+        if name not in common and name not in names:
+            source.complain((*at, name), unknown_key(name, [*names, *keys_of(AttachFields)]))
+    addresses = _addresses(value, source, at, rules)
+    fields = validate(AttachFields, common, source, at)
+    tls = _tls(value.get("tls"), source, (*at, "tls")) if "tls" in value else None
+    auth = _auth(value["auth"], source, (*at, "auth"), rules) if "auth" in value else AuthChoice()
+    if fields is None or auth is None or len(source.problems) > before:
+        return None
+    if tls is not None and _has_schemes(rules) and not secure_addresses(addresses, rules):
+        secure = " or ".join(f"{scheme}://" for key in rules.keys for scheme in key.secure_schemes)
+        source.complain((*at, "tls"), f"no address is a secure one; begin those that are with {secure}")
+    if auth.method in METHODS_WITH_CERTIFICATE and not (tls and tls.certificate):
+        source.complain((*at, "auth", "method"), f"'{auth.method}' needs the client's certificate: tls.certificate")
+    return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)
+
+
+def _example(rules: AttachRules) -> str:
+    return ", ".join(f"{key.name}: {key.example}" for key in rules.keys if key.required)
+
+
+def _has_schemes(rules: AttachRules) -> bool:
+    return any(key.schemes for key in rules.keys)
+
+
+def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
+    found = {}
+    for key in rules.keys:
+        content = value.get(key.name)
+        if content is None:
+            if key.required or key.name in value:
+                source.complain(at, f"the key '{key.name}' is missing, such as {key.name}: {key.example}")
+            continue
+        problem = _address_problem(content, key)
+        if problem:
+            source.complain((*at, key.name), f"{problem}, such as {key.example}")
+            continue
+        found[key.name] = joined(split_text(content, key), key)
+    problem = rules.objection(found)
+    if problem:
+        source.complain(at, problem)
+    return found
+
+
+def _address_problem(content: Any, key: AddressKey) -> str:
+    """Why these are no addresses, without repeating what may hold a password; "" if they are."""
+    if not isinstance(content, str) or not all(part.strip() for part in content.split(",")):
+        return "must be text: addresses separated by commas"
+    parts = split_text(content, key)
+    if key.alone and len(parts) > 1:
+        return "must be one address"
+    if key.one_scheme and len({part.rpartition("://")[0] for part in parts}) > 1:
+        return "must have one scheme for all addresses"
+    return next(filter(None, (_one_problem(part, key) for part in parts)), "")
+
+
+def _one_problem(address: str, key: AddressKey) -> str:
+    scheme, separator, rest = address.rpartition("://")
+    if "@" in rest:
+        return (
+            "must hold no user and no password (a campaign is copied into every run): name them below 'auth'; "
+            "addresses without them"
+        )
+    if key.schemes and scheme not in key.schemes:
+        return f"each address must begin with {' or '.join(f'{name}://' for name in key.schemes)}"
+    if not key.schemes and separator:
+        return f"'{address}': must be host:port"
+    host = _HOST_AND_PORT.fullmatch(rest.partition("/")[0])
+    if host is None or not 1 <= int(host[2]) <= _PORT_MAX:
+        return f"'{address}': must have a host and a port from 1 to {_PORT_MAX}"
+    return ""
+
+
+def _tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
+    if not isinstance(value, dict):
+        source.complain(at, "must be a mapping such as {ca: ca.pem}; {} trusts the authorities that Java trusts")
+        return None
+    fields = validate(TlsFields, value, source, at)
+    if fields is None:
+        return None
+    if bool(fields.certificate) != bool(fields.key):
+        source.complain(at, "'certificate' and 'key' belong together: the client's certificate and its private key")
+    paths = {name: _existing(getattr(fields, name), source, (*at, name)) for name in ("ca", "certificate", "key")}
+    return TlsChoice(**paths, verify_host=fields.verify_host)
+
+
+def _existing(name: str, source: Source, at: KeyPath) -> str:
+    if not name:
+        return ""
+    path = _absolute(name, source, at)
+    if not path.is_file():
+        source.complain(at, f"'{name}': there is no such file (looked for {path})")
+    return str(path)
+
+
+def _absolute(name: str, source: Source, at: KeyPath) -> Path:
+    """Relative to the file in which the name stands."""
+    return (source.file_of(at).parent / Path(name).expanduser()).resolve()
+
+
+def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
+    if not isinstance(value, dict):
+        source.complain(at, f"must be a mapping with 'method' ({', '.join(rules.methods)}) and what that needs")
+        return None
+    fields = validate(AuthFields, value, source, at)
+    if fields is None:
+        return None
+    before = len(source.problems)
+    allowed = [*rules.methods, NO_METHOD]
+    if fields.method not in allowed:
+        source.complain(
+            (*at, "method"), f"'{fields.method}': must be one of {', '.join(allowed)}{nearest(fields.method, allowed)}"
+        )
+        return None
+    password = _secret(fields.password, "password", source, (*at, "password"))
+    token = _secret(fields.token, "token", source, (*at, "token"))
+    _check_needs(fields, value, source, at)
+    if len(source.problems) > before:
+        return None
+    return AuthChoice(fields.method, fields.user, password, token)
+
+
+def _check_needs(fields: AuthFields, given: Mapping[str, Any], source: Source, at: KeyPath) -> None:
+    """Each method takes what it needs and nothing else: a password that nobody uses is a mistake."""
+    with_password = fields.method in METHODS_WITH_PASSWORD
+    needs = {
+        "user": with_password,
+        "password": with_password,
+        "token": fields.method in METHODS_WITH_TOKEN,
+    }
+    for name, needed in needs.items():
+        if needed and not given.get(name):
+            source.complain(at, f"the method '{fields.method}' needs '{name}'")
+        elif not needed and name in given:
+            source.complain((*at, name), f"the method '{fields.method}' has no use for '{name}'")
+
+
+def _secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReference | None:
+    """A reference. What stands there instead of one may be the secret itself, so it is not repeated."""
+    if value is None:
+        return None
+    problem = _secret_problem(value, name)
+    if problem:
+        source.complain(at, problem)
+        return None
+    if "env" in value:
+        return SecretReference("env", value["env"])
+    return SecretReference("file", str(_absolute(value["file"], source, at)))
+
+
+def _secret_problem(value: Any, name: str) -> str:
+    """Why this says nowhere where a secret is; "" if it does."""
+    if not isinstance(value, dict):
+        return (
+            f"a {name} must not stand in a campaign, which is copied into every run: say where it is, "
+            "{env: VARIABLE} or {file: PATH}"
+        )
+    allowed = keys_of(SecretFields)
+    strange = [key for key in value if key not in allowed]
+    if strange:
+        # A secret in braces looks like a key: only what resembles one is repeated.
+        told = [f"unknown key '{key}'{near}" for key in strange if (near := nearest(key, allowed))]
+        return told[0] if told else f"a {name} is told by {{env: VARIABLE}} or {{file: PATH}} only"
+    places = [content for content in value.values() if isinstance(content, str) and content]
+    if len(places) != 1 or len(value) != 1:
+        return "must have one of the keys 'env' and 'file', with a name"
+    if "env" in value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value["env"]):
+        return "env must be the name of an environment variable: letters, digits and '_'"
+    return ""
+
+
+KEY = "attach"
+WHAT = "clusters"
+"""What such a file is in messages."""
+_NOT_KEPT = (*SERVERS_KEYS, "optional")
+
+
+class _ClustersFields(Fields):
+    systems: list[Any] = Field(min_length=1)
+
+
+class _ClusterFields(Fields):
+    name: str
+    attach: dict[str, Any]
+    version: str = ""
+    producer: Settings = Field(default_factory=dict)
+    consumer: Settings = Field(default_factory=dict)
+
+
+def read_clusters(path: Path, known: Sequence[str]) -> Source:
+    """A file of clusters; what is wrong with it is noted. What `attach` holds is checked where the campaign is read."""
+    source = read_source(path, WHAT, example="docs/reference.md shows one under 'attach'")
+    fields = validate(_ClustersFields, source.data, source, ())
+    for index, item in enumerate(fields.systems if fields else ()):
+        at: KeyPath = ("systems", index)
+        if not isinstance(item, dict):
+            source.complain(at, "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}")
+        elif validate(_ClusterFields, item, source, at) and item["name"] not in known:
+            name = item["name"]
+            source.complain(
+                (*at, "name"), f"unknown system '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
+            )
+    return source
+
+
+def to_correct(sources: Sequence[Source], overrides: Mapping[str, Any]) -> str:
+    """The file that problems ask to correct: that of the clusters if all of them are in it, else the campaign."""
+    wheres = [problem.where for source in sources for problem in source.problems]
+    of_clusters = KEY in overrides and all(where.startswith(f"{Path(overrides[KEY])}:") for where in wheres)
+    return f"{WHAT} file" if of_clusters else "campaign"
+
+
+def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
+    """Put the clusters in the place of the campaign's systems of the same names, and say what has no effect then.
+
+    Each keeps what the campaign says of its clients; a system without a cluster is left out.
+    """
+    listed = source.data.get("systems")
+    own = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    names = [str(item.get("name")) for item in own if isinstance(item, dict)]
+    chosen: list[tuple[int | None, Any]] = []
+    origins: dict[KeyPath, Origin] = {}
+    notes: list[str] = []
+    for name in dict.fromkeys(names):
+        place = next(at for at, item in enumerate(own) if isinstance(item, dict) and str(item.get("name")) == name)
+        there = [at for at, item in enumerate(clusters.data["systems"]) if item["name"] == name]
+        notes += (
+            _without_effect(name, own[place]) if there else [f"{name}{LEFT_OUT}{clusters.path} has no cluster of it."]
+        )
+        for at in there:
+            origins |= _origins(clusters, at, len(chosen))
+            chosen.append((place, _merged(own[place], clusters.data["systems"][at])))
+    unused = dict.fromkeys(item["name"] for item in clusters.data["systems"] if item["name"] not in names)
+    notes += [f"{clusters.path}: the campaign does not measure {name}: its cluster is not used." for name in unused]
+    if not chosen:
+        clusters.complain(("systems",), f"has no cluster of the campaign's systems: {', '.join(names)}")
+        return ()
+    replace_systems(source, chosen)
+    source.placed |= origins
+    memory = {key: source.data.pop(key) for key in ("heap", "direct-memory") if _is_own(source, key)}
+    return (*notes, *_without_effect("The campaign", memory))
+
+
+def refuse_swept_servers(source: Source, assignments: Sequence[Assignment]) -> None:
+    """Raises `UserError` if a sweep changes what others run: leaving that out would leave nothing of the question."""
+    for at, origin in (placed for one in assignments for placed in one.placed.items()):
+        if at[0] != "systems" or at[2] not in SERVERS_KEYS:
+            continue
+        system = as_mapping("systems", source.data["systems"][at[1]])
+        if "attach" in system:
+            raise UserError(
+                f"{origin.where}: {origin.shown}: this sweep changes the servers of {system['name']}, which is "
+                "attached: others run them.",
+                "Such a campaign can't be run on attached clusters: let it start its servers (no --attach).",
+            )
+
+
+def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) -> None:
+    """Other systems for a campaign: items, each with the place of the one it was made of (None = of none).
+
+    What is wrong with a value that stayed is reported at its place in the campaign.
+    """
+    listed = source.data.get("systems")
+    before = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    origins: dict[KeyPath, Origin] = {}
+    for index, (place, item) in enumerate(chosen):
+        kept = before[place] if place is not None else {}
+        for key, value in kept.items() if isinstance(item, dict) else ():
+            if item.get(key) == value:
+                at: KeyPath = ("systems", place or 0, key)
+                told = Origin(source.path, source.line_of(at), show_path(at), value)
+                origins["systems", index, key] = source.placed.get(at, told)
+    source.placed = {at: origin for at, origin in source.placed.items() if at[0] != "systems"} | origins
+    source.data["systems"] = [item for _, item in chosen]
+
+
+def _merged(own: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**{key: value for key, value in own.items() if key not in _NOT_KEPT}, **cluster}
+    for block in ("producer", "consumer"):
+        if block in own and isinstance(own[block], dict):
+            merged[block] = {**own[block], **cluster.get(block, {})}
+    return merged
+
+
+def _origins(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
+    """Where a cluster's entry stands, and everything that it says."""
+    return {
+        ("systems", index, *path[2:]): Origin(clusters.path, line, show_path(path), None)
+        for path, line in clusters.lines.items()
+        if path[:2] == ("systems", at)
+    }
+
+
+def _is_own(source: Source, key: str) -> bool:
+    """Whether a value is the file's and not an option's, which whoever gives it here must be told of."""
+    return key in source.data and not source.option_of((key,))
+
+
+def _without_effect(who: str, item: Mapping[str, Any]) -> list[str]:
+    """A sentence on what an entry says of servers that others run; [] if it says nothing."""
+    said = [f"{key} {_shown(item[key])}" for key in SERVERS_KEYS if item.get(key)]
+    if not said:
+        return []
+    return [f"{who}: without effect on an attached cluster, whose servers others run: {'; '.join(said)}."]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={one}" for name, one in value.items())
+    return str(value)

@@ -1,0 +1,163 @@
+"""`faults:` of an experiment in a campaign: what to do to which nodes, when. Every problem is told with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, size_between
+from tidegauge.config.source import KeyPath, Source, keys_of, validate
+from tidegauge.errors import UserError, nearest
+from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
+from tidegauge.model.trial import TrialSpec
+
+KEY = "faults"
+_OF_KIND: Mapping[FaultKind, tuple[str, ...]] = {
+    FaultKind.SLOW_DISK: ("bandwidth", "operations"),
+    FaultKind.PARTITION: ("peers", "ways"),
+    FaultKind.PACKET_LOSS: ("share",),
+    FaultKind.RATE_LIMIT: ("bandwidth",),
+}
+"""Keys that only some kinds have; at least one of them must be given, but for those of a partition."""
+_COMMON = ("at", "kind", "target")
+
+
+def _check_target(value: Any) -> str:
+    text = str(value)
+    number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if not number and text not in TARGETS:
+        raise ValueError(f"must be {', '.join(TARGETS)}, or a node's number from 1 on{nearest(text, list(TARGETS))}")
+    return text
+
+
+def _one_of(allowed: Sequence[str]) -> Any:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), list(allowed))}")
+        return str(value)
+
+    return BeforeValidator(check)
+
+
+class FaultFields(Fields):
+    """Keys of one fault."""
+
+    at: Annotated[Duration, AfterValidator(duration_between("1s", "30d"))]
+    kind: Annotated[FaultKind, BeforeValidator(member_of(FaultKind))]
+    target: Annotated[str, BeforeValidator(_check_target)] = RANDOM
+    duration: Annotated[Duration, AfterValidator(duration_between("100ms", "1d"))] | None = None
+    bandwidth: Annotated[Size, AfterValidator(size_between("1KiB", "1024GiB"))] | None = None
+    operations: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    share: Share | None = None
+    peers: Annotated[str, _one_of(PEERS)] = EVERYBODY
+    ways: Annotated[str, _one_of(WAYS)] = BOTH
+
+
+def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
+    """The faults of one experiment, by time; problems are noted in `source`."""
+    if not isinstance(value, list) or not value:
+        source.complain(at, "must be a list of faults such as {at: 10s, kind: kill, target: leader, duration: 5s}")
+        return ()
+    found: list[Fault] = []
+    for number, item in enumerate(value):
+        fault = _fault(item, source, (*at, number))
+        if fault is None:
+            continue
+        if found and fault.at_s < found[-1].ends_s:
+            source.complain(
+                (*at, number, "at"),
+                f"{fault.at_s:g} s is before the fault above it is over ({found[-1].ends_s:g} s): list faults in the "
+                "order of time, one after the other, else nobody could tell which of them did what",
+            )
+        found.append(fault)
+    return tuple(found)
+
+
+def _fault(item: Any, source: Source, at: KeyPath) -> Fault | None:
+    if not isinstance(item, dict):
+        source.complain(at, f"must be a mapping with {', '.join(_COMMON)} and more, by its kind")
+        return None
+    fields = validate(FaultFields, item, source, at)
+    if fields is None:
+        return None
+    problem = _problem(fields, item)
+    if problem is not None:
+        source.complain((*at, problem[0]) if problem[0] else at, problem[1])
+        return None
+    kind = fields.kind
+    return Fault(
+        kind=kind,
+        at_s=fields.at,
+        target="all" if kind is FaultKind.ROLLING_RESTART else fields.target,
+        duration_s=fields.duration or 0.0,
+        bytes_per_s=fields.bandwidth,
+        ops_per_s=fields.operations,
+        share=fields.share,
+        peers=fields.peers,
+        ways=fields.ways,
+    )
+
+
+def _problem(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What does not go together: the key and why. None if everything does."""
+    kind, own = fields.kind, _OF_KIND.get(fields.kind, ())
+    allowed = (*_COMMON, *(("duration",) if kind.lasts else ()), *own)
+    if kind is FaultKind.ROLLING_RESTART:
+        allowed = tuple(key for key in allowed if key != "target")
+    for key in item:
+        if key not in allowed:
+            return key, f"has no meaning for {kind.value}; allowed: {', '.join(allowed)}"
+    if kind.lasts and fields.duration is None:
+        return "", f"{kind.value} needs 'duration': how long until it is lifted, or the node started again"
+    if own and kind is not FaultKind.PARTITION and not any(key in item for key in own):
+        return "", f"{kind.value} needs {' or '.join(repr(key) for key in own)}"
+    if fields.share is not None and not 0 < fields.share <= 1:
+        return "share", "must be above 0 % and at most 100 %"
+    return None
+
+
+def check_trial(trial: TrialSpec, where: str, machines: int, network_problem: str = "") -> None:
+    """Raise `UserError` if a planned trial can't have its faults.
+
+    `where`: file and line of them; `machines`: how many nodes faults can be made on; `network_problem`: "" or why the
+    system's nodes can't have networks of their own.
+    """
+    if trial.attached:
+        raise UserError(
+            f"{where}: faults: {trial.system} is a cluster that others run, and nothing is done to it.",
+            "Leave 'faults' out, or let Tidegauge start the servers.",
+        )
+    if trial.attest is not None:
+        raise UserError(
+            f"{where}: faults: {trial.experiment} makes faults of its own.", "Choose among them with 'scenarios'."
+        )
+    if trial.late is not None or trial.reads_only:
+        raise UserError(
+            f"{where}: faults: {trial.experiment} measures readers that catch up, and has no window of known length.",
+            "Put them into an experiment at a fixed load, such as latency.",
+        )
+    for number, fault in enumerate(trial.faults, 1):
+        if fault.target.isdigit() and int(fault.target) > machines:
+            raise UserError(
+                f"{where}: faults: fault {number}: there is no node {fault.target}: {trial.system} has {machines}.",
+                "Name one of them, or 'leader', 'random' or 'all'.",
+            )
+        if fault.kind.needs_network and network_problem:
+            raise UserError(
+                f"{where}: faults: fault {number}: {fault.kind.value} can't be made with {trial.system}: "
+                f"{network_problem}.",
+                "Faults of processes and disks can be made with every system.",
+            )
+        if max(fault.ends_s, fault.at_s + 1) > trial.measure_s:
+            raise UserError(
+                f"{where}: faults: fault {number} ({fault.words()}) is over at {fault.ends_s:g} s, and only "
+                f"{trial.measure_s:g} s are measured.",
+                "Measure longer; some seconds after the last fault show how the system recovers.",
+            )
+
+
+def fault_keys() -> list[str]:
+    """The keys of a fault, for tests of the documentation."""
+    return keys_of(FaultFields)

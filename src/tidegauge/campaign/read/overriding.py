@@ -1,0 +1,199 @@
+"""Options of the command line that replace keys of a campaign, memory of servers among them.
+
+all nodes of a system   half of the machine's memory; the other half is left to the page cache and the load
+    each node               its part of that: half of it is heap, half direct memory
+    bounds                  whole steps of 64 MiB, at most 31 GiB (a larger heap has longer pointers)
+
+Every system of a campaign gets the same, by the layout that has the most nodes, so that memory favours none.
+
+A wrong value is reported with the option that brought it, and one that stays with its line in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from tidegauge.campaign.model import AUTO, SystemChoice
+from tidegauge.campaign.read.attach import KEY as ATTACH
+from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
+from tidegauge.campaign.read.sweep import as_mapping
+from tidegauge.config.fields import DATA_KEYS, option_of, size_between
+from tidegauge.config.source import Origin, Source
+from tidegauge.config.units import parse_size_bytes
+
+AUTO_WORD = "auto"
+_HEAP_LEAST, _MB_LEAST = "128MiB", 128
+_SHARE_OF_MACHINE = 2
+_PARTS_OF_NODE = 2
+_STEP_MB = 64
+_MB_MAX = 31 << 10
+
+
+def _memory_between(low: str, high: str) -> Callable[[Any], int]:
+    """A parser of a size in bytes between two, or of the word that leaves it to the machine's memory."""
+    between = size_between(low, high)
+
+    def parse(value: Any) -> int:
+        if value == AUTO_WORD:
+            return AUTO
+        try:
+            return between(parse_size_bytes(value))
+        except ValueError as error:
+            raise ValueError(f"{error}, or '{AUTO_WORD}'") from error
+
+    return parse
+
+
+parse_heap = _memory_between(_HEAP_LEAST, "1024GiB")
+parse_direct_memory = _memory_between("64MiB", "1024GiB")
+Heap = Annotated[int, BeforeValidator(parse_heap)]
+"""Heap of each node's JVM, bytes, from "768MiB"; `AUTO` from "auto"."""
+
+DirectMemory = Annotated[int, BeforeValidator(parse_direct_memory)]
+"""The same for memory outside of the heap."""
+
+
+def in_mb(size_bytes: int) -> int:
+    """Bytes as MiB; `AUTO` stays."""
+    return AUTO if size_bytes == AUTO else size_bytes >> 20
+
+
+def auto_mb(machine_mb: int, nodes: int) -> int:
+    """Heap of each of so many nodes on a machine with this memory (MiB), and as much direct memory. 0 = too small."""
+    mb = machine_mb // _SHARE_OF_MACHINE // nodes // _PARTS_OF_NODE
+    return min(_MB_MAX, mb // _STEP_MB * _STEP_MB)
+
+
+def with_memory(systems: Sequence[SystemChoice], machine_mb: int, nodes: int) -> tuple[SystemChoice, ...]:
+    """The systems, with sizes in the place of `auto`. Raises `ValueError`, in words for the user."""
+    if not any(AUTO in (system.heap_mb, system.direct_memory_mb) for system in systems):
+        return tuple(systems)
+    mb = auto_mb(machine_mb, nodes)
+    if mb < _MB_LEAST:
+        there = (
+            f"has {machine_mb:,} MiB, too little for {nodes} nodes" if machine_mb else "does not say how much it has"
+        )
+        raise ValueError(f"'{AUTO_WORD}': this machine {there}: give a size such as 1GiB")
+    return tuple(
+        replace(
+            system,
+            heap_mb=mb if system.heap_mb == AUTO else system.heap_mb,
+            direct_memory_mb=mb if system.direct_memory_mb == AUTO else system.direct_memory_mb,
+        )
+        for system in systems
+    )
+
+
+MEMORY_KEYS = ("heap", "direct-memory")
+IN_FLIGHT = "in-flight"
+SCALE = "scale"
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What options did to a campaign: files that were read beside it, and what has no effect now, in sentences."""
+
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def apply_overrides(source: Source, overrides: Mapping[str, Any], known: Sequence[str]) -> Applied:
+    """Put the options' values in place, by the campaign's keys; `scale` was put in place before.
+
+    `known` are the systems that Tidegauge has. Raises `UserError` if a file that an option names can't be read.
+    """
+    if any(key in overrides for key in DATA_KEYS):
+        for key in DATA_KEYS:
+            source.data.pop(key, None)
+    for key, value in overrides.items():
+        if key == "systems":
+            _choose_systems(source, value)
+        elif key == IN_FLIGHT:
+            source.put(("workload", IN_FLIGHT), Origin(source.path, 0, "", value, option_of(key)))
+        elif key not in (SCALE, ATTACH):
+            source.data[key] = value
+            source.overridden[key] = option_of(key)
+    for key in MEMORY_KEYS:
+        if key in overrides:
+            _drop_own(source, key)
+    notes = _free_worker(source) if IN_FLIGHT in overrides else ()
+    if ATTACH not in overrides:
+        return Applied((), notes)
+    clusters = read_clusters(Path(overrides[ATTACH]), known)
+    return Applied((clusters,), notes if clusters.problems else (*notes, *attach_clusters(source, clusters)))
+
+
+def followers(source: Source, known: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Name and version of the file's own systems that have the campaign's durability, whatever options choose."""
+    listed = source.data.get("systems")
+    own = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    return tuple(
+        (item["name"], item["version"] if isinstance(item.get("version"), str) else "")
+        for item in own
+        if isinstance(item, dict) and item.get("name") in known and item.get("durability") is None
+    )
+
+
+def _free_worker(source: Source) -> tuple[str, ...]:
+    """Leave the load generator's memory to what it has to hold: the campaign's was for another window."""
+    worker = source.data.get("worker")
+    said = {key: worker.pop(key) for key in MEMORY_KEYS if key in worker} if isinstance(worker, dict) else {}
+    if not said:
+        return ()
+    words = ", ".join(f"{key} {value}" for key, value in said.items())
+    return (f"--in-flight: the load generator's memory follows from it, instead of the campaign's ({words}).",)
+
+
+def _drop_own(source: Source, key: str) -> None:
+    """No system keeps its own value of a key that an option has for all of them."""
+    systems = source.data.get("systems")
+    for item in systems if isinstance(systems, list) else ():
+        if isinstance(item, dict):
+            item.pop(key, None)
+
+
+def _choose_systems(source: Source, texts: list[str]) -> None:
+    """The systems named, each as the campaign has it.
+
+    A name alone stands for every entry of that name; with a version it is the entry of that version, else the first
+    that is started here, in the other version. One that the campaign has not gets the memory that all of its have.
+    """
+    listed = source.data.get("systems")
+    own = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    replace_systems(source, [entry for text in texts for entry in _entries(text, own)])
+    source.overridden["systems"] = option_of("systems")
+
+
+def _entries(text: str, own: list[Any]) -> list[tuple[int | None, Any]]:
+    """What a text such as kafka@4.3.1 stands for: entries, with their places in the campaign; None = not of it."""
+    name, separator, version = text.partition("@")
+    if separator and not version:
+        return [(None, text)]
+    wanted = {"name": name, "version": version} if version else {"name": name}
+    named = [(place, _wanted(item)) for place, item in enumerate(own) if _is_mapping_of(item, name)]
+    found: list[tuple[int | None, Any]] = [one for one in named if not version or one[1].get("version") == version]
+    other = next((one for one in named if "attach" not in one[1]), None)
+    if found:
+        return found
+    return [(other[0], {**other[1], **wanted}) if other else (None, {**wanted, **_common_memory(own)})]
+
+
+def _is_mapping_of(item: Any, name: str) -> bool:
+    return isinstance(item, dict) and item.get("name") == name
+
+
+def _wanted(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A system that is asked for by name is not left out: it is not optional."""
+    return {key: value for key, value in item.items() if key != "optional"}
+
+
+def _common_memory(own: list[Any]) -> dict[str, Any]:
+    """The memory that each system of the campaign has, if it is the same."""
+    items = [item if isinstance(item, dict) else {} for item in own]
+    given = {key: [item.get(key) for item in items] for key in MEMORY_KEYS}
+    return {key: each[0] for key, each in given.items() if len(set(map(str, each))) == 1 and each[0] is not None}

@@ -1,0 +1,434 @@
+"""A campaign file, read: its keys become a `Campaign`, and every mistake a message with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.plan.plan import read_rates_at
+from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_servers, secret_settings, to_correct
+from tidegauge.campaign.read.faults import KEY as FAULTS
+from tidegauge.campaign.read.faults import parse_faults
+from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
+from tidegauge.campaign.read.published import apply_scale, parse_published
+from tidegauge.campaign.read.sweep import label_of, read_matrix, with_values
+from tidegauge.config.fields import Fields, Settings, Share, Size, share_between, size_between
+from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, validate
+from tidegauge.config.workload import Count, parse_workload, parse_workload_file
+from tidegauge.errors import UserError, nearest
+from tidegauge.experiments.procedure import ServersChoice, experiments
+from tidegauge.hosts.memory import machine
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import Servers
+from tidegauge.model.workload import Workload
+from tidegauge.systems.registry import VERSION
+from tidegauge.systems.registry import get as find_system
+from tidegauge.thresholds import EXAMPLES, Known, parse_threshold
+from tidegauge.usage import Price, parse_price
+
+KEY = "thresholds"
+
+
+def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
+    """The campaign's thresholds in order. Problems are noted in `source`.
+
+    Args:
+        points: what the campaign has, at every point of its sweep; none if it could not be read, and then the names
+            of experiments and systems are not checked.
+    """
+    listed = source.data.get(KEY, [])
+    if not isinstance(listed, list):
+        source.complain((KEY,), f"must be a list of conditions, {EXAMPLES}")
+        return ()
+    known = _known(points) if points else None
+    found = []
+    for index, text in enumerate(listed):
+        try:
+            found.append(parse_threshold(text, known).text)
+        except ValueError as error:
+            source.complain((KEY, index), str(error))
+    return tuple(dict.fromkeys(found))
+
+
+def _known(points: Sequence[Point]) -> Known:
+    campaigns = [point.campaign for point in points]
+    values: dict[str, dict[str, None]] = {}
+    for point in points:
+        for axis, value in point.values.items():
+            values.setdefault(axis, {})[value] = None
+    return Known(
+        experiments=list(dict.fromkeys(choice.name for one in campaigns for choice in one.experiments)),
+        systems=list(dict.fromkeys(_label(system) for one in campaigns for system in one.systems)),
+        point={axis: list(there_are) for axis, there_are in values.items()},
+    )
+
+
+def _label(system: SystemChoice) -> str:
+    version = system.attach.label if system.attach else system.version
+    return f"{system.name}@{version}" if version else system.name
+
+
+_MIB = 1 << 20
+
+
+def _check_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", name):
+        raise ValueError(
+            "must be made of lower-case letters, digits and hyphens, at most 63, since it names directories"
+        )
+    return name
+
+
+def _check_version(version: str) -> str:
+    if version and "/" not in version and not VERSION.fullmatch(version):
+        raise ValueError("must be a version such as 4.3.1, or the path of a directory (with a slash)")
+    return version
+
+
+class _CampaignFields(Fields):
+    """The keys at the top of a campaign. Those that may be written in several ways are checked one by one below."""
+
+    name: Annotated[str, AfterValidator(_check_name)]
+    description: str = ""
+    systems: list[Any] = Field(min_length=1)
+    durability: Any = 3
+    nodes: Annotated[int, Field(ge=1, le=100)] = 1
+    workload: Any = Field(default_factory=dict)
+    experiments: list[Any] = Field(min_length=1)
+    repeat: Annotated[int, Field(ge=1, le=1000)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    data_directory: str = ""
+    data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    worker: Any = Field(default_factory=dict)
+    heap: Heap | None = None
+    direct_memory: DirectMemory | None = None
+    published: Any = None
+    rates_at: Any = None
+    sweep: Any = None
+    skip_impossible: bool = False
+    deployment: ServersChoice = Servers.FRESH
+    thresholds: Any = Field(default_factory=list)
+    price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
+
+
+class _WorkerFields(Fields):
+    heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = 0
+    direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = 0
+    precision: Annotated[Share, AfterValidator(share_between("0%", "100%"))] = WorkerChoice.precision
+
+
+class _SystemFields(Fields):
+    name: str
+    version: Annotated[str, AfterValidator(_check_version)] = ""
+    settings: Settings = Field(default_factory=dict)
+    producer: Settings = Field(default_factory=dict)
+    consumer: Settings = Field(default_factory=dict)
+    heap: Heap | None = None
+    direct_memory: DirectMemory | None = None
+    shape: Settings = Field(default_factory=dict)
+    durability: Any = None
+    optional: bool = False
+    attach: Any = None
+    partitions: Count | None = None
+
+
+class _DurabilityFields(Fields):
+    level: Annotated[int, Field(ge=1, le=4)] = 3
+    form: str = ""
+
+
+def parse_campaign(
+    path: Path, overrides: Mapping[str, Any], system_names: Sequence[str], text: str | None = None
+) -> Campaign:
+    """Read and check a campaign, at every point of its sweep if it has one.
+
+    Args:
+        path: the YAML file.
+        overrides: values from the command line that replace the file's, by its keys: "durability": 4 or
+            {"level": 4, "form": "bypass"}, "systems": ["kafka@4.3.1"], "repeat": 3, "data-directory": "/mnt/disk".
+        system_names: the systems that Tidegauge knows.
+        text: taken for the file's content, if given; what it names is sought beside `path` all the same.
+
+    Raises:
+        UserError: with every problem, each on a line of its own.
+    """
+    source = read_source(path, "campaign", text)
+    listed = followers(source, system_names)
+    apply_scale(source, overrides)
+    applied = apply_overrides(source, overrides, system_names)
+    reading = _Reading(overrides, system_names, [source, *applied.sources], applied.notes, listed)
+    assignments = read_matrix(source)
+    refuse_swept_servers(source, assignments)
+    rates_at = read_rates_at(source, [one.values for one in assignments], label_of)
+    if not assignments:
+        campaign = reading.campaign(source)
+        thresholds = read_thresholds(source, [Point({}, campaign)] if campaign else [])
+        raise_problems(reading.sources, to_correct(reading.sources, overrides))
+        return replace(campaign, thresholds=thresholds) if campaign else _unreadable(path)
+    where = f"{path}:{source.line_of(('sweep',))}"
+    points = []
+    for assignment in assignments:
+        variant = with_values(source, assignment)
+        campaign = reading.campaign(variant)
+        source.problems += variant.problems
+        if campaign is not None:
+            points.append(Point(assignment.values, campaign, where))
+    thresholds = read_thresholds(source, points)
+    raise_problems(reading.sources, to_correct(reading.sources, overrides))
+    if not points:
+        return _unreadable(path)
+    return replace(points[0].campaign, points=tuple(points), thresholds=thresholds, rates_at=rates_at)
+
+
+def _unreadable(path: Path) -> NoReturn:
+    raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
+
+
+@dataclass
+class _Reading:
+    """Reads a campaign, once or once for each point. `sources` are all whose problems count."""
+
+    overrides: Mapping[str, Any]
+    system_names: Sequence[str]
+    sources: list[Source]
+    notes: tuple[str, ...]
+    listed: tuple[tuple[str, str], ...]
+    workloads: dict[Path, Source] = field(default_factory=dict)
+
+    def new(self, source: Source) -> Source:
+        """The source, whose problems count from now on."""
+        self.sources.append(source)
+        return source
+
+    def campaign(self, source: Source) -> Campaign | None:
+        """The campaign, or None after noting what is wrong."""
+        top = validate(_CampaignFields, source.data, source, ())
+        listed = enumerate(_list(source, "systems"))
+        systems = [_system(item, source, ("systems", i), self.system_names, top) for i, item in listed]
+        durability = _level(source.data.get("durability", 3), source, ("durability",))
+        chosen = _experiments(source)
+        workload = self._workload(source)
+        worker = _worker(source)
+        published = parse_published(source, str(self.overrides.get("scale", "")))
+        _check_duplicates(systems, source)
+        sound = _sized([system for system in systems if system is not None], source, top.nodes if top else 1)
+        if source.data.get("data-directory") and source.data.get("data-directories"):
+            source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
+        if systems and all(system is not None and system.attach for system in systems):
+            for key in ("heap", "direct-memory"):
+                if key in source.data:
+                    source.complain(
+                        (key,), "has no effect on attached clusters, whose servers others run: leave it out"
+                    )
+        if top is None or durability is None or workload is None or worker is None:
+            return None
+        return Campaign(
+            name=top.name,
+            description=top.description.strip(),
+            systems=sound,
+            durability=durability,
+            nodes=top.nodes,
+            workload=workload,
+            experiments=tuple(chosen),
+            repeat=top.repeat,
+            seed=top.seed,
+            data_directory=top.data_directory,
+            source_path=source.path,
+            overrides=dict(self.overrides),
+            worker=worker,
+            data_directories=tuple(top.data_directories),
+            journal_directories=tuple(top.journal_directories),
+            skip_impossible=top.skip_impossible,
+            published=published,
+            deployment=top.deployment,
+            price=top.price_per_host_hour,
+            notes=self.notes,
+            listed=self.listed,
+        )
+
+    def _workload(self, source: Source) -> Workload | None:
+        """Inline keys, or a file's, sought beside the campaign, in its project, and in the current directory."""
+        value = source.data.get("workload", {})
+        if isinstance(value, dict):
+            return parse_workload(value, source, ("workload",))
+        if not isinstance(value, str):
+            source.complain(("workload",), "must hold the workload's keys, or name a file such as workloads/1kib.yaml")
+            return None
+        beside = source.path.parent
+        places = [beside / value, beside.parent / value, Path.cwd() / value]
+        for place in places:
+            if place.is_file():
+                return self._workload_of(place, source)
+        looked = ", ".join(str(place) for place in dict.fromkeys(places))
+        source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
+        return None
+
+    def _workload_of(self, path: Path, campaign: Source) -> Workload | None:
+        """A workload file, with what the campaign's sweep puts in the place of its values."""
+        if path not in self.workloads:
+            self.workloads[path] = self.new(read_source(path, "workload"))
+        own = self.new(self.workloads[path].variant())
+        for at, origin in campaign.placed.items():
+            if at[0] == "workload":
+                own.put(at[1:], origin)
+        return parse_workload_file(own)
+
+
+def _list(source: Source, key: str) -> list[Any]:
+    value = source.data.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple[SystemChoice, ...]:
+    """The systems with the memory that follows from this machine's where they say `auto`."""
+    started = [system for system in systems if system.attach is None]
+    layouts = [(find_system(one.name), one.shape) for one in started]
+    each = [known.machines(nodes, shape) for known, shape in layouts if not known.shape_problem(shape, nodes)]
+    try:
+        return with_memory(systems, machine().memory_mb, max(each, default=nodes))
+    except ValueError as error:
+        source.complain(("heap",), str(error))
+        return tuple(systems)
+
+
+def _system(
+    item: Any, source: Source, at: KeyPath, known: Sequence[str], common: _CampaignFields | None
+) -> SystemChoice | None:
+    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping. What it says nothing of is as in `common`."""
+    if isinstance(item, str):
+        name, separator, version = item.partition("@")
+        if separator and not version:
+            source.complain(at, f"'{item}': a version must follow the '@', such as {name}@4.3.1")
+            return None
+        item = {"name": name, "version": version}
+    if not isinstance(item, dict):
+        source.complain(at, f"must be a system such as {' or '.join(known)}, with a version if you like: kafka@4.3.1")
+        return None
+    if isinstance(item.get("version"), int | float) and not isinstance(item.get("version"), bool):
+        source.complain(
+            (*at, "version"), f"'{item['version']}': put the version in quotes, else YAML takes it for a number"
+        )
+        return None
+    fields = validate(_SystemFields, item, source, at)
+    if fields is None:
+        return None
+    if fields.name not in known:
+        source.complain(
+            (*at, "name"),
+            f"unknown system '{fields.name}'{nearest(fields.name, list(known))}; known: {', '.join(known)}",
+        )
+        return None
+    durability = None if fields.durability is None else _level(fields.durability, source, (*at, "durability"))
+    secret_settings(item, source, at)
+    attached = parse_attached_system(item, source, at, find_system(fields.name)) if "attach" in item else None
+    return SystemChoice(
+        name=fields.name,
+        version=fields.version,
+        settings=fields.settings,
+        producer=fields.producer,
+        consumer=fields.consumer,
+        heap_mb=_first_mb(fields.heap, common.heap if common else None),
+        direct_memory_mb=_first_mb(fields.direct_memory, common.direct_memory if common else None),
+        shape=fields.shape,
+        durability=durability,
+        optional=fields.optional,
+        attach=attached,
+        partitions=fields.partitions or 0,
+    )
+
+
+def _first_mb(*sizes_bytes: int | None) -> int:
+    """The first size that is said; else what systems have where nobody says."""
+    said = next((size for size in sizes_bytes if size is not None), None)
+    return SystemChoice.heap_mb if said is None else in_mb(said)
+
+
+def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) -> None:
+    seen: set[tuple[str, str]] = set()
+    for index, system in enumerate(systems):
+        if system is None:
+            continue
+        key = (system.name, system.attach.label if system.attach else system.version)
+        if key in seen:
+            shown = "@".join(part for part in key if part)
+            source.complain(("systems", index), f"'{shown}' is listed twice; {_instead(system)}")
+        seen.add(key)
+
+
+def _instead(system: SystemChoice) -> str:
+    return "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
+
+
+def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
+    """`3`, or a mapping of level and form."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= 4:
+            source.complain(at, f"'{value}': must be a durability level from 1 to 4")
+            return None
+        return LevelChoice(value)
+    if not isinstance(value, dict):
+        source.complain(at, f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'")
+        return None
+    fields = validate(_DurabilityFields, value, source, at)
+    return LevelChoice(fields.level, fields.form) if fields else None
+
+
+def _worker(source: Source) -> WorkerChoice | None:
+    value = source.data.get("worker", {})
+    if not isinstance(value, dict):
+        source.complain(("worker",), f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}")
+        return None
+    fields = validate(_WorkerFields, value, source, ("worker",))
+    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision) if fields else None
+
+
+def _experiments(source: Source) -> list[ExperimentChoice]:
+    chosen: list[ExperimentChoice] = []
+    earlier: list[str] = []
+    for index, item in enumerate(_list(source, "experiments")):
+        choice = _experiment(item, source, ("experiments", index), earlier)
+        if choice:
+            chosen.append(choice)
+        name = item.get("name") if isinstance(item, dict) else item
+        earlier.append(str(name))
+    return chosen
+
+
+def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
+    """`peak`, or a mapping of its name and options."""
+    known = experiments()
+    if isinstance(item, str):
+        item = {"name": item}
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        source.complain(at, f"must be an experiment ({', '.join(known)}), or a mapping with its 'name' and options")
+        return None
+    name = item["name"]
+    if name not in known:
+        source.complain(
+            (*at, "name"), f"unknown experiment '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
+        )
+        return None
+    model = known[name].options
+    own = {key: value for key, value in item.items() if key not in ("name", FAULTS)}
+    options = validate(model, own, source, at)
+    made = parse_faults(item[FAULTS], source, (*at, FAULTS)) if FAULTS in item else ()
+    if options is None:
+        return None
+    objection = known[name].objection(options, earlier)
+    if objection:
+        source.complain(at, objection)
+        return None
+    where = f"{source.path}:{source.line_of((*at, FAULTS))}" if made else ""
+    return ExperimentChoice(name, options, made, where)
+
+
+def campaign_keys() -> list[str]:
+    """The keys at the top of a campaign file, for help texts and tests."""
+    return keys_of(_CampaignFields)

@@ -1,0 +1,204 @@
+"""The key `published` of a campaign: which claims of a published report it examines, and at which scale.
+
+A published campaign has rates and amounts as shares of what was measured, so that it runs on any machine. Its
+`original` holds the report's own values: keys of the campaign that `--scale original` puts in the place of those above.
+`brief` holds what `--scale brief` puts there: fewer points and shorter trials, for a first look of minutes.
+
+What differs from the report is computed from the plan, and where it can't be, from the report's data file, which says
+for which plans each sentence holds. A campaign of one's own may add sentences as `differs`, for every scale or for one;
+the ready ones have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.campaign.plan.fairness import contender
+from tidegauge.campaign.read.fingerprint import system_of
+from tidegauge.config.fields import Fields
+from tidegauge.config.source import Source, raise_problems, read_source, validate
+from tidegauge.errors import UserError, nearest
+from tidegauge.fairness.case import Case, Property
+from tidegauge.fairness.check import Contender
+from tidegauge.model.trial import TrialSpec
+from tidegauge.published.differences import differences
+from tidegauge.published.examine import Choice, claim_ids, examine, report, report_names
+from tidegauge.published.model import Planned, Servers
+from tidegauge.published.observe import Measured
+from tidegauge.published.scale import Scale
+from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.store.read import StoredRun
+from tidegauge.systems.registry import get as find_system
+
+KEY = "published"
+_DIFFERS = "differs"
+"""Of a scale: what differs there as well."""
+_KEPT = ("name", "description", "published")
+
+
+class PublishedFields(Fields):
+    """Keys of `published`."""
+
+    report: str
+    claims: Annotated[list[str], Field(min_length=1)]
+    differs: list[str] = Field(default_factory=list)
+    original: dict[str, Any] = Field(default_factory=dict)
+    brief: dict[str, Any] = Field(default_factory=dict)
+
+
+def parse_published(source: Source, scale: str = "") -> Choice | None:
+    """What a campaign examines; None if nothing, or after noting what is wrong in `source`."""
+    if KEY not in source.data:
+        return None
+    value = source.data[KEY]
+    if not isinstance(value, dict):
+        source.complain((KEY,), f"must be a mapping with a 'report' ({', '.join(report_names())}) and its 'claims'")
+        return None
+    fields = validate(PublishedFields, value, source, (KEY,))
+    if fields is None:
+        return None
+    if fields.report not in report_names():
+        known = report_names()
+        source.complain(
+            (KEY, "report"),
+            f"unknown report '{fields.report}'{nearest(fields.report, known)}; known: {', '.join(known)}",
+        )
+        return None
+    known = list(claim_ids(report(fields.report)))
+    for index, name in enumerate(fields.claims):
+        if name not in known:
+            source.complain(
+                (KEY, "claims", index),
+                f"'{fields.report}' has no claim '{name}'{nearest(name, known)}; known: {', '.join(known)}",
+            )
+    own = getattr(fields, scale).get(_DIFFERS, []) if scale in (Scale.ORIGINAL, Scale.BRIEF) else []
+    if not isinstance(own, list) or not all(isinstance(sentence, str) for sentence in own):
+        source.complain((KEY, scale, _DIFFERS), "must be a list of sentences")
+        return None
+    differs = tuple(" ".join(sentence.split()) for sentence in (*fields.differs, *own))
+    return Choice(fields.report, tuple(fields.claims), differs, scale or Scale.SHARES.value)
+
+
+def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
+    """Put the values of another scale in place, if the command line asks for it.
+
+    Raises `UserError` for a campaign that has none.
+    """
+    scale = str(overrides.get("scale") or Scale.SHARES.value)
+    if scale == Scale.SHARES:
+        return
+    published = source.data.get(KEY)
+    values = published.get(scale) if isinstance(published, dict) else None
+    if not isinstance(values, dict) or not values:
+        raise UserError(
+            f"{source.path}: --scale {scale}: the campaign has no 'published' with '{scale}' values.",
+            "Only the campaigns of published reports have them: see docs/published.md.",
+        )
+    for key, value in values.items():
+        if key == _DIFFERS:
+            continue
+        if key in _KEPT:
+            source.complain((KEY, scale, key), f"can't be another at the {scale} scale")
+            continue
+        source.data[key] = value
+        for at in [at for at in source.lines if at[0] == key]:
+            del source.lines[at]
+        for at, line in list(source.lines.items()):
+            if at[:3] == (KEY, scale, key):
+                source.lines[at[2:]] = line
+
+
+def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaign:
+    """The campaign with everything that a plan of it does otherwise than the report, before what it says itself."""
+    choice = campaign.published
+    if choice is None:
+        return campaign
+    whole = report(choice.report)
+    claims = [claim for claim in whole.claims if claim.id in choice.claims]
+    tests = dict.fromkeys(claim.test for claim in claims if claim.test)
+    figures = tuple(dict.fromkeys(claim.figure for claim in claims))
+    planned = Planned([_as_sent(trial) for trial in trials], _servers(campaign), campaign.starts_servers, figures)
+    found = differences(whole, tuple(tests), planned)
+    return replace(campaign, published=replace(choice, differs=(*found, *choice.differs)))
+
+
+def _as_sent(trial: TrialSpec) -> TrialSpec:
+    """The trial with the batches that a system's own producer settings make of the workload's."""
+    name, _, version = trial.system.partition("@")
+    own = trial.workload.producer_overrides.get(name, {})
+    if not own:
+        return trial
+    facts = find_system(name).client_facts(Case(version, trial.nodes, trial.choice, trial.workload, producer=own)).facts
+    size, delay_ms = facts[Property.BATCH_SIZE].value, facts[Property.BATCH_DELAY].value
+    client = trial.workload.client
+    if isinstance(size, int | float):
+        client = replace(client, batch_bytes_max=int(size))
+    if isinstance(delay_ms, int | float):
+        client = replace(client, batch_delay_ms_max=float(delay_ms))
+    return replace(trial, workload=replace(trial.workload, client=client))
+
+
+def _servers(campaign: Campaign) -> dict[str, list[Servers]]:
+    """Of those systems that are started here, at each point."""
+    found: dict[str, list[Servers]] = {}
+    for own in (point.campaign for point in campaign.each):
+        for one in (system for system in own.systems if system.attach is None):
+            found.setdefault(one.name, []).append(_servers_of(own, one))
+    return found
+
+
+def _servers_of(campaign: Campaign, one: SystemChoice) -> Servers:
+    known = find_system(one.name)
+    version = one.version or known.default_version
+    processes = known.processes(version, campaign.nodes, one.heap_mb, one.direct_memory_mb, one.shape)
+    data_disks = max(1, len(campaign.data_directories) // campaign.nodes)
+    return Servers(
+        {each.kind: (each.heap_mb << 20, each.direct_mb << 20) for each in processes if each.of_nodes},
+        {**known.server_defaults, **one.settings},
+        one.producer,
+        one.consumer,
+        data_disks,
+        bool(campaign.journal_directories) or data_disks > 1,
+    )
+
+
+def choice_of(run: StoredRun) -> Choice | None:
+    """What the campaign of a stored run examines; None if nothing. Raises `UserError` for a campaign that is wrong."""
+    source = read_source(run.path / "campaign.yaml", "campaign")
+    choice = parse_published(source, str(run.overrides.get("scale") or ""))
+    raise_problems([source], "campaign")
+    if choice is None or run.published is None:
+        return choice
+    return replace(choice, differs=run.published.differs)
+
+
+def examined(choice: Choice, run: StoredRun) -> PublishedOutcome:
+    """The verdicts on the claims of a campaign, from what its run has."""
+    return examine(report(choice.report), choice, measured_of(run))
+
+
+def measured_of(run: StoredRun) -> Measured:
+    """A stored run as claims see it."""
+    specs = {spec.trial_id: spec for spec in run.planned}
+    specs.update({trial.spec.trial_id: trial.spec for trial in run.trials if trial.spec is not None})
+    failures = {trial.trial_id: trial.problem or trial.reason for trial in run.trials if trial.result is None}
+    return Measured(
+        tuple(specs.values()),
+        run.results,
+        run.findings,
+        failures,
+        run.notes,
+        contenders={spec.trial_id: one for spec in specs.values() if (one := _contender(run, spec)) is not None},
+        unequal_allowed=run.terms.allowed,
+    )
+
+
+def _contender(run: StoredRun, spec: TrialSpec) -> Contender | None:
+    """A trial's system with its servers and clients; None for attached clusters and runs that don't say."""
+    choice = system_of(run.meaning or {}, spec)
+    return contender(spec, choice, find_system(choice.name)) if choice is not None else None

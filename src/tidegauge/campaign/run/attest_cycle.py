@@ -1,0 +1,357 @@
+"""One cycle of an attestation: load on a topic of its own, the acts of its scenario, and everything read afterwards.
+
+What was acknowledged is known from the history that the worker keeps outside what is cut. A message is called lost only
+if no whole read found it, of two at least; then the servers' data files are searched for it too. Where clients can
+choose whose copy they read, each node's is read as well.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from tidegauge.attestation.classification import classify
+from tidegauge.attestation.history import History, Longs, read_history
+from tidegauge.attestation.judging import Anomalies, at_stake
+from tidegauge.attestation.reads import Read, last_positions, load_read, read_of
+from tidegauge.attestation.scenario import targets
+from tidegauge.campaign.run.session import Session, await_complete, await_ready
+from tidegauge.campaign.run.trial import load_order
+from tidegauge.errors import StartFailedError
+from tidegauge.hosts.data_files import Copy, Message, find_copies
+from tidegauge.model.attest import CLEAN, Act, CutTold, Cycle, CycleOutcome, Kind, Means
+from tidegauge.model.message import LOST, CommittedPositions, Fate, Found
+from tidegauge.model.server import Setting
+from tidegauge.systems.api import node_of
+from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.messages import Positions, ReadingWorker
+
+GRACE_S = 75.0
+"""For outcomes of what is still in flight when the load ends: what is written after the first read began would be in
+the second only. Longer than clients wait for one, but for RabbitMQ's queues, where it may be twice `OUTCOME_S_MAX`."""
+OUTCOME_S_MAX = 60.0
+"""A message without an outcome for so long is given up: longer than servers take to serve again."""
+AFTER_SHARE = 0.1
+"""Of the rate, once nothing more is cut."""
+READ_S_MAX = 60.0
+ACKED_AGAIN_S_MAX = 60.0
+_POLL_S = 0.05
+_SETTLE_S = 0.5
+_COPIES_TOLD = 5
+
+
+@dataclass
+class Watch:
+    """What a cycle saw while it went. `held` are the nodes held back; `mounted_ns` is of the last cut."""
+
+    cuts: list[CutTold] = field(default_factory=list)
+    mounted_ns: int = 0
+    held: set[int] = field(default_factory=set)
+    unavailable: str = ""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where cycles take place: the session of an attestation and the disks that its nodes' data is on."""
+
+    session: Session
+    disks: tuple[Path, ...]
+
+    @property
+    def reader(self) -> ReadingWorker:
+        """The worker as one that reads back."""
+        return cast(ReadingWorker, self.session.worker)
+
+    def disks_of(self, nodes: Sequence[int]) -> list[Path]:
+        """The disks that these nodes' directories are on."""
+        known = self.session.deployment.nodes
+        directories = [directory for number in nodes for directory in node_of(known, number).directories]
+        return [disk for disk in self.disks if any(disk == one or disk in one.parents for one in directories)]
+
+    def processes_of(self, nodes: Sequence[int]) -> list[str]:
+        """What runs on these nodes."""
+        return [name for number in nodes for name in node_of(self.session.deployment.nodes, number).processes]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A cycle's topic and clients, ready; what the servers said of it."""
+
+    order: LoadOrder
+    settings: tuple[Setting, ...]
+    client_settings: tuple[Setting, ...]
+    leader: int
+
+
+def prepare_cycle(ground: Ground, cycle: Cycle) -> Prepared:
+    """Make the topic and its clients. Raises `StartFailedError`, `RunFailedError`."""
+    session = ground.session
+    evidence = session.store.evidence(f"cycle-{cycle.number:04d}")
+    topic = f"{session.topics.names(1)[0]}-{cycle.number}"
+    spec = replace(session.spec, seed=session.spec.seed + cycle.number)
+    order = load_order(spec, session.subject.system, session.deployment, (topic,), evidence)
+    # The last subscription keeps its messages, wherever one has a copy of its own, until they are read back.
+    order = replace(
+        order, history_directory=str(evidence), outcome_timeout_s=OUTCOME_S_MAX, subscriptions_start_paused=1
+    )
+    client_settings = session.worker.prepare(order)
+    settings = await_complete(session, order.topic_names, session.ready_s_max)
+    leaders = session.deployment.leaders(settings)
+    # Where each subscription has a queue of its own, the last one's is read back.
+    leader = leaders[max(leaders)] if leaders else 1
+    return Prepared(order, tuple(settings), tuple(client_settings), leader)
+
+
+def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
+    """Carry out a prepared cycle. Servers that do not serve again are told, not raised.
+
+    Raises `RunFailedError` if the worker or the agent fails.
+    """
+    session, order = ground.session, prepared.order
+    watch = Watch()
+    session.worker.start()
+    began_s = time.monotonic()
+    before: CommittedPositions | None = None
+    try:
+        for act in cycle.acts:
+            _until_due(ground, act, began_s)
+            if act.kind is not Kind.RELEASE and before is None:
+                # Before the first node is held as well: one that stands can't be asked.
+                before = ground.reader.committed_positions(order)
+            _do(ground, act, prepared.leader, watch)
+            began_s = time.monotonic()
+        _keep_up(ground, began_s + cycle.tail_s)
+        if cycle.acts:
+            # What the load asks for while servers recover is a debt that it pays off before anything can be read.
+            session.worker.set_rate(AFTER_SHARE * (session.spec.msgs_per_s or 0.0))
+            _serve_again(ground, order, watch)
+    except StartFailedError as error:
+        watch.unavailable = error.message
+    finally:
+        _release(ground, sorted(watch.held), watch)
+    session.worker.stop_producers(GRACE_S)
+    history = read_history(Path(order.history_directory), order.trial_id)
+    watch.cuts = [_with_history(cut, history) for cut in watch.cuts]
+    outcome = CycleOutcome(cycle.number, cycle.scenario, tuple(watch.cuts), int(history.acknowledged.sum()))
+    if watch.unavailable:
+        outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
+        return _not_served(ground, outcome, history, order.trial_id)
+    last = history.last_positions(watch.cuts[-1].frozen_mono_ns if watch.cuts else 0)
+    reads, after = _read(ground, order, last, before is not None)
+    reads += _read_replicas(ground, order, reads)
+    pairs = [(before, after)] if before is not None and after is not None else []
+    anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in watch.cuts])
+    return _with_anomalies(ground, outcome, history, anomalies, order.trial_id)
+
+
+def _not_served(ground: Ground, outcome: CycleOutcome, history: History, trial_id: int) -> CycleOutcome:
+    """Servers that do not serve again can't be read, their data files can: what is in none of them is lost.
+
+    BookKeeper without syncs has been seen to refuse a whole topic for good, because the end of its journal was torn.
+    Nothing is said where a node kept its power, since that one may hold messages in memory only, or where no message
+    at all is found.
+    """
+    if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in ground.session.deployment.nodes}:
+        return outcome
+    in_files = _copies(ground, history, np.flatnonzero(history.acknowledged), trial_id)
+    sent = [history.row(int(row)) for row in np.flatnonzero(history.acknowledged)]
+    stored = [one for one in sent if (one.producer, one.sequence) in in_files]
+    if not stored:
+        return outcome
+    found = [Found(one.producer, one.sequence, one.partition, one.position) for one in stored]
+    files = replace(read_of("the servers' data files", found), began_ns=outcome.cuts[-1].frozen_mono_ns)
+    anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts])
+    # A message in a file that no server serves is neither kept nor lost.
+    counts = {**anomalies.counts, Fate.KEPT: 0}
+    counts[Fate.UNREADABLE] += anomalies.counts[Fate.KEPT]
+    figures = replace(anomalies, counts=counts, unreadable=outcome.unreadable, reordered=0).figures()
+    return replace(outcome, figures=figures, witness=anomalies.witness, in_files=0 if anomalies.lost else None)
+
+
+def _until_due(ground: Ground, act: Act, since_s: float) -> None:
+    """Until an act's time has come. Raises what must end the trial."""
+    if act.when_acked:
+        since_s = _acked_again(ground)
+    _keep_up(ground, since_s + act.after_s)
+
+
+def _keep_up(ground: Ground, until_s: float) -> None:
+    while (left_s := until_s - time.monotonic()) > 0:
+        time.sleep(min(left_s, 1.0))
+        ground.session.check()
+
+
+def _acked_again(ground: Ground) -> float:
+    """When messages are acknowledged although a node is held back; what was on its way before does not count.
+
+    After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged without that node then, as the history tells.
+    Raises `RunFailedError` if something has ended.
+    """
+    time.sleep(_SETTLE_S)
+    known = ground.session.worker.totals().acked
+    deadline_s = time.monotonic() + ACKED_AGAIN_S_MAX
+    while ground.session.worker.totals().acked <= known and time.monotonic() < deadline_s:
+        time.sleep(_POLL_S)
+        ground.session.check()
+    return time.monotonic()
+
+
+def _do(ground: Ground, act: Act, leader: int, watch: Watch) -> None:
+    nodes = targets(act, ground.session.spec.nodes, leader)
+    rig = ground.session.bench.host.rig
+    if act.kind is Kind.HOLD:
+        watch.held.update(nodes)
+        rig.pause(ground.processes_of(nodes))
+    elif act.kind is Kind.RELEASE:
+        _release(ground, nodes, watch)
+    else:
+        _cut(ground, nodes, watch)
+        if act.again_after_s is not None:
+            time.sleep(act.again_after_s)
+            _cut(ground, nodes, watch)
+            # What was acknowledged is judged by the first of the two; how long it all took by the second.
+            first, second = watch.cuts[-2:]
+            checks = {**second.checks, **{disk: said for disk, said in first.checks.items() if said != CLEAN}}
+            watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
+        if act.until_complete:
+            _await_serving(ground, watch)
+
+
+def _release(ground: Ground, nodes: Sequence[int], watch: Watch) -> None:
+    wanted = [number for number in nodes if number in watch.held]
+    watch.held.difference_update(wanted)
+    if wanted:
+        ground.session.bench.host.rig.resume(ground.processes_of(wanted))
+
+
+def _cut(ground: Ground, nodes: Sequence[int], watch: Watch) -> None:
+    """Power off for these nodes, and on again. Raises `StartFailedError`, `RunFailedError`."""
+    deployment, plan = ground.session.deployment, ground.session.spec.attest
+    rig = ground.session.bench.host.rig
+    processes = ground.processes_of(nodes)
+    for number in nodes:
+        deployment.set_down(number)
+    asked_ns = time.monotonic_ns()
+    if plan is not None and plan.means is Means.CRASH:
+        rig.kill(processes)
+        frozen_ns = mounted_ns = time.monotonic_ns()
+        checks: Mapping[str, str] = {}
+    else:
+        report = rig.cut_power(processes, ground.disks_of(nodes))
+        asked_ns, frozen_ns, mounted_ns = report.asked_ns, report.frozen_ns, report.mounted_ns
+        checks = {
+            Path(disk.place).name: CLEAN if disk.is_clean else disk.report or "not clean" for disk in report.disks
+        }
+    watch.mounted_ns = mounted_ns
+    # It was cut, whether or not the servers can be started again.
+    watch.cuts.append(
+        CutTold(
+            nodes=tuple(nodes),
+            frozen_mono_ns=frozen_ns,
+            freeze_s=(frozen_ns - asked_ns) / 1e9,
+            down_s=(mounted_ns - frozen_ns) / 1e9,
+            checks=checks,
+        )
+    )
+    for number in nodes:
+        deployment.start_node(number)
+    watch.cuts[-1] = replace(watch.cuts[-1], restart_s=(time.monotonic_ns() - mounted_ns) / 1e9)
+
+
+def _await_serving(ground: Ground, watch: Watch) -> None:
+    """Until a message goes there and back and all nodes take part. Raises `StartFailedError`."""
+    await_ready(ground.session)
+    if watch.cuts and watch.cuts[-1].serve_s is None:
+        watch.cuts[-1] = replace(watch.cuts[-1], serve_s=(time.monotonic_ns() - watch.mounted_ns) / 1e9)
+
+
+def _serve_again(ground: Ground, order: LoadOrder, watch: Watch) -> None:
+    """Until everything serves, the cycle's topic too, and messages are acknowledged again."""
+    _await_serving(ground, watch)
+    await_complete(ground.session, order.topic_names, ground.session.ready_s_max)
+    _acked_again(ground)
+
+
+def _read(
+    ground: Ground, order: LoadOrder, last: Positions, commits: bool
+) -> tuple[list[Read], CommittedPositions | None]:
+    """Two reads of everything, and the committed positions. Raises `RunFailedError`."""
+    reads = [_read_once(ground, order, name, last) for name in ("first read", "second read")]
+    return reads, ground.reader.committed_positions(order) if commits else None
+
+
+def _read_replicas(ground: Ground, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
+    """What each node's own copy holds, where the system lets clients choose; all copies were in sync before.
+
+    Last of all, since it may change which node leads. Raises `RunFailedError`.
+    """
+    spec, system = ground.session.spec, ground.session.subject.system
+    each_has_one = 1 < spec.nodes <= order.replication_factor
+    if not each_has_one or not system.serves_replicas(spec.choice, order.workload):
+        return []
+    last = last_positions(before)
+    nodes = range(1, spec.nodes + 1)
+    return [_read_once(ground, order, f"read from node {node}", last, node) for node in nodes]
+
+
+def _read_once(ground: Ground, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
+    """One read of everything. Raises `RunFailedError`."""
+    kept = f"sub-{order.workload.subscriptions - 1}"
+    file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
+    told = ground.reader.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
+    return load_read(name, told, order.trial_id)
+
+
+def _with_history(cut: CutTold, history: History) -> CutTold:
+    """A cut with what was at stake at its instant."""
+    stake = at_stake(history, cut.frozen_mono_ns)
+    return replace(cut, write_age_s=stake.write_age_s, at_risk=stake.at_risk, in_flight=stake.in_flight)
+
+
+def _with_anomalies(
+    ground: Ground, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
+) -> CycleOutcome:
+    """The cycle with what was found; what is lost was looked for in the servers' data files first."""
+    cut_ns = outcome.cuts[-1].frozen_mono_ns if outcome.cuts else 0
+    first_ns = history.first_acknowledged_after(cut_ns) if cut_ns else -1
+    in_files, files = _in_files(ground, history, anomalies, trial_id) if anomalies.lost else (None, ())
+    return replace(
+        outcome,
+        figures=anomalies.figures(),
+        witness=anomalies.witness,
+        positions=anomalies.positions,
+        unreadable=anomalies.unreadable,
+        in_files=in_files,
+        files=files,
+        doubts=history.doubts,
+        first_publish_s=(first_ns - cut_ns) / 1e9 if first_ns > 0 else None,
+    )
+
+
+def _in_files(ground: Ground, history: History, anomalies: Anomalies, trial_id: int) -> tuple[int, tuple[str, ...]]:
+    """How many of the lost messages are in the servers' data files, and where the first of them are."""
+    nodes = {directory: node.number for node in ground.session.deployment.nodes for directory in node.directories}
+    copies = _copies(ground, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
+    return len(copies), tuple(_copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_TOLD])
+
+
+def _copies(ground: Ground, history: History, rows: Longs, trial_id: int) -> Mapping[Message, tuple[Copy, ...]]:
+    """Where the servers' data files hold these rows of a history."""
+    directories = [directory for node in ground.session.deployment.nodes for directory in node.directories]
+    wanted = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
+    return find_copies(directories, trial_id, wanted)
+
+
+def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, int]) -> str:
+    """ "message 7 of producer 1: node 2, topic-0/00.log at byte 4096"."""
+    places = []
+    for copy in copies:
+        directory = next(one for one in nodes if one in copy.file.parents)
+        places.append(f"node {nodes[directory]}, {copy.file.relative_to(directory)} at byte {copy.offset}")
+    producer, sequence = message
+    return f"message {sequence} of producer {producer}: {'; '.join(places)}"

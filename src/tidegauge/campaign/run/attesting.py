@@ -1,0 +1,248 @@
+"""An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
+
+All cycles share the deployment; each has a topic of its own. A deployment that does not serve again after a cut ends
+the trial: what was found until then is kept, and that it did not is told. What each cycle found is stored at once: a
+trial that was interrupted is gone on with after its last whole cycle, on servers of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.attestation.record import settings_digest
+from tidegauge.attestation.scenario import MEANINGS
+from tidegauge.campaign.run.attest_cycle import Ground, Prepared, prepare_cycle, run_cycle
+from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
+from tidegauge.campaign.run.session import Bench, Session, Subject, await_ready, places, start_servers
+from tidegauge.campaign.run.topics import OwnTopics
+from tidegauge.campaign.run.witnessing import checked_level
+from tidegauge.errors import RunFailedError
+from tidegauge.hosts.memory import write_back
+from tidegauge.model.attest import AttestOutcome, AttestPlan, Cycle, CycleOutcome, Means, Scenario
+from tidegauge.model.events import Note, PhaseProgress, PhaseStarted
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.server import by_turns
+from tidegauge.model.trial import NO_LATENCY, TrialResult, TrialSpec, Validity
+from tidegauge.store.api import TrialStore
+
+
+def run_attestation(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, before: AttestOutcome | None = None
+) -> TrialResult:
+    """Carry out an attestation trial and store its result.
+
+    Args:
+        before: what its cycles found before it was interrupted; None for one that begins.
+
+    Raises:
+        OtherwiseError: the settings in force are not those of the cycles before.
+        StartFailedError: server or worker did not start at all.
+        LevelMismatchError: the system is not at the level that is to be attested.
+        RunFailedError: a disk could not be made, a cut not be carried out, or the worker ended.
+    """
+    plan = spec.attest
+    if plan is None:
+        raise ValueError(f"{spec.trial_id} is no attestation")
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    if before is not None:
+        # At once, so that a session that comes to nothing costs none of them.
+        store.cycles(before)
+    with ExitStack() as cleanup:
+        for place in places(store):
+            bench.host.track_directory(place)
+            cleanup.callback(shutil.rmtree, place, ignore_errors=True)
+        disks = _make_disks(spec, plan, bench, store, cleanup)
+        session = _open(spec, subject, bench, store, cleanup)
+        _settle(disks)
+        trial = _Trial(Ground(session, disks), plan, before)
+        outcome = trial.run()
+        totals = trial.totals
+        if totals is None:
+            raise ValueError(f"{spec.trial_id} has no cycle")
+        result = _result(spec, started_at, trial, totals, outcome)
+        store.finish(result, totals)
+        session.phase("stop")
+    return result
+
+
+def _make_disks(
+    spec: TrialSpec, plan: AttestPlan, bench: Bench, store: TrialStore, cleanup: ExitStack
+) -> tuple[Path, ...]:
+    """A disk of its own for each node, which the servers are then told of; none where processes only crash."""
+    if plan.means is Means.CRASH:
+        return ()
+    disks = "1 disk" if spec.nodes == 1 else f"{spec.nodes} disks"
+    bench.observer(PhaseStarted(spec.trial_id, "prepare", f"{disks} ({plan.file_system.value})", None))
+    roots = store.disks or (store.data_directory,)
+    by_node = by_turns(roots, spec.nodes)
+    made = []
+    for number, root in enumerate(by_node, 1):
+        place = root / f"disk-{number}"
+        cleanup.callback(bench.host.rig.remove_disk, place)
+        bench.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value)
+        made.append(place)
+    store.disks, store.journal_disks = tuple(made), ()
+    return tuple(made)
+
+
+def _settle(disks: Sequence[Path]) -> None:
+    """What servers wrote when they were set up is on disk, as in those that have run for longer than half a minute.
+
+    BookKeeper for one does not sync the file by which a bookie knows its disk, without which it does not start again.
+    Raises `RunFailedError`.
+    """
+    problem = write_back(disks)
+    if problem:
+        raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
+
+
+def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> Session:
+    """Servers and worker, ready. Raises `StartFailedError`."""
+    store.distribution(subject.distribution)
+    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    deployment = start_servers(spec, subject, bench.host, store)
+    cleanup.callback(deployment.stop)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
+    cleanup.callback(worker.close)
+    session = Session(spec, bench, store, subject, deployment, worker, OwnTopics(), None)
+    session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
+    await_ready(session)
+    return session
+
+
+class _Trial:
+    """The cycles of one trial as they are carried out."""
+
+    def __init__(self, ground: Ground, plan: AttestPlan, before: AttestOutcome | None) -> None:
+        self.level = LevelFinding(None, ())
+        self.totals: TotalFigures | None = None
+        self.took_s = 0.0
+        self._ground = ground
+        self._session = ground.session
+        self._plan = plan
+        self._digest = ""
+        self._before = before
+        self._kept = _kept(plan, before)
+
+    def run(self) -> AttestOutcome:
+        """All cycles, until one can't be carried out; of a positive control until one has lost something.
+
+        Raises `RunFailedError` if that is the first one.
+        """
+        outcomes: list[CycleOutcome] = list(self._kept)
+        if outcomes:
+            done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
+            self._session.bench.observer(Note(f"{self._session.spec.trial_id}: {done}."))
+        began_s = time.monotonic()
+        for cycle in self._plan.cycles[len(outcomes) :]:
+            self._tell(cycle, outcomes, began_s)
+            try:
+                outcomes.append(self._cycle(cycle))
+            except RunFailedError as error:
+                if len(outcomes) == len(self._kept):
+                    raise
+                # What the cycles before found is kept; this one makes its scenario inconclusive.
+                outcomes.append(
+                    CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
+                )
+            self._session.store.cycles(AttestOutcome(self._digest, tuple(outcomes)))
+            if _is_enough(self._plan, outcomes[-1]):
+                break
+        self.took_s = time.monotonic() - began_s
+        return AttestOutcome(self._digest, tuple(outcomes))
+
+    def _cycle(self, cycle: Cycle) -> CycleOutcome:
+        prepared = prepare_cycle(self._ground, cycle)
+        if not self._digest:
+            self._check_level(prepared)
+        try:
+            outcome = run_cycle(self._ground, cycle, prepared)
+            self.totals = self._session.worker.totals()
+        finally:
+            self._session.worker.finish(delete_topics=False)
+        if outcome.served:
+            worker, subject = self._session.worker, self._session.subject
+            topics = list(prepared.order.topic_names)
+            worker.delete_topics(subject.system.driver, self._session.deployment.connection, topics)
+        return outcome
+
+    def _check_level(self, prepared: Prepared) -> None:
+        """Once, before anything is cut. Raises `LevelMismatchError`."""
+        session = self._session
+        flags, facts = session.deployment.jvm_flags, session.worker.facts
+        session.store.settings(prepared.settings, prepared.client_settings, flags, facts)
+        settings = [*prepared.settings, *prepared.client_settings]
+        self.level = checked_level(session.spec, session.subject.system, settings, session.deployment)
+        self._digest = settings_digest(prepared.settings)
+        if self._before is not None and self._kept and self._before.settings_digest != self._digest:
+            name = session.spec.trial_id
+            raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
+
+    def _tell(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
+        """What begins now, and how long all may take yet."""
+        done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
+        if done == kept or cycle.scenario is not outcomes[-1].scenario:
+            self._session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
+        left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
+        told = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
+        self._session.bench.observer(told)
+
+
+def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
+    """Whether no cycle needs to follow: the servers are gone, or a positive control has lost something."""
+    return not outcome.served or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
+
+
+def _kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome, ...]:
+    """The cycles from the first on that needn't be made again; the last one always is, for what a trial ends with."""
+    kept: list[CycleOutcome] = []
+    for cycle, outcome in zip(plan.cycles[:-1], before.cycles if before is not None else (), strict=False):
+        if (cycle.number, cycle.scenario) != (outcome.number, outcome.scenario) or _is_enough(plan, outcome):
+            break
+        kept.append(outcome)
+    return tuple(kept)
+
+
+def _result(
+    spec: TrialSpec, started_at: str, trial: _Trial, totals: TotalFigures, outcome: AttestOutcome
+) -> TrialResult:
+    """The trial's result. Its rates and latencies are those of load that was interrupted, so none are given."""
+
+    def figure(*names: str) -> int:
+        return sum(cycle.figures.get(name, 0) for cycle in outcome.cycles for name in names)
+
+    return TrialResult(
+        spec=spec,
+        started_at=started_at,
+        status="finished",
+        offered_msgs_per_s=spec.msgs_per_s,
+        msgs_per_s=0.0,
+        mb_per_s=0.0,
+        sent=figure("invoked"),
+        acked=sum(cycle.acked for cycle in outcome.cycles),
+        failed=figure("refused_gone", "refused_kept"),
+        unresolved=figure("unknown_gone", "unknown_kept"),
+        response=NO_LATENCY,
+        service=NO_LATENCY,
+        delay=NO_LATENCY,
+        own_lag=NO_LATENCY,
+        subscriptions=(),
+        validity=Validity.VALID,
+        reasons=(),
+        warnings=(),
+        errors=totals.errors,
+        worker_cpu_s=totals.worker_cpu_ns / 1e9,
+        server_cpu_s=None,
+        gc_pause_s=totals.gc_pause_ns / 1e9,
+        warmup_s=0.0,
+        steady=True,
+        measured_s=trial.took_s,
+        level=trial.level,
+        attest=outcome,
+    )

@@ -1,0 +1,143 @@
+"""The part of a trial in which late readers get their backlog, read it away, and go on with the others.
+
+The load goes on at the same rate all the time. Nothing here decides what figures mean: see `statistics.catching_up`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from tidegauge.campaign.run.figures import Follower
+from tidegauge.campaign.run.session import Session
+from tidegauge.model.trial import CatchUp
+from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateReaders, late_names
+from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
+
+_SECOND_NS = 1_000_000_000
+_LEAD_NS = _SECOND_NS // 5
+_BUILD_TIMES_MAX = 3.0
+_BUILD_S_MORE = 30.0
+"""A system that acknowledges less than is offered builds its backlog more slowly; three times as long is given up."""
+
+
+@dataclass(frozen=True)
+class Chased:
+    """The instant (monotonic ns) at which the late readers began, the window's end, and what came of it."""
+
+    resumed_ns: int
+    until_ns: int
+    found: CatchUp
+
+
+def chase_backlog(session: Session, follower: Follower, late: LateReaders, from_ns: int, begin_ns: int) -> Chased:
+    """Build the backlog, let the late readers at it, and measure on for a while when it is gone.
+
+    Args:
+        from_ns: when the measured window begins; it is open, and closed here.
+        begin_ns: when the load began.
+    """
+    follower.timeline.begin(BEFORE, from_ns)
+    reads_at_from = session.server_read_bytes()
+    _build(session, follower, late, from_ns)
+    resumed_ns = _edge(follower, _LEAD_NS)
+    follower.timeline.begin(DURING, resumed_ns)
+    # What limits is asked of the time in which a backlog was read away.
+    session.use_window(resumed_ns)
+    follower.until(resumed_ns)
+    reads_at_start = session.server_read_bytes()
+    session.worker.resume_consumers(list(late_names(session.spec.workload.subscriptions, late)))
+    times = _read_away(session, follower, late, resumed_ns, begin_ns)
+    reads_at_end = session.server_read_bytes()
+    reads_s = (time.monotonic_ns() - resumed_ns) / 1e9
+    session.use_window(resumed_ns, time.monotonic_ns())
+    until_ns = _after(session, follower, from_ns, times.chase_s is not None)
+    message_bytes = session.spec.workload.payload.message_bytes
+    reads = _device_reads(
+        (reads_at_from, reads_at_start, reads_at_end),
+        (max(1e-3, (resumed_ns - from_ns) / 1e9), reads_s),
+        times.backlog_msgs * message_bytes,
+        session.spec.attached,
+    )
+    follower.until_known(until_ns, patience_s=3.0)
+    return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, session.limits))
+
+
+def _build(session: Session, follower: Follower, late: LateReaders, from_ns: int) -> None:
+    """Until the backlog is large enough and the phase long enough; with what there is if that takes far too long."""
+    spec = session.spec
+    rate = spec.msgs_per_s or 1.0
+    expected_s = max(spec.measure_s, late.backlog_msgs / rate)
+    latest_ns = from_ns + round((_BUILD_TIMES_MAX * expected_s + _BUILD_S_MORE) * _SECOND_NS)
+    session.phase("build", f"a backlog of {late.rule}, nobody reads it yet", expected_s)
+    follower.until(from_ns + round(spec.measure_s * _SECOND_NS))
+    while follower.tally.backlog_msgs < late.backlog_msgs and time.monotonic_ns() < latest_ns:
+        follower.until_next_second(latest_ns)
+
+
+def _read_away(session: Session, follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int) -> ChaseTimes:
+    """Until the backlog is gone or time is up."""
+    # The last second before the readers' start ends at about that instant, and is known a little later.
+    follower.until_known(resumed_ns - _SECOND_NS // 2, patience_s=3.0)
+    tally = follower.tally
+    built = backlog = tally.built_msgs
+    gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
+    deadline_ns = resumed_ns + round(late.chase_s_max * _SECOND_NS)
+    session.phase("catch up", f"on {built:,} messages while the load goes on", late.chase_s_max)
+    chase_s: float | None = None
+    seen, seen_ns = 0, resumed_ns
+    while chase_s is None:
+        if seen == len(tally.behind):
+            if seen_ns >= deadline_ns or not follower.until_next_second(deadline_ns + _SECOND_NS):
+                break
+            continue
+        now_ns, now = tally.behind[seen]
+        if now <= gone_msgs:
+            chase_s = (seen_ns - resumed_ns) / 1e9 + crossed_s(backlog, now, gone_msgs, (now_ns - seen_ns) / 1e9)
+        seen, seen_ns, backlog = seen + 1, now_ns, now
+    return ChaseTimes(
+        backlog_msgs=built,
+        gone_at_msgs=min(built, gone_msgs),
+        build_s=(resumed_ns - begin_ns) / 1e9,
+        chase_s=chase_s,
+        watched_s=(seen_ns - resumed_ns) / 1e9,
+        left_msgs=backlog,
+    )
+
+
+def _after(session: Session, follower: Follower, from_ns: int, gone: bool) -> int:
+    """Measure on once the backlog is gone, and close the window. Without that there is no *after*."""
+    if not gone:
+        until_ns = _edge(follower, _LEAD_NS)
+        session.worker.set_window(from_ns, until_ns)
+        follower.until(until_ns)
+        return until_ns
+    after_ns = follower.points.last.until_mono_ns
+    follower.timeline.begin(AFTER, after_ns)
+    session.phase("after", "the backlog is gone, the load goes on", session.spec.measure_s)
+    until_ns = _edge(follower, round(session.spec.measure_s * _SECOND_NS))
+    session.worker.set_window(from_ns, until_ns)
+    follower.until(until_ns)
+    return until_ns
+
+
+def _edge(follower: Follower, in_ns: int) -> int:
+    """The first edge of the worker's seconds that is at least so far ahead; any instant where no second is known."""
+    at_ns = time.monotonic_ns() + in_ns
+    if not follower.points:
+        return at_ns
+    edge_ns = follower.points.last.until_mono_ns
+    return edge_ns + -(-(at_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
+
+
+def _device_reads(
+    counts: tuple[int | None, int | None, int | None], spans_s: tuple[float, float], backlog_bytes: int, attached: bool
+) -> DeviceReads:
+    """From the servers' counts when the window began, when the readers began, and when they were done."""
+    at_from, at_start, at_end = counts
+    before_s, during_s = spans_s
+    if at_from is None or at_start is None or at_end is None:
+        why = "others run the servers" if attached else "this machine does not tell what processes read (/proc/PID/io)"
+        return DeviceReads(None, 0.0, backlog_bytes, during_s, why)
+    usual = max(0, at_start - at_from) / before_s
+    return DeviceReads(max(0, at_end - at_start), usual, backlog_bytes, during_s)

@@ -1,0 +1,447 @@
+"""One step of a run as its experiment sees it: the `Lab` that measures trials and takes in findings."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.contenders import label
+from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
+from tidegauge.campaign.plan.limits import Means
+from tidegauge.campaign.plan.memory import Workers
+from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
+from tidegauge.campaign.run.attesting import run_attestation
+from tidegauge.campaign.run.recorded import NOTHING, Recorded
+from tidegauge.campaign.run.session import Bench, Stand, Subject
+from tidegauge.campaign.run.topics import attach
+from tidegauge.campaign.run.trial import failure_text, run_trial
+from tidegauge.campaign.run.witnessing import LevelMismatchError
+from tidegauge.distribution.cache import Progress, cache_directory
+from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.experiments.procedure import seconds_expected
+from tidegauge.fleet.api import Host
+from tidegauge.hosts import cgroups, loop_disk
+from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
+from tidegauge.hosts.memory import CacheDrop, drop_page_cache, machine
+from tidegauge.hosts.space import DiskFullError
+from tidegauge.hosts.syscalls import watch_syncs
+from tidegauge.model.events import (
+    Decided,
+    Event,
+    FetchProgress,
+    Found,
+    Note,
+    Observer,
+    PhaseStarted,
+    RunStarted,
+    TrialEnded,
+    TrialKept,
+)
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.tilt import new_among
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.store import known_attestations
+from tidegauge.store.api import RunStore
+from tidegauge.systems import registry
+from tidegauge.systems.api import System
+from tidegauge.worker.api import LoadWorker
+from tidegauge.worker.archive import Archives
+from tidegauge.worker.launch import WorkerOptions, start_worker
+
+
+class RunState(Protocol):
+    """What a step knows of its run, and adds to."""
+
+    results: list[TrialResult]
+    findings: list[Finding]
+    expected: list[tuple[TrialSpec, ...]]
+
+
+class StepLab:
+    """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps.
+
+    A step at a point of a sweep knows of that point only: a share of a peak is one of the peak found there. Where the
+    campaign finds its rates at another point, it knows these as well.
+    """
+
+    def __init__(
+        self,
+        run: RunState,
+        place: int,
+        step: Step,
+        trial: Callable[[TrialSpec], TrialResult],
+        *,
+        store: RunStore,
+        observer: Observer,
+        recorded: Recorded = NOTHING,
+    ) -> None:
+        self.begun: list[TrialSpec] = []
+        self._run = run
+        self._place = place
+        self._point = step.trials[0].point
+        self._rates_point = self._point if step.rates_point is None else step.rates_point
+        self._trial = trial
+        self._store = store
+        self._observer = observer
+        self._recorded = recorded
+        self._replaying = False
+
+    @property
+    def results(self) -> Sequence[TrialResult]:
+        """Results of all trials of the run at this point so far."""
+        return tuple(one for one in self._run.results if self._knows(one.spec.experiment, one.spec.point))
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """All findings of the run at this point so far."""
+        return tuple(one for one in self._run.findings if self._knows(one.experiment, one.point))
+
+    def _knows(self, experiment: str, point: Mapping[str, str]) -> bool:
+        return point == self._point or (experiment in FINDERS and point == self._rates_point)
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
+        # What a fault leaves of servers is nothing to measure another trial on.
+        spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
+        self.begun.append(spec)
+        stale = self._recorded.stale(spec)
+        if stale:
+            self._observer(Note(stale))
+        kept = self._recorded.result_of(spec)
+        self._replaying = kept is not None
+        if kept is not None:
+            self._observer(TrialKept(spec, kept))
+        result = kept or self._trial(spec)
+        self._run.results.append(result)
+        return result
+
+    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+        """Tell a decision, with what it is expected to cost yet."""
+        self._run.expected[self._place] = (*self.begun, *left)
+        if self._replaying:
+            return  # It was told when it was decided.
+        whole = tuple(trial for trials in self._run.expected for trial in trials)
+        self._observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
+
+    def found(self, finding: Finding) -> None:
+        """Store and show a finding."""
+        finding = replace(finding, point=self._point)
+        if self._recorded.has(finding):
+            self._run.findings.append(finding)
+            return
+        self._store.finding(finding)
+        self._run.findings.append(finding)
+        self._observer(Found(finding))
+
+
+_FAILURES_IN_A_ROW_MAX = 2
+
+
+class _Run:
+    """A run's state while it goes: results and findings so far, and which systems have failed how often in a row.
+
+    `expected` holds the trials of each step: as planned, then as its experiment expects, then as they were made.
+    """
+
+    def __init__(
+        self, plan: Plan, store: RunStore, bench: Bench, subjects: dict[str, Subject], recorded: Recorded
+    ) -> None:
+        self.results: list[TrialResult] = []
+        self.findings: list[Finding] = []
+        self.expected = [step.trials for step in plan.steps]
+        self._planned: Sequence[TrialSpec] = plan.trials
+        self.failures: list[str] = []
+        self.first_error: TidegaugeError | None = None
+        self._store = store
+        self._bench = bench
+        self._subjects = subjects
+        self._recorded = recorded
+        self._stand = Stand()
+        self._in_a_row: Counter[str] = Counter()
+        self._refused: dict[tuple[str, LevelChoice], str] = {}
+
+    def steps(self, plan: Plan, deployment: Servers) -> None:
+        """All steps of the plan. Servers that go on do so from step to step, as long as the next could use them."""
+        try:
+            for place, step in enumerate(plan.steps):
+                self.step(place, step)
+                if deployment is not Servers.SHARED:
+                    self._stand.close()
+        finally:
+            self._stand.close()
+
+    def step(self, place: int, step: Step) -> None:
+        """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
+        system = step.trials[0].system
+        subject = replace(self._subjects[system], choice=step.system, wanted=step.deployment)
+        measure = partial(self._trial, subject)
+        observer = self._bench.observer
+        lab = StepLab(self, place, step, measure, store=self._store, observer=observer, recorded=self._recorded)
+        if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
+            self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
+            return
+        choice = step.trials[0].choice
+        if (system, choice) in self._refused:
+            self._skip(place, step, lab.begun, f"skipped: {self._refused[system, choice]}")
+            return
+        try:
+            step.experiment.run(step.options, step.trials, lab)
+            self._in_a_row[system] = 0
+            self._made(place, lab.begun)
+        except DiskFullError:
+            raise
+        except LevelMismatchError as error:
+            if not any(one.system == system and one.choice != choice for one in self._planned):
+                raise
+            # A sweep goes on: the same cluster may well be at the level of its other points.
+            self._refused[system, choice] = error.message
+            self.first_error = self.first_error or error
+            self._stand.close()
+            self._skip(place, step, lab.begun, failure_text(error))
+        except RunFailedError as error:
+            self.first_error = self.first_error or error
+            self._in_a_row[system] += 1
+            self._stand.close()
+            self._skip(place, step, lab.begun, failure_text(error))
+
+    def _trial(self, subject: Subject, spec: TrialSpec) -> TrialResult:
+        store = self._store.trial(spec)
+        try:
+            if spec.attest is not None:
+                self._stand.close()
+                result = run_attestation(spec, subject, self._bench, store, self._recorded.cycles_of(spec))
+            else:
+                result = run_trial(spec, subject, self._bench, store, self._stand)
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception)
+            text = "interrupted" if interrupted else failure_text(error)
+            store.fail(text, interrupted)
+            self.failures.append(f"{spec.trial_id}: {text}")
+            self._bench.observer(TrialEnded(spec, None, text))
+            raise
+        self._bench.observer(TrialEnded(spec, result, ""))
+        return result
+
+    def _made(self, place: int, begun: Sequence[TrialSpec]) -> None:
+        """Where an experiment made other trials than planned, the plan becomes those."""
+        self.expected[place] = tuple(begun)
+        stored = [spec.trial_id for spec in self._planned]
+        planned = [spec for trials in self.expected for spec in trials]
+        if [spec.trial_id for spec in planned] != stored:
+            self._planned = planned
+            self._store.plan(planned)
+
+    def _skip(self, place: int, step: Step, begun: Sequence[TrialSpec], reason: str) -> None:
+        """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
+        names = {spec.trial_id for spec in begun}
+        skipped = [
+            spec
+            for number, spec in enumerate(step.trials)
+            if spec.trial_id not in names and (number == 0 or not spec.exploratory)
+        ]
+        for spec in skipped:
+            store = self._store.trial(spec)
+            store.fail(reason, False)
+            self.failures.append(f"{spec.trial_id}: {reason}")
+            self._bench.observer(TrialEnded(spec, None, reason))
+        self._made(place, [*begun, *skipped])
+
+
+def execute(
+    campaign: Campaign,
+    store: RunStore,
+    host: Host,
+    observer: Observer,
+    recorded: Recorded = NOTHING,
+    *,
+    plan: Plan,
+    ceilings: RunCeilings | None = None,
+) -> list[TrialResult]:
+    """Run a campaign as planned with the real systems, worker and host (see `carry_out`)."""
+    archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
+    bench = Bench(
+        host,
+        partial(_start_worker, Workers(plan.trials, campaign.worker, machine()), archives=archives),
+        _dropper(observer),
+        observer,
+        partial(_control_cpu_s, host),
+        _calmer(observer),
+        watch_syncs=watch_syncs,
+        records_use=True,
+        limits=Means(cgroups.refusal, loop_disk.refusal, _mount_disk),
+        ceilings=ceilings,
+        attestations=known_attestations,
+    )
+    return carry_out(campaign, plan, store, bench, registry.get, recorded=recorded)
+
+
+def _start_worker(
+    workers: Workers, host: Host, driver: str, logs: Path, spec: TrialSpec, *, archives: Archives
+) -> LoadWorker:
+    memory = workers.of(spec)
+    options = WorkerOptions(
+        memory.heap_mb, memory.direct_memory_mb, spin_share_max=workers.choice.precision, archives=archives
+    )
+    return start_worker(host, driver, logs, options)
+
+
+def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
+    loop_disk.mount_disk(place, image, size_bytes)
+    return partial(loop_disk.unmount, place)
+
+
+def _control_cpu_s(host: Host) -> float:
+    """CPU seconds of this process and of the agent."""
+    return time.process_time() + host.agent_cpu_s()
+
+
+def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
+    """Waits for a disk that is still busy with what came before; what is usual is measured at the first trial."""
+    usual_ms: dict[Path, float] = {}
+
+    def calm(directory: Path) -> Calm | None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if directory not in usual_ms:
+                usual_ms[directory] = usual_latency(directory)
+            return await_calm(usual_ms[directory], CALM_S_MAX, lambda: fsync_latency(directory))
+        except OSError as error:
+            observer(Note(f"The disk's fsync could not be measured: {error.strerror}."))
+            return None
+
+    return calm
+
+
+def _dropper(observer: Observer) -> Callable[[Sequence[Path]], CacheDrop]:
+    """Drops the page cache before a trial; says once why that can't be done."""
+    told: set[str] = set()
+
+    def drop(written: Sequence[Path]) -> CacheDrop:
+        outcome = drop_page_cache(written)
+        if not outcome.done and outcome.reason not in told:
+            told.add(outcome.reason)
+            observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
+        return outcome
+
+    return drop
+
+
+def carry_out(
+    campaign: Campaign,
+    plan: Plan,
+    store: RunStore,
+    bench: Bench,
+    find_system: Callable[[str], System],
+    *,
+    recorded: Recorded = NOTHING,
+) -> list[TrialResult]:
+    """Run a campaign to its end and mark the run finished, failed or interrupted.
+
+    What earlier sessions of the run have `recorded` is not made again.
+
+    Returns the results of the trials that gave one, in order; the observer was told of the others (`TrialEnded`).
+
+    Raises:
+        UserError: a version of a system doesn't exist, or a recorded trial was another one.
+        LevelMismatchError: a system is not at the only level that is asked of it; of a sweep's several, its trials at
+            this one fail and the run goes on.
+        DiskFullError: the disk is full; the run stops.
+        RunFailedError: no trial gave a result.
+        BaseException: whatever interrupted it, after everything was ended and marked.
+    """
+    store.plan(plan.trials)
+    try:
+        subjects = _provision(campaign, bench.observer, find_system, store.path)
+        plan = plan.only(subjects)
+        recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
+        store.plan(plan.trials)
+        bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
+        for warning in plan_warnings(plan.trials):
+            bench.observer(Note(warning))
+        wanted = wanted_tilts(plan, find_system)
+        watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, bench.observer)
+        run = _Run(plan, store, replace(bench, in_force=watch.seen), subjects, recorded)
+        run.steps(plan, campaign.deployment)
+        if not run.results:
+            raise _nothing_found(run)
+    except BaseException as error:
+        if isinstance(error, Exception):
+            store.finish("failed", failure_text(error))
+        else:
+            store.finish("interrupted", "interrupted by the user")
+        raise
+    if run.failures:
+        trials = sum(map(len, run.expected))
+        store.finish("failed", f"{len(run.failures)} of {trials} trials failed: {'; '.join(run.failures)}")
+    else:
+        store.finish("finished")
+    return run.results
+
+
+def _nothing_found(run: _Run) -> RunFailedError:
+    """The error of a run without any result: the first failure is what the others most likely follow from."""
+    first = run.first_error
+    if first is None:
+        return RunFailedError("No trial gave a result.")
+    return RunFailedError(f"No trial gave a result: {first.message}", first.hint, first.log_path)
+
+
+def _provision(
+    campaign: Campaign, observer: Observer, find_system: Callable[[str], System], run: Path
+) -> dict[str, Subject]:
+    """The files of every system, fetched before the first trial so that no download runs beside a measurement.
+
+    Of an attached cluster the secrets instead. An optional system whose files can't be had is left out, with the
+    reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
+    """
+    subjects: dict[str, Subject] = {}
+    unavailable: UserError | None = None
+    wanted = {
+        label(choice, find_system(choice.name)): choice for point in campaign.each for choice in point.campaign.systems
+    }
+    for name, choice in wanted.items():
+        system = find_system(choice.name)
+        if choice.attach is not None:
+            attachment = attach(choice.attach, name, run)
+            subjects[name] = Subject(system, attachment.distribution(system), choice, attachment)
+            continue
+        version = choice.version or system.default_version
+        observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
+        try:
+            if not system.spaces_in_paths:
+                _check_spaces(system, campaign, run)
+            distribution = system.provision(version, lambda text: observer(_heard(text)))
+        except UserError as error:
+            if not choice.optional:
+                raise
+            unavailable = error
+            observer(left_out_note(name, error.message))
+            continue
+        subjects[name] = Subject(system, distribution, choice)
+    if unavailable is not None and not subjects:
+        raise unavailable
+    return subjects
+
+
+def _check_spaces(system: System, campaign: Campaign, run: Path) -> None:
+    """Raises `UserError` if a directory that this system is going to use has a space in its path."""
+    disks = (campaign.data_directory, *campaign.data_directories, *campaign.journal_directories)
+    for place in (str(cache_directory()), str(run), *disks):
+        if len(place.split()) > 1:
+            raise UserError(
+                f"{system.title} can't run with files in {place}: there is a space in it.",
+                "Name other places in TIDEGAUGE_CACHE, in TIDEGAUGE_RUNS and for the campaign's data.",
+            )
+
+
+def _heard(text: str) -> Event:
+    """What a provisioning system says, by whether it is worth keeping."""
+    return FetchProgress(text) if isinstance(text, Progress) else Note(text)

@@ -1,0 +1,273 @@
+"""The phases of a trial by time, so that each second can be told with the phase it belongs to."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegauge.campaign.run.injection import LoadSeconds
+from tidegauge.errors import RunFailedError
+from tidegauge.model.events import Observer, SecondSeen, UseNow
+from tidegauge.model.load import SecondFigures
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import BEFORE, PHASES, late_names
+from tidegauge.statistics.catching_up import PhaseTally
+from tidegauge.statistics.histograms import merge
+from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
+from tidegauge.statistics.summary import live_ms
+from tidegauge.store.api import TrialStore
+from tidegauge.worker.api import LoadWorker
+
+WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
+
+
+class Timeline:
+    """Phases by the instant (monotonic ns) at which each begins. Instants may be told ahead of their time."""
+
+    def __init__(self, phase: str, from_mono_ns: int) -> None:
+        self._marks = [(from_mono_ns, phase)]
+
+    def begin(self, phase: str, at_mono_ns: int) -> None:
+        """`phase` begins at an instant later than all told so far."""
+        self._marks.append((at_mono_ns, phase))
+
+    def phase_of(self, figures: SecondFigures) -> str:
+        """The phase in which the middle of a second lies."""
+        middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
+        found = self._marks[0][1]
+        for at_mono_ns, phase in self._marks:
+            if middle_ns < at_mono_ns:
+                break
+            found = phase
+        return found
+
+
+KEPT_MAX = 4096
+"""Beyond it neighbours are merged: from 68 minutes on a point stands for 2 seconds, from 137 for 4, and so on."""
+_RECENT = 2 * SECONDS_MAX + 2
+"""As many as the steady test looks at, and as many again, so that it takes its longest horizon."""
+
+
+@dataclass(frozen=True)
+class TimedPoint:
+    """A second for the steady test, with the instant it ended (monotonic ns)."""
+
+    until_mono_ns: int
+    point: SecondPoint
+
+
+class SeenSeconds:
+    """Grows by a second at a time; `len` is how many there were."""
+
+    def __init__(self) -> None:
+        self._recent: deque[TimedPoint] = deque(maxlen=_RECENT)
+        self._kept: list[TimedPoint] = []
+        self._stretch = 1
+        self._waiting: list[TimedPoint] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def last(self) -> TimedPoint:
+        """The newest second. `IndexError` before the first."""
+        return self._recent[-1]
+
+    @property
+    def recent(self) -> list[SecondPoint]:
+        """The newest seconds, enough for `steady.unsteady_because`, each by itself."""
+        return [timed.point for timed in self._recent]
+
+    def append(self, timed: TimedPoint) -> None:
+        """One more second."""
+        self._count += 1
+        self._recent.append(timed)
+        self._waiting.append(timed)
+        if len(self._waiting) < self._stretch:
+            return
+        self._kept.append(_merged(self._waiting))
+        self._waiting = []
+        if len(self._kept) >= KEPT_MAX:
+            pairs = zip(self._kept[::2], self._kept[1::2], strict=True)
+            self._kept = [_merged([first, second]) for first, second in pairs]
+            self._stretch *= 2
+
+    def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
+        """The seconds that ended inside a span, one entry a second; of long trials neighbours share an entry."""
+        found = [
+            timed.point
+            for timed in self._kept
+            if from_mono_ns < timed.until_mono_ns <= until_mono_ns
+            for _ in range(self._stretch)
+        ]
+        rest = [timed.point for timed in self._waiting if from_mono_ns < timed.until_mono_ns <= until_mono_ns]
+        return found + rest
+
+
+def _merged(timed: list[TimedPoint]) -> TimedPoint:
+    """Neighbours as one: mean rate and JIT, the larger p99 and delay (none is hidden), the later backlog."""
+    if len(timed) == 1:
+        return timed[0]
+    points = [one.point for one in timed]
+    rate = sum(point.msgs_per_s for point in points) / len(points)
+    p99_ms = max((point.p99_ms for point in points if point.p99_ms is not None), default=None)
+    delay_ms = max((point.delay_p99_ms for point in points if point.delay_p99_ms is not None), default=None)
+    jit_cpus = sum(point.jit_cpus for point in points) / len(points)
+    last = points[-1]
+    return TimedPoint(
+        timed[-1].until_mono_ns, SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms)
+    )
+
+
+_LOOK_S = 0.25
+_SILENCE_S_MAX = 15.0
+
+
+class Follower:
+    """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
+
+    `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
+    `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
+    they grow is wanted, and says nothing of the system.
+    """
+
+    def __init__(
+        self,
+        spec: TrialSpec,
+        worker: LoadWorker,
+        store: TrialStore,
+        observer: Observer,
+        check: Callable[[], None],
+        *,
+        use: Callable[[], UseNow | None] = lambda: None,
+    ) -> None:
+        """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full.
+
+        `use` tells what is being used, for whoever shows it.
+        """
+        self.points = SeenSeconds()
+        self.timeline = Timeline(WARM_UP, 0)
+        late = frozenset(late_names(spec.workload.subscriptions, spec.late))
+        self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
+        self.load = LoadSeconds()
+        self.receiving = ReceivingTally()
+        self._spec = spec
+        self._store = store
+        self._observer = observer
+        self._check = check
+        self._use = use
+        self._seen_s = time.monotonic()
+        self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
+        self._ended = False
+        self._thread = threading.Thread(target=self._read, args=(worker,), name="figures", daemon=True)
+        self._thread.start()
+
+    def until(self, mono_ns: int) -> None:
+        """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
+        while True:
+            left_s = (mono_ns - time.monotonic_ns()) / 1e9
+            if left_s <= 0:
+                return
+            self._look(min(left_s, _LOOK_S))
+
+    def until_next_second(self, deadline_mono_ns: int) -> bool:
+        """Follow until one more second is known; False if the deadline came first."""
+        known = len(self.points)
+        while len(self.points) == known:
+            left_s = (deadline_mono_ns - time.monotonic_ns()) / 1e9
+            if left_s <= 0:
+                return False
+            self._look(min(left_s, _LOOK_S))
+        return True
+
+    def until_known(self, mono_ns: int, patience_s: float) -> None:
+        """Follow until the figures reach an instant, or patience ends: the last second may come late."""
+        deadline_mono_ns = time.monotonic_ns() + round(patience_s * 1e9)
+        while not self.points or self.points.last.until_mono_ns < mono_ns:
+            if self._ended or not self.until_next_second(deadline_mono_ns):
+                return
+
+    def finish(self) -> None:
+        """Take what is left once the worker has finished the trial."""
+        self._thread.join(timeout=3.0)
+        while not self._queue.empty():
+            item = self._queue.get_nowait()
+            if isinstance(item, SecondFigures):
+                self._keep(item)
+
+    def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
+        """The seconds that ended inside a span."""
+        return self.points.between(from_mono_ns, until_mono_ns)
+
+    def _read(self, worker: LoadWorker) -> None:
+        try:
+            for figures in worker.watch():
+                self._queue.put(figures)
+            self._queue.put(None)
+        except BaseException as error:  # Handed to whoever follows.
+            self._queue.put(error)
+
+    def _look(self, timeout_s: float) -> None:
+        self._check()
+        try:
+            item = self._queue.get(timeout=max(0.001, timeout_s))
+        except queue.Empty:
+            if not self._ended and time.monotonic() - self._seen_s > _SILENCE_S_MAX:
+                raise RunFailedError(
+                    f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.",
+                    "The machine may be starved of CPU or memory; see the worker's log.",
+                    self._store.log_directory,
+                ) from None
+            return
+        if item is None:
+            self._ended = True
+        elif isinstance(item, BaseException):
+            self._check()
+            raise item
+        else:
+            self._take(item)
+
+    def _keep(self, figures: SecondFigures) -> None:
+        phase = self.timeline.phase_of(figures)
+        self._store.second(figures, phase)
+        if phase == MEASURE or phase in PHASES:
+            self.receiving.take(figures, judged=phase in (MEASURE, BEFORE))
+        if self._spec.late is not None:
+            self.tally.take(phase, figures)
+        if self._spec.faults:
+            self.load.take(figures)
+
+    def _take(self, figures: SecondFigures) -> None:
+        self._seen_s = time.monotonic()
+        self._keep(figures)
+        length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
+        backlogs = {sub.name: sub.backlog for sub in figures.subscriptions if sub.name not in self.tally.late}
+        backlog = max(backlogs.values(), default=0)
+        p50_ms, p99_ms = live_ms(figures.response)
+        end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
+        moved, moved_bytes = figures.acked, figures.acked_bytes
+        if self._spec.reads_only:
+            moved = sum(sub.received for sub in figures.subscriptions)
+            moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
+        rate = moved / length_s
+        # What a closed loop sends is due when it is sent.
+        delay_ms = live_ms(figures.delay)[1] if self._spec.msgs_per_s else None
+        jit_cpus = figures.jit_ns / 1e9 / length_s
+        point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
+        self.points.append(TimedPoint(figures.until_mono_ns, point))
+        self._observer(
+            SecondSeen(
+                trial_id=self._spec.trial_id,
+                msgs_per_s=rate,
+                mb_per_s=moved_bytes / length_s / 1e6,
+                response_p99_ms=p99_ms,
+                end_to_end_p99_ms=end_to_end.percentile_ns(99.0) / 1e6 if end_to_end.count else None,
+                backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
+                use=self._use(),
+            )
+        )

@@ -1,0 +1,352 @@
+"""Makes a trial's faults at their times and lifts them, whatever happens: in a thread of its own, one after the other.
+
+What needs root is done by the host's agent, which undoes it when its lease ends; so a Tidegauge that is killed leaves
+no fault in force either.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.fleet.api import CLIENTS as CLIENTS_LINK
+from tidegauge.fleet.api import Rig
+from tidegauge.model.faults import (
+    ALL,
+    BOTH,
+    CLIENTS,
+    EVERYBODY,
+    INTO,
+    LEADER,
+    RANDOM,
+    SERVERS,
+    Fault,
+    FaultKind,
+    FaultResult,
+)
+from tidegauge.model.load import SecondFigures, TotalFigures
+from tidegauge.model.trial import TrialSpec
+from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
+from tidegauge.statistics.summary import live_ms
+from tidegauge.systems.api import Deployment
+
+LOOK_AHEAD_S = 1.5
+"""A leader is asked for so long before it is hit: the answer takes its time, and the fault is to begin in time."""
+LEADER_S_MAX = 60.0
+"""After the fault before, a system may take its time to have leaders again, or to be asked."""
+BACK_S_MAX = 180.0
+"""How long a node may take to take part again before a rolling restart gives up."""
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What faults are made with.
+
+    Attributes:
+        disks: by number of a node, the disk of its own; empty where no fault needs one.
+        links: by number of a node, its name in the network, and under `KEEPER` that of what is no node; empty where no
+            fault needs one.
+        leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
+        missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
+    """
+
+    spec: TrialSpec
+    deployment: Deployment
+    rig: Rig
+    disks: Mapping[int, Path]
+    links: Mapping[int, str]
+    leaders: Callable[[], Mapping[str, int]]
+    missing: Callable[[], str]
+
+
+@dataclass
+class Injected:
+    """A fault as it went, monotonic ns. `lifted_ns` 0: it is in force."""
+
+    fault: Fault
+    nodes: tuple[int, ...]
+    begin_ns: int = 0
+    lifted_ns: int = 0
+
+
+@dataclass
+class Injector:
+    """Makes the faults of one trial. `injected`: those that began."""
+
+    scene: Scene
+    injected: list[Injected] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    _error: TidegaugeError | None = None
+
+    def begin(self, window_from_ns: int) -> None:
+        """Faults come at their times after this instant (monotonic ns)."""
+        self._thread = threading.Thread(target=self._run, args=(window_from_ns,), name="faults", daemon=True)
+        self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a fault is in force or to come."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def check(self) -> None:
+        """Raise what kept a fault from being made or lifted."""
+        if self._error is not None:
+            raise self._error
+
+    def recovered(self) -> bool:
+        """Whether all nodes and replicas take part again; False if nobody can tell."""
+        try:
+            return not self.scene.missing()
+        except RunFailedError:
+            return False
+
+    def close(self) -> None:
+        """Make no more, and lift what is in force. Never raises."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self.scene.spec.faults:
+            try:
+                self.scene.rig.lift_all()
+            except (TidegaugeError, OSError):
+                return  # An agent that is gone has lifted everything itself.
+
+    def _run(self, from_ns: int) -> None:
+        try:
+            for number, fault in enumerate(self.scene.spec.faults):
+                at_ns = from_ns + round(fault.at_s * 1e9)
+                if not self._wait(at_ns - round(LOOK_AHEAD_S * 1e9)):
+                    return
+                nodes = self._targets(fault, number)
+                if not self._wait(at_ns):
+                    return
+                self._make(Injected(fault, nodes))
+        except TidegaugeError as error:
+            self._error = error
+        except BaseException as error:
+            self._error = RunFailedError(f"A fault could not be made: {type(error).__name__}: {error}")
+
+    def _wait(self, until_ns: int) -> bool:
+        """False if there is nothing to wait for any more."""
+        return not self._stop.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
+
+    def _targets(self, fault: Fault, number: int) -> tuple[int, ...]:
+        """The numbers of the nodes to hit. Raises `RunFailedError`."""
+        known = [node.number for node in self.scene.deployment.nodes]
+        if not known:
+            raise RunFailedError(f"{self.scene.spec.system} has no nodes that faults could be made on.")
+        if fault.target == ALL:
+            return tuple(known)
+        if fault.target == RANDOM:
+            return (random.Random(f"{self.scene.spec.seed} fault {number}").choice(known),)
+        return (self._leader() if fault.target == LEADER else int(fault.target),)
+
+    def _leader(self) -> int:
+        deadline_s = time.monotonic() + LEADER_S_MAX
+        problem = "the servers name no leader"
+        while True:
+            try:
+                leaders = self.scene.leaders()
+                if leaders:
+                    return next(iter(leaders.values()))
+            except RunFailedError as error:
+                problem = error.message
+            if time.monotonic() > deadline_s or self._stop.wait(_POLL_S):
+                raise RunFailedError(f"No fault could be made on the leader: {problem}.")
+
+    def _make(self, one: Injected) -> None:
+        one.begin_ns = time.monotonic_ns()
+        self.injected.append(one)
+        try:
+            if one.fault.kind.lasts:
+                began_ns = self._impose(one)
+                # Asking the agent may have taken its time.
+                one.begin_ns = began_ns or one.begin_ns
+                self._wait(one.begin_ns + round(one.fault.duration_s * 1e9))
+            else:
+                self._restart(one)
+        finally:
+            self._lift(one)
+            one.lifted_ns = time.monotonic_ns()
+
+    def _impose(self, one: Injected) -> int:
+        """Put it in force. The instant (monotonic ns) at which that began, where the agent tells it, else 0."""
+        fault, rig, kind = one.fault, self.scene.rig, one.fault.kind
+        if kind is FaultKind.KILL:
+            self._down(one.nodes)
+            rig.kill(self._processes(one.nodes))
+        elif kind is FaultKind.PAUSE:
+            rig.pause(self._processes(one.nodes))
+        elif kind is FaultKind.POWER_CUT:
+            places = self._disks(one.nodes)
+            self._down(one.nodes)
+            # From the first thread that stands still, the load feels it.
+            return rig.cut_power(self._processes(one.nodes), places).asked_ns
+        elif kind is FaultKind.SLOW_DISK:
+            for place in self._disks(one.nodes):
+                rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
+        elif kind is FaultKind.HUNG_DISK:
+            for place in self._disks(one.nodes):
+                rig.hang_disk(place)
+        else:
+            self._disturb_network(fault, one.nodes)
+        return 0
+
+    def _disturb_network(self, fault: Fault, nodes: Sequence[int]) -> None:
+        rig, links = self.scene.rig, self.scene.links
+        for number in nodes:
+            if fault.kind is FaultKind.PACKET_LOSS:
+                rig.lose_packets(links[number], fault.share or 0.0)
+            elif fault.kind is FaultKind.RATE_LIMIT:
+                rig.limit_rate(links[number], fault.bytes_per_s)
+            else:
+                others = [name for other, name in links.items() if other != number]
+                peers = [*(others if fault.peers in (SERVERS, EVERYBODY) else ())]
+                peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
+                own = [links[number]]
+                sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
+                rig.partition(sources, targets, both_ways=fault.ways == BOTH)
+
+    def _lift(self, one: Injected) -> None:
+        """Undo it. Raises `TidegaugeError`."""
+        rig, kind = self.scene.rig, one.fault.kind
+        places = [self.scene.disks[number] for number in one.nodes if number in self.scene.disks]
+        if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
+            # At the end of the trial a node would be started only to be ended.
+            for number in () if self._stop.is_set() else one.nodes:
+                self.scene.deployment.start_node(number)
+        elif kind is FaultKind.PAUSE:
+            rig.resume(self._processes(one.nodes))
+        elif kind is FaultKind.SLOW_DISK:
+            for place in places:
+                rig.throttle_disk(place)
+        elif kind is FaultKind.HUNG_DISK:
+            for place in places:
+                rig.unhang_disk(place)
+        elif kind is FaultKind.PARTITION:
+            rig.heal()
+        elif kind is FaultKind.PACKET_LOSS:
+            for number in one.nodes:
+                rig.lose_packets(self.scene.links[number], 0.0)
+        elif kind is FaultKind.RATE_LIMIT:
+            for number in one.nodes:
+                rig.limit_rate(self.scene.links[number], None)
+
+    def _restart(self, one: Injected) -> None:
+        """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
+        deployment = self.scene.deployment
+        if one.fault.kind is FaultKind.RESTART:
+            for number in one.nodes:
+                deployment.stop_node(number)
+            for number in one.nodes:
+                deployment.start_node(number)
+            return
+        for number in one.nodes:
+            deployment.stop_node(number)
+            deployment.start_node(number)
+            if not self._back(number):
+                return
+
+    def _back(self, number: int) -> bool:
+        """Wait until a node takes part again; False if nobody waits any more. Raises `RunFailedError`."""
+        deadline_s = time.monotonic() + BACK_S_MAX
+        while True:
+            try:
+                missing = self.scene.missing()
+            except RunFailedError as error:
+                missing = error.message
+            if not missing:
+                return True
+            if self._stop.wait(_POLL_S):
+                return False
+            self.scene.deployment.check_alive()
+            if time.monotonic() > deadline_s:
+                raise RunFailedError(
+                    f"Node {number} did not take part again within {BACK_S_MAX:.0f} s of its restart: {missing}."
+                )
+
+    def _down(self, nodes: Sequence[int]) -> None:
+        for number in nodes:
+            self.scene.deployment.set_down(number)
+
+    def _processes(self, nodes: Sequence[int]) -> list[str]:
+        return [name for node in self.scene.deployment.nodes if node.number in nodes for name in node.processes]
+
+    def _disks(self, nodes: Sequence[int]) -> list[Path]:
+        """Of nodes that keep data. Raises `RunFailedError` if none does, such as a broker of Pulsar by itself."""
+        found = [self.scene.disks[number] for number in nodes if number in self.scene.disks]
+        if not found:
+            numbers = ", ".join(map(str, nodes))
+            raise RunFailedError(
+                f"A fault of disks can't be made on node {numbers}, which keeps no data.",
+                "Choose a node by its number: of a tiered Pulsar the first ones are the bookies.",
+            )
+        return found
+
+
+@dataclass
+class LoadSeconds:
+    """Takes in a trial's seconds. Four numbers each, and kept only where there are faults."""
+
+    seconds: list[LoadSecond] = field(default_factory=list)
+
+    def take(self, figures: SecondFigures) -> None:
+        """One second more."""
+        subscriptions = figures.subscriptions
+        self.seconds.append(
+            LoadSecond(
+                from_ns=figures.from_mono_ns,
+                until_ns=figures.until_mono_ns,
+                acked=figures.acked,
+                received=min((sub.received for sub in subscriptions), default=0),
+                p99_ms=live_ms(figures.response)[1],
+                failed=figures.failed,
+                duplicated=sum(sub.duplicated for sub in subscriptions),
+                reordered=sum(sub.reordered for sub in subscriptions),
+                corrupt=sum(sub.corrupt for sub in subscriptions),
+            )
+        )
+
+
+def fault_results(
+    injected: Sequence[Injected], seconds: Sequence[LoadSecond], window: tuple[int, int], totals: TotalFigures
+) -> tuple[FaultResult, ...]:
+    """Figures of each fault. `window`: the measured one, monotonic ns."""
+    if not injected:
+        return ()
+    from_ns, until_ns = window
+    normal = normal_before(seconds, injected[0].begin_ns)
+    lost = sum(sub.lost for sub in totals.subscriptions)
+    found = []
+    for one, after in pairwise((*injected, None)):
+        if one is None:
+            continue
+        next_ns = after.begin_ns if after else None
+        figures = disruption(seconds, normal, FaultSpan(one.begin_ns, one.lifted_ns, next_ns, until_ns))
+        found.append(
+            FaultResult(
+                fault=one.fault,
+                nodes=one.nodes,
+                from_s=(one.begin_ns - from_ns) / 1e9,
+                until_s=(one.lifted_ns - from_ns) / 1e9,
+                publish_gap_s=figures.publish_gap_s,
+                delivery_gap_s=figures.delivery_gap_s,
+                p99_before_ms=normal.p99_ms,
+                p99_worst_ms=figures.p99_worst_ms,
+                normal_after_s=figures.normal_after_s,
+                failed=figures.failed,
+                duplicated=figures.duplicated,
+                reordered=figures.reordered,
+                corrupt=figures.corrupt,
+                lost=lost if len(injected) == 1 or not lost else None,
+            )
+        )
+    return tuple(found)

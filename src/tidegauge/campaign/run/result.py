@@ -1,0 +1,429 @@
+"""What a trial showed: its result, also of one that only read, and which resource limited it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidegauge.campaign.run.figures import Follower
+from tidegauge.campaign.run.session import Session, places
+from tidegauge.campaign.run.telemetry import Sources, UseRecorder
+from tidegauge.durability.levels import LEVELS
+from tidegauge.experiments.chasing import reads_sentence
+from tidegauge.hosts.fsync import Calm
+from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.window_use import WindowUse
+from tidegauge.model.faults import FaultResult
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.model.trial import (
+    NO_LATENCY,
+    BusyConsumer,
+    CatchUp,
+    RecordResult,
+    SubscriptionResult,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
+from tidegauge.model.use import Limiting, Seen
+from tidegauge.model.workload import Arrival
+from tidegauge.numbers import rounded
+from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, growth, too_short_to_judge
+from tidegauge.statistics.summary import summarise
+from tidegauge.usage import connections_of
+
+MAJORITY = 2
+"""Copies that a message must have where replication is synchronous."""
+
+
+def sources_of(session: Session) -> Sources:
+    """Where a trial's figures come from."""
+    system, deployment = session.subject.system, session.deployment
+    devices = () if session.spec.attached else [device_of(place) for place in places(session.store)]
+    return Sources(
+        host=session.bench.host,
+        endpoints=deployment.metrics_endpoints,
+        metrics=system.metrics,
+        devices=frozenset(device for device in devices if device),
+    )
+
+
+def device_of(place: Path) -> str:
+    """ "254:0" of the device that holds a directory; "" where there is no such device, as under overlayfs."""
+    try:
+        number = place.stat().st_dev
+    except OSError:
+        return ""
+    device = f"{os.major(number)}:{os.minor(number)}"
+    return device if Path(f"/sys/dev/block/{device}").exists() else ""
+
+
+def seen_of(use: WindowUse) -> Seen:
+    """What was used, as far as it is held against ceilings."""
+    return Seen(
+        written_bytes_per_s={one.number: one.written_bytes_per_s for one in use.devices},
+        read_bytes_per_s={one.number: one.read_bytes_per_s for one in use.devices},
+        flushes_per_s={one.number: one.flushes_per_s for one in use.devices},
+        loopback_bytes_per_s=use.host.loopback_bytes_per_s,
+    )
+
+
+def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:
+    """What limited the trial."""
+    spec = session.spec
+    window = totals.window
+    producers = max(1, spec.workload.topics * spec.workload.producers)
+    level = next((one for one in LEVELS if one.number == result.level.level), None)
+    reads = spec.reads_only or result.catch_up is not None
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    busy = result.busy_consumer
+    load = Load(
+        msgs_per_s=result.msgs_per_s,
+        offered_msgs_per_s=None if closed_loop or reads else result.offered_msgs_per_s,
+        blocked_share=window.blocked_ns / 1e9 / max(1e-9, result.measured_s) / producers,
+        in_flight_max=spec.workload.in_flight_messages() * producers,
+        service_ms=result.service.mean_ms if result.service.count else None,
+        nodes_needed=MAJORITY if level and level.replication_sync else 1,
+        local_sync=bool(level and level.local_sync),
+        servers=session.deployment.processes,
+        data_devices=tuple(sorted(sources_of(session).devices)),
+        sync_ms=_sync_ms(session, use),
+        consumer=busy.name if busy else "",
+        consumer_busy_share=busy.busy_share if busy else 0.0,
+        consumer_behind=any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons),
+        reads=reads,
+        connections=connections_of(spec),
+    )
+    known = session.bench.ceilings
+    return limiting_resource(load, use, known.ceilings if known else None)
+
+
+def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
+    """Mean time of a sync as the slowest server told it; None if none did."""
+    names = {metric.name for metric in session.subject.system.metrics if metric.is_sync_ms}
+    told = use.metrics.values() if use else ()
+    return max((value for found in told for name, value in found.items() if name in names), default=None)
+
+
+def begin_recording(session: Session) -> UseRecorder | None:
+    """Start to record; None where nobody wants it."""
+    if not session.bench.records_use:
+        return None
+    return UseRecorder(sources_of(session), session.store, session.bench.observer, session.deployment.processes)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen of a trial beside the worker's own figures.
+
+    Attributes:
+        unsteady: "" or why the warm-up ended without being steady.
+        cold: "" or why it ended with a load generator that was not warm itself.
+        jit_cpus: CPUs that the load generator's JIT compiler took in the window; None if no second of it was seen.
+        drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
+        seconds: those of the measured window; with late readers, of the phase *before*.
+        busy_consumers: of the same seconds, the busiest first.
+        window_end_backlogs: by subscription.
+    """
+
+    started_at: str
+    warmup_s: float
+    unsteady: str
+    seconds: tuple[SecondPoint, ...]
+    server_cpu_s: float | None
+    drain_end: str
+    level: LevelFinding
+    control_cpu_s: float | None = None
+    disk: Calm | None = None
+    catch_up: CatchUp | None = None
+    faults: tuple[FaultResult, ...] = ()
+    busy_consumers: tuple[BusyConsumer, ...] = ()
+    window_end_backlogs: Mapping[str, int] = field(default_factory=dict)
+    cold: str = ""
+    jit_cpus: float | None = None
+
+
+def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
+    """Rates, summaries and the verdict of one trial."""
+    window = totals.window
+    measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
+    subscriptions = tuple(_subscription(sub, observed) for sub in totals.subscriptions)
+    evidence = _evidence(spec, totals, observed, subscriptions, measured_s)
+    verdict = classify(evidence)
+    return TrialResult(
+        spec=spec,
+        started_at=observed.started_at,
+        status=verdict.status,
+        offered_msgs_per_s=evidence.offered_msgs_per_s,
+        msgs_per_s=evidence.achieved_msgs_per_s,
+        mb_per_s=evidence.achieved_msgs_per_s * _message_bytes(spec, window) / 1e6,
+        sent=totals.sent,
+        acked=totals.acked,
+        failed=totals.failed,
+        unresolved=totals.unresolved,
+        response=evidence.response,
+        service=summarise(window.service),
+        delay=evidence.delay,
+        own_lag=evidence.own_lag,
+        subscriptions=subscriptions,
+        validity=verdict.validity,
+        reasons=verdict.reasons,
+        warnings=(*verdict.warnings, *_disk_warnings(observed.disk), *_late_warnings(spec, observed.catch_up)),
+        errors=totals.errors,
+        worker_cpu_s=window.worker_cpu_ns / 1e9,
+        server_cpu_s=observed.server_cpu_s,
+        gc_pause_s=window.gc_pause_ns / 1e9,
+        warmup_s=observed.warmup_s,
+        steady=not observed.unsteady,
+        measured_s=measured_s,
+        level=observed.level,
+        control_cpu_s=observed.control_cpu_s,
+        disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
+        catch_up=observed.catch_up,
+        records=_records(spec, totals, measured_s),
+        faults=observed.faults,
+        busy_consumer=next(iter(observed.busy_consumers), None),
+        jit_cpus=observed.jit_cpus,
+    )
+
+
+def _records(spec: TrialSpec, totals: TotalFigures, measured_s: float) -> tuple[RecordResult, ...]:
+    """One result for each record of the schedule that was in force for some of the window."""
+    if spec.schedule is None:
+        return ()
+    found = []
+    due = spec.schedule.due(measured_s)
+    for number, (name, (messages, seconds), figures) in enumerate(
+        zip(spec.schedule.records, due, totals.window.records, strict=False)
+    ):
+        if seconds <= 0:
+            continue
+        end_to_end = [summarise(sub.record_end_to_end[number]) for sub in totals.subscriptions]
+        found.append(
+            RecordResult(
+                name=name,
+                seconds=seconds,
+                offered_msgs_per_s=messages / seconds,
+                msgs_per_s=figures.acked_within / seconds,
+                intended=figures.intended,
+                failed=figures.failed,
+                response=summarise(figures.response),
+                service=summarise(figures.service),
+                delay=summarise(figures.delay),
+                end_to_end=max(end_to_end, key=lambda one: one.p99_ms or one.max_ms, default=NO_LATENCY),
+            )
+        )
+    return tuple(found)
+
+
+def _evidence(
+    spec: TrialSpec,
+    totals: TotalFigures,
+    observed: Observed,
+    subscriptions: tuple[SubscriptionResult, ...],
+    measured_s: float,
+) -> Evidence:
+    window = totals.window
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    seconds = observed.seconds
+    return Evidence(
+        closed_loop=closed_loop,
+        offered_msgs_per_s=None if closed_loop else _offered(spec, measured_s),
+        achieved_msgs_per_s=window.acked_within / measured_s,
+        window_intended=window.intended,
+        failed=window.failed,
+        unresolved=max(totals.unresolved, window.intended - window.acked - window.failed),
+        own_lag=summarise(window.own_lag),
+        delay=summarise(window.delay),
+        response=summarise(window.response),
+        subscriptions=subscriptions,
+        unsteady=observed.unsteady,
+        cold=observed.cold,
+        jit_cpus=observed.jit_cpus or 0.0,
+        drain_end=observed.drain_end,
+        cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
+        blocked_share=window.blocked_ns / 1e9 / measured_s / (spec.workload.topics * spec.workload.producers),
+        gc_share=window.gc_pause_ns / 1e9 / measured_s,
+        backlog_grew=backlog_grows(seconds),
+        drift=drifts(seconds),
+        too_short=too_short_to_judge(spec.warmup_s_max),
+        faults=len(spec.faults),
+        busy_consumers=observed.busy_consumers,
+        level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
+    )
+
+
+def _offered(spec: TrialSpec, measured_s: float) -> float | None:
+    """Of a schedule the mean over the window."""
+    return spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
+
+
+def _message_bytes(spec: TrialSpec, window: WindowFigures) -> float:
+    return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
+
+
+def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
+    """What was missing while consumers were still receiving is backlog: nobody knows yet whether it is lost."""
+    loss_is_known = observed.drain_end != "limit"
+    return SubscriptionResult(
+        name=sub.name,
+        end_to_end=summarise(sub.end_to_end),
+        received=sub.received,
+        backlog=sub.backlog,
+        lost=sub.lost if loss_is_known else 0,
+        duplicated=sub.duplicated,
+        reordered=sub.reordered,
+        corrupt=sub.corrupt,
+        foreign=sub.foreign,
+        negative_latency=sub.negative_latency,
+        lost_examples=sub.lost_examples if loss_is_known else (),
+        backlog_growth=growth([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
+        window_end_backlog=observed.window_end_backlogs.get(sub.name),
+    )
+
+
+def _disk_warnings(disk: Calm | None) -> list[str]:
+    if disk is None or disk.is_calm:
+        return []
+    return [
+        f"{DISK_BUSY}: an fsync took {rounded(disk.latency.mean_ms)} ms on average, usually "
+        f"{rounded(disk.usual_ms)} ms; something else was writing to it"
+    ]
+
+
+def _late_warnings(spec: TrialSpec, found: CatchUp | None) -> list[str]:
+    """What weakens figures of late readers."""
+    if found is None or spec.late is None:
+        return []
+    told = list(found.limits)
+    if not found.reads.from_device:
+        told.append(reads_sentence(found.reads))
+    if found.backlog_msgs < spec.late.backlog_msgs:
+        told.append(
+            f"the backlog grew to {found.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only: the system did "
+            "not acknowledge what was offered"
+        )
+    return told
+
+
+_SECOND_NS = 1_000_000_000
+_FIRST_S = 15.0
+"""How long the first message may take: consumers of a large group must find their partitions first."""
+
+
+def read_only(session: Session, level: LevelFinding, started_at: str) -> tuple[TrialResult, TotalFigures]:
+    """Let the consumers read until the time is up, or nothing has come for `spec.drain_s_max`."""
+    spec, worker = session.spec, session.worker
+    begin_ns = worker.start(0.0)
+    worker.set_window(begin_ns, 0)
+    session.use_window(begin_ns)
+    session.phase("read", "what is in the topics, then what comes", spec.measure_s)
+    follower = Follower(spec, worker, session.store, session.bench.observer, session.check, use=session.use_now)
+    cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    worker.resume_consumers([])
+    _until_idle(session, follower, begin_ns + round(spec.measure_s * _SECOND_NS))
+    until_ns = time.monotonic_ns()
+    worker.set_window(begin_ns, until_ns)
+    session.use_window(begin_ns, until_ns)
+    cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    worker.stop_producers(0.0)
+    totals = worker.totals()
+    worker.finish(delete_topics=False)
+    follower.finish()
+    server_cpu_s = None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s
+    cpu_s = (server_cpu_s, control_after_s - control_before_s)
+    return read_result(spec, totals, started_at, level, cpu_s), totals
+
+
+def _until_idle(session: Session, follower: Follower, limit_ns: int) -> None:
+    received, since_s = 0, time.monotonic()
+    while time.monotonic_ns() < limit_ns:
+        follower.until(min(limit_ns, time.monotonic_ns() + _SECOND_NS // 4))
+        total = sum(sub.received for sub in session.worker.totals().subscriptions)
+        if total > received:
+            received, since_s = total, time.monotonic()
+        else:
+            patience_s = session.spec.drain_s_max if received else max(_FIRST_S, session.spec.drain_s_max)
+            if time.monotonic() - since_s > patience_s:
+                return
+
+
+def read_result(
+    spec: TrialSpec,
+    totals: TotalFigures,
+    started_at: str,
+    level: LevelFinding,
+    cpu_s: tuple[float | None, float | None] = (None, None),
+) -> TrialResult:
+    """The result of a trial that only read. The rate is that of all subscriptions together. Pure.
+
+    `cpu_s`: of the servers and of Tidegauge's own control, where they are known.
+    """
+    subs = totals.subscriptions
+    first_ns = min((sub.first_received_mono_ns for sub in subs if sub.last_received_mono_ns), default=0)
+    last_ns = max((sub.last_received_mono_ns for sub in subs), default=0)
+    # The first message ends no interval; a millisecond at least, so that one poll's worth is no infinite rate.
+    read_s = max(1e-3, (last_ns - first_ns) / 1e9)
+    received = sum(sub.window_received for sub in subs)
+    read_bytes = sum(sub.received_bytes for sub in subs)
+    corrupt = [f"{sub.corrupt} messages arrived damaged ({sub.name})" for sub in subs if sub.corrupt]
+    nothing = [] if received else ["no message was received: the topics are empty, or nothing of them is kept for us"]
+    validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt else Validity.VALID
+    rate = received / read_s if received else 0.0
+    return TrialResult(
+        spec=spec,
+        started_at=started_at,
+        status=FAILED_CHECK if corrupt else OK,
+        offered_msgs_per_s=None,
+        msgs_per_s=rate,
+        mb_per_s=rate * read_bytes / max(1, sum(sub.received for sub in subs)) / 1e6,
+        sent=0,
+        acked=0,
+        failed=0,
+        unresolved=0,
+        response=NO_LATENCY,
+        service=NO_LATENCY,
+        delay=NO_LATENCY,
+        own_lag=NO_LATENCY,
+        subscriptions=tuple(map(_foreign_subscription, subs)),
+        validity=validity,
+        reasons=(*nothing, *corrupt),
+        warnings=_warnings(read_s, received),
+        errors=totals.errors,
+        worker_cpu_s=totals.window.worker_cpu_ns / 1e9,
+        server_cpu_s=cpu_s[0],
+        gc_pause_s=totals.window.gc_pause_ns / 1e9,
+        warmup_s=0.0,
+        steady=True,
+        measured_s=read_s,
+        level=level,
+        control_cpu_s=cpu_s[1],
+    )
+
+
+def _warnings(read_s: float, received: int) -> tuple[str, ...]:
+    if not received or read_s >= 1.0:
+        return ()
+    return (f"everything was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer",)
+
+
+def _foreign_subscription(sub: SubscriptionTotals) -> SubscriptionResult:
+    """Of messages of others nothing is known but their number: none can be lost, late or out of order."""
+    return SubscriptionResult(
+        name=sub.name,
+        end_to_end=NO_LATENCY,
+        received=sub.received,
+        backlog=0,
+        lost=0,
+        duplicated=0,
+        reordered=0,
+        corrupt=sub.corrupt,
+        foreign=sub.foreign,
+        negative_latency=0,
+        verified=sub.verified,
+    )

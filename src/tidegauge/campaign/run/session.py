@@ -1,0 +1,431 @@
+"""The servers and the worker that trials may share, so that a search does not start them for each trial."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.plan.fairness import InForce
+from tidegauge.campaign.plan.limits import NOTHING_RIGGED, Means, Rigged, limit_servers, rig_nodes
+from tidegauge.campaign.run import witnessing
+from tidegauge.campaign.run.injection import Injector, Scene
+from tidegauge.campaign.run.telemetry import UseRecorder
+from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
+from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
+from tidegauge.fleet.api import Host
+from tidegauge.hosts import space
+from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.fsync import Calm
+from tidegauge.hosts.memory import CacheDrop
+from tidegauge.model.attest import Attestation
+from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.trial import TrialSpec
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import Deployment, DeployRequest, System
+from tidegauge.systems.attached import AttachedCluster
+from tidegauge.worker.api import LoadWorker
+
+
+@dataclass(frozen=True)
+class Running:
+    """Servers that are ready and a worker; `trial_id` is that of the trial that started them and holds their logs.
+
+    `wanted` is what they were started as (see `campaign.plan.Step`).
+    """
+
+    deployment: Deployment
+    worker: LoadWorker
+    trial_id: str
+    wanted: str = ""
+
+
+class Stand:
+    """Keeps what a trial that shares its servers leaves running, until a trial wants others or nobody wants it more.
+
+    At most one deployment at a time: systems take turns.
+    """
+
+    def __init__(self) -> None:
+        self.running: Running | None = None
+        self._cleanup = ExitStack()
+
+    def keep(self, running: Running, cleanup: ExitStack) -> None:
+        """Take over what is running, with what ends it."""
+        self.running = running
+        self._cleanup = cleanup.pop_all()
+
+    def close_unless(self, wanted: str) -> None:
+        """End what is kept if it is not what is wanted next."""
+        if self.running is not None and self.running.wanted != wanted:
+            self.close()
+
+    def close(self) -> None:
+        """End what is kept. Does nothing without it."""
+        self.running = None
+        self._cleanup.close()
+
+
+WORKER_NAME = "worker"
+READY_S_MAX = 120.0
+READY_S_MAX_NEXT_NODE = 60.0
+"""More for each further node: on one machine they start on the same CPUs. A server that ends is told at once."""
+ATTACHED_READY_S_MAX = 15.0
+"""A cluster that others run is up already: what it refuses now it will refuse later."""
+COMPLETE_S_MAX = 60.0
+_READY_POLL_S = 0.2
+_PROBE_S = 5.0
+_PROBE_S_MAX = 30.0
+_PROBE_GROWTH = 1.5
+"""Each try makes a topic: on a busy machine, tries that are all given up too early would go on for ever."""
+_NOT_CREATED = "could not create"
+"""What every driver says when a system refuses a topic."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
+    `drop_page_cache` takes directories whose file systems are written back before.
+
+    `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
+    of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
+    `ceilings` is what the machine can do at most; None if that is not known.
+    `attestations` tells what is known of a system's version at a level with settings of a digest.
+    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use. `records_use`:
+    whether what servers, worker and host use is followed during trials.
+    """
+
+    host: Host
+    start_worker: Callable[[Host, str, Path, TrialSpec], LoadWorker]
+    drop_page_cache: Callable[[Sequence[Path]], CacheDrop]
+    observer: Observer
+    control_cpu_s: Callable[[], float] = time.process_time
+    calm_disk: Callable[[Path], Calm | None] = lambda _: None
+    in_force: Callable[[InForce], None] = lambda _: None
+    watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
+    limits: Means = field(default_factory=Means)
+    ceilings: RunCeilings | None = None
+    attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
+    records_use: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a trial is about: the system, its files, and how the campaign wants it; or the way to others' cluster.
+
+    `wanted` is equal for trials that could use the same servers.
+    """
+
+    system: System
+    distribution: Distribution
+    choice: SystemChoice
+    attachment: Attachment | None = None
+    wanted: str = ""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A trial with everything running. Of an attached cluster `spec.nodes` is what it told, once it is ready."""
+
+    spec: TrialSpec
+    bench: Bench
+    store: TrialStore
+    subject: Subject
+    deployment: Deployment
+    worker: LoadWorker
+    topics: OwnTopics
+    disk: Calm | None
+    cache_dropped: bool | None = None
+    limits: tuple[str, ...] = ()
+    """Which of the limits that the spec asks for could not be had, and why."""
+    rigged: Rigged = field(default_factory=Rigged)
+    faults: Injector | None = None
+    """Makes the spec's faults; None without any, and until topics are known."""
+    use: UseRecorder | None = None
+    """Records what is used, from warm-up to the end of the drain."""
+    room: space.FreeRoom = field(default_factory=space.FreeRoom)
+
+    @property
+    def ready_s_max(self) -> float:
+        """How long to wait for the first message there and back."""
+        if self.spec.attached:
+            return ATTACHED_READY_S_MAX
+        started_s = READY_S_MAX + READY_S_MAX_NEXT_NODE * (self.spec.nodes - 1)
+        return started_s if self.spec.attest is None else max(started_s, self.spec.attest.serve_s_max)
+
+    def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
+        """Tell what begins now."""
+        self.bench.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
+
+    def check(self) -> None:
+        """Raise what must end the trial."""
+        self.deployment.check_alive()
+        if self.faults is not None:
+            self.faults.check()
+        space.check_during(places(self.store), self.room)
+
+    def use_now(self) -> UseNow | None:
+        """What is being used; None where nobody looks."""
+        return self.use.latest if self.use else None
+
+    def use_window(self, from_ns: int, until_ns: int = 0) -> None:
+        """What is summed up of the use: from an instant on, until another one (0 = until that is told)."""
+        if self.use is not None:
+            self.use.set_window(from_ns, until_ns)
+
+    def server_cpu_s(self) -> float | None:
+        """CPU seconds of all server processes since they started; None if others run them."""
+        if self.spec.attached:
+            return None
+        return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
+
+    def server_read_bytes(self) -> int | None:
+        """What all server processes read from block devices since they started; None if nobody can tell."""
+        if self.spec.attached:
+            return None
+        found = [self.bench.host.status(process).read_bytes for process in self.deployment.processes]
+        return None if any(one is None for one in found) else sum(one for one in found if one is not None)
+
+
+def open_session(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, *, running: Running | None, cleanup: ExitStack
+) -> Session:
+    """Servers and worker, ready: those that are running already, or new ones, or the cluster of others.
+
+    What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
+    `StartFailedError`.
+    """
+    dropped = _drop_page_cache(spec, bench, store, running)
+    store.page_cache(dropped.done, dropped.reason)
+    bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
+    written = [] if spec.attached else _one_by_disk(_written(store))
+    disk = _slowest([bench.calm_disk(place.parent) for place in written])
+    store.distribution(subject.distribution)
+    topics = topics_for(spec, subject.system, subject.attachment)
+    cleanup.callback(topics.close)
+    if running is not None:
+        session = Session(spec, bench, store, subject, running.deployment, running.worker, topics, disk)
+        _register(session, cleanup)
+        return _with_nodes_told(session)
+    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
+    machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
+    rigged = rig_nodes(spec, machines, bench.host, store, cleanup)
+    deployment = start_servers(spec, subject, limited.host, store, rigged)
+    cleanup.callback(deployment.stop)
+    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
+    cleanup.callback(worker.close)
+    session = Session(spec, bench, store, subject, deployment, worker, topics, disk, limits=limited.problems)
+    session = replace(session, rigged=rigged)
+    if not spec.attached:
+        session = replace(session, cache_dropped=dropped.done)
+    _register(session, cleanup)
+    session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
+    await_ready(session)
+    return _with_nodes_told(session)
+
+
+def _drop_page_cache(spec: TrialSpec, bench: Bench, store: TrialStore, running: Running | None) -> CacheDrop:
+    """Empty this machine's page cache before servers start on it."""
+    if spec.attached:
+        return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
+    if running is not None:
+        return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
+    return bench.drop_page_cache([store.directory, *_written(store)])
+
+
+def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> Session:
+    """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
+    if not session.spec.faults:
+        return session
+    scene = Scene(
+        spec=session.spec,
+        deployment=session.deployment,
+        rig=session.bench.host.rig,
+        disks=session.rigged.disks,
+        links={number: seat.link for number, seat in session.rigged.seats.items()},
+        leaders=lambda: session.deployment.leaders(_described(session, topics[:1])),
+        missing=lambda: _read_back(session, topics)[1],
+    )
+    injector = Injector(scene)
+    cleanup.callback(injector.close)
+    return replace(session, faults=injector)
+
+
+def start_servers(
+    spec: TrialSpec, subject: Subject, host: Host, store: TrialStore, rigged: Rigged = NOTHING_RIGGED
+) -> Deployment:
+    """Servers of our own, just started, or the cluster of others."""
+    if subject.attachment is not None:
+        return subject.attachment.cluster(subject.system, spec.choice)
+    request = DeployRequest(
+        distribution=subject.distribution,
+        nodes=spec.nodes,
+        choice=spec.choice,
+        data_directory=store.data_directory,
+        log_directory=store.log_directory,
+        heap_mb=subject.choice.heap_mb,
+        direct_memory_mb=subject.choice.direct_memory_mb,
+        settings=subject.choice.settings,
+        shape=subject.choice.shape,
+        disks=tuple(rigged.disks.values()) or store.disks,
+        journal_disks=() if rigged.disks else store.journal_disks,
+        seats=rigged.seats,
+        starts_often=spec.attest is not None,
+    )
+    return subject.system.deploy(request, host)
+
+
+def _register(session: Session, cleanup: ExitStack) -> None:
+    """Before any topic is made: it is deleted whatever ends the trial, and known to the next start if nothing can."""
+    cleanup.callback(delete_topics, session)
+    session.topics.used_by(session.worker)
+
+
+def delete_topics(session: Session) -> None:
+    """Delete topics on others' cluster and say what could not be deleted. Does nothing the second time."""
+    left = session.topics.delete(session.worker, session.subject.system.driver, session.deployment.connection)
+    if left:
+        session.bench.observer(Note(left))
+
+
+def places(store: TrialStore) -> list[Path]:
+    """Every directory that holds server data of the trial."""
+    return list(dict.fromkeys((store.data_directory, *store.disks, *store.journal_disks)))
+
+
+def _written(store: TrialStore) -> tuple[Path, ...]:
+    """Those that messages are written to."""
+    return (*(store.disks or (store.data_directory,)), *store.journal_disks)
+
+
+def _one_by_disk(places: Sequence[Path]) -> list[Path]:
+    """One directory of each disk: waiting for the same disk several times would tell nothing new."""
+    return list({place.stat().st_dev: place for place in reversed(places)}.values())
+
+
+def _slowest(disks: Sequence[Calm | None]) -> Calm | None:
+    """The disk that holds back the others: an acknowledgement waits for it."""
+    known = [disk for disk in disks if disk is not None]
+    return max(known, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms), default=None)
+
+
+def await_ready(session: Session) -> None:
+    """Until a message goes there and back and all nodes take part.
+
+    Raises `StartFailedError` with the cause if that never happens.
+    """
+    deadline_s = time.monotonic() + session.ready_s_max
+    probe_s = _PROBE_S
+    while True:
+        session.check()
+        error: RunFailedError | None = None
+        missing = ""
+        began_s = time.monotonic()
+        try:
+            _probe(session, probe_s)
+            several = session.spec.nodes > 1 and not session.spec.attached
+            _, missing = _read_back(session, ()) if several else ([], "")
+            if not missing:
+                return
+        except RunFailedError as caught:
+            if session.spec.attached and isinstance(caught, AccessRefusedError):
+                raise _not_ready(session, f"does not let us in: {caught.message}") from caught
+            session.check()
+            if not session.bench.host.status(WORKER_NAME).running:
+                raise
+            error = caught
+            if time.monotonic() - began_s >= probe_s:
+                probe_s = min(probe_s * _PROBE_GROWTH, _PROBE_S_MAX)
+        if time.monotonic() > deadline_s:
+            cause = missing or session.deployment.last_words() or str(error)
+            raise _not_ready(session, f"was not ready within {session.ready_s_max:.0f} s: {cause}") from error
+        time.sleep(_READY_POLL_S)
+
+
+def _probe(session: Session, seconds_max: float) -> None:
+    """One message there and back. Raises `RunFailedError`."""
+    if session.spec.attached:
+        # Whoever is not let in makes no topic, so none need be recorded.
+        _settings(session, ())
+    topic = session.topics.probe()
+    try:
+        session.worker.probe(session.subject.system.driver, session.deployment.connection, seconds_max, topic)
+    except RunFailedError as error:
+        if _NOT_CREATED in error.message:
+            session.topics.never_made(topic)
+        raise
+
+
+def _with_nodes_told(session: Session) -> Session:
+    """With the number of nodes that a cluster of others has, if it tells."""
+    if not session.spec.attached:
+        return session
+    nodes = _nodes_told(session, _settings(session, ()))
+    return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
+
+
+def _nodes_told(session: Session, settings: Sequence[Setting]) -> int | None:
+    cluster = session.deployment
+    return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else session.spec.nodes
+
+
+def _described(session: Session, topics: Sequence[str]) -> list[Setting]:
+    """What clients are told of topics: without asking each node for its settings, of which one may be starting."""
+    return session.worker.describe(session.subject.system.driver, session.deployment.connection, list(topics))
+
+
+def _settings(session: Session, topics: Sequence[str]) -> list[Setting]:
+    describe = partial(session.worker.describe, session.subject.system.driver, session.deployment.connection)
+    try:
+        return session.deployment.read_back(describe, list(topics))
+    except RunFailedError:
+        session.check()  # A server that has ended is the cause, and says more than who could not ask it.
+        raise
+
+
+def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], str]:
+    """The servers' settings in force, and what replicas are still missing; "" if none are."""
+    settings = _settings(session, topics)
+    # How many nodes others' cluster should have, only they know.
+    nodes = _nodes_told(session, settings) or 1
+    return settings, session.subject.system.incomplete(settings, nodes)
+
+
+def await_complete(session: Session, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
+    """The settings read back once every replica takes part.
+
+    Servers of our own are asked again while they do not answer: a node that was just started may not yet. Raises
+    `StartFailedError` with what is missing, `RunFailedError` if others' cluster does not answer or the worker is gone.
+    """
+    seconds_max = COMPLETE_S_MAX if seconds_max is None else seconds_max
+    deadline_s = time.monotonic() + seconds_max
+    while True:
+        error: RunFailedError | None = None
+        try:
+            settings, missing = _read_back(session, topics)
+            if not missing:
+                return settings
+        except RunFailedError as caught:
+            if session.spec.attached or not session.bench.host.status(WORKER_NAME).running:
+                raise
+            error, missing = caught, caught.message
+        session.check()
+        if time.monotonic() > deadline_s:
+            raise _not_ready(session, f"was not fully replicated within {seconds_max:.0f} s: {missing}") from error
+        time.sleep(0.2)
+
+
+def _not_ready(session: Session, what: str) -> StartFailedError:
+    hint = (
+        "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
+        if session.spec.attached
+        else "See the servers' logs; a slow machine may need fewer things running beside."
+    )
+    return StartFailedError(f"{session.spec.system} {what}", hint, session.store.log_directory)

@@ -1,0 +1,455 @@
+"""The topics of a run: recorded before they are created, deleted after it, and those that a dead run left behind.
+
+One record a trial: `STATE/attached/ID.json`, replaced whole at every change, and `ID.lock`, locked while the trial
+lives. The kernel drops the lock when its process dies, however it dies. A record holds no secret, only where it is.
+
+On servers of our own they go with the servers. On a cluster of others each name is new, so that nobody's topic can be
+meant, is recorded before the topic is made, and the topic is deleted with what belongs to it when the trial ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+
+from tidegauge.campaign.read.secrets import read_secrets
+from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError, UserError
+from tidegauge.fleet import registry
+from tidegauge.fleet.api import Host
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity
+from tidegauge.hosts.storage import state_directory
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.plain import plain, typed
+from tidegauge.systems.api import System
+from tidegauge.systems.attach import AttachChoice, shown
+from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.worker.api import LoadWorker
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class TopicRecord:
+    """Topics of one trial on a cluster of others, with all that is needed to reach it again.
+
+    Attributes:
+        label: the system's name in reports: "kafka@attached".
+        run: the run's directory.
+        boot, namespace: where `worker` means a process.
+        worker: the load generator whose clients use the topics; None while there is none.
+        kept: others' topics, from which only what `trial_id` made on them is to be removed.
+    """
+
+    system: str
+    label: str
+    choice: AttachChoice
+    level: LevelChoice
+    run: str
+    boot: str
+    namespace: str
+    worker: Identity | None = None
+    topics: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    trial_id: int = 0
+
+
+class TopicLedger:
+    """One trial's record, held by its lock until `forget` or `close`."""
+
+    def __init__(self, record_id: str, record: TopicRecord, lock: int) -> None:
+        self.record = record
+        self._id = record_id
+        self._lock = lock
+
+    @staticmethod
+    def open(system: str, label: str, choice: AttachChoice, level: LevelChoice, run: str) -> TopicLedger:
+        """Begin a record. Nothing is on disk but its lock. Raises `StartFailedError`."""
+        record_id = secrets.token_hex(8)
+        record = TopicRecord(system, label, choice, level, run, procfs.boot_id(), procfs.pid_namespace())
+        try:
+            lock = registry.try_lock(_lock_path(record_id))
+        except OSError as error:
+            raise _unwritable(error) from error
+        if lock is None:
+            raise StartFailedError(f"The record {_lock_path(record_id)} exists already.")
+        return TopicLedger(record_id, record, lock)
+
+    @staticmethod
+    def reopen(record_id: str) -> TopicLedger | None:
+        """The record of a trial that is over; None if it lives, or is gone. Raises `OSError`, `ValueError`."""
+        lock = registry.try_lock(_lock_path(record_id))
+        if lock is None:
+            return None
+        try:
+            # Holding the lock: nobody else is at work on it, but somebody may have finished just before.
+            if not _path(record_id).exists():
+                _lock_path(record_id).unlink(missing_ok=True)
+                os.close(lock)
+                return None
+            return TopicLedger(record_id, _read(_path(record_id)), lock)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.close(lock)
+            raise
+
+    def __enter__(self) -> TopicLedger:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The record's file."""
+        return _path(self._id)
+
+    @property
+    def held(self) -> bool:
+        """Whether it is neither forgotten nor closed."""
+        return self._lock >= 0
+
+    def used_by(self, pid: int) -> None:
+        """Name the process whose clients use the topics from now on. Raises `StartFailedError`."""
+        stat = procfs.read_stat(pid)
+        self._write(replace(self.record, worker=stat.identity if stat else None))
+
+    def add(self, *topics: str) -> None:
+        """Record topics that are about to be made. Raises `StartFailedError`: then they must not be."""
+        self._write(replace(self.record, topics=(*self.record.topics, *topics)))
+
+    def keep(self, trial_id: int, *topics: str) -> None:
+        """Record others' topics on which subscriptions are about to be made. Raises `StartFailedError`."""
+        self._write(replace(self.record, kept=topics, trial_id=trial_id))
+
+    def drop(self, topic: str) -> None:
+        """A topic that was recorded was not made. Raises `StartFailedError`."""
+        self._write(replace(self.record, topics=tuple(name for name in self.record.topics if name != topic)))
+
+    def forget(self) -> None:
+        """All topics are deleted. Does nothing the second time."""
+        if self._lock < 0:
+            return
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+            _lock_path(self._id).unlink(missing_ok=True)
+        self._release()
+
+    def close(self) -> None:
+        """Leave the record to `tidegauge clean` and the next start; without topics there is nothing to leave."""
+        if not self.record.topics and not self.record.kept:
+            self.forget()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _write(self, record: TopicRecord) -> None:
+        draft = self.path.with_suffix(".draft")
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                file.write(json.dumps({"schema": SCHEMA, **plain(record)}))
+                file.flush()
+                # A topic outlives a power cut of this machine, so its record must too.
+                os.fsync(file.fileno())
+            draft.replace(self.path)
+        except OSError as error:
+            raise _unwritable(error) from error
+        self.record = record
+
+
+def left_records() -> list[str]:
+    """Identifiers of all records, of living trials too. Raises `OSError`."""
+    return [path.stem for path in sorted(_directory().glob("*.json"))]
+
+
+def forget_record(record_id: str) -> None:
+    """Remove a record that can't be read. Never raises."""
+    with contextlib.suppress(OSError):
+        _path(record_id).unlink(missing_ok=True)
+        _lock_path(record_id).unlink(missing_ok=True)
+
+
+def worker_lives(record: TopicRecord) -> bool:
+    """Whether the load generator still runs that would make the topics anew by sending to them."""
+    here = (record.boot, record.namespace) == (procfs.boot_id(), procfs.pid_namespace())
+    return here and record.worker is not None and procfs.is_running(record.worker)
+
+
+def _read(path: Path) -> TopicRecord:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return typed(TopicRecord, {key: value for key, value in content.items() if key != "schema"})
+
+
+def _directory() -> Path:
+    directory = state_directory() / "attached"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return directory
+
+
+def _path(record_id: str) -> Path:
+    return _directory() / f"{record_id}.json"
+
+
+def _lock_path(record_id: str) -> Path:
+    return _directory() / f"{record_id}.lock"
+
+
+def _unwritable(error: OSError) -> StartFailedError:
+    return StartFailedError(
+        f"The state directory {state_directory()} can't be written ({error.strerror}), so no topic is made on "
+        "a cluster of others: nobody would know of it after a crash.",
+        "Free some space there, or set TIDEGAUGE_STATE to another directory.",
+    )
+
+
+OWN_PREFIX = "tidegauge-"
+_SECRET_CHARS_MIN = 4
+_TOPICS_SHOWN_MAX = 10
+TRIED_AGAIN = (
+    "`tidegauge clean` tries again, and so does the next start; `tidegauge clean --forget` gives them up to you."
+)
+FORGOTTEN = "They are forgotten now: delete them yourself."
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A run's way to a cluster of others. `prefix` begins the names of all its topics there."""
+
+    choice: AttachChoice
+    prefix: str
+    run: str
+    secrets: Mapping[str, str] = field(repr=False)
+
+    def cluster(self, system: System, level: LevelChoice) -> AttachedCluster:
+        """The cluster as a deployment at a level."""
+        return system.attach(AttachRequest(self.choice, level, self.secrets))
+
+    def distribution(self, system: System) -> Distribution:
+        """Stands for files that others have: none are here."""
+        return Distribution(system.name, self.choice.label, Path("/"), None, "", "", f"attached: {shown(self.choice)}")
+
+    def without_secrets(self, settings: list[Setting]) -> list[Setting]:
+        """Settings fit to be stored: whatever a client or server tells, a secret is not among it."""
+        hidden = [secret for secret in self.secrets.values() if len(secret) >= _SECRET_CHARS_MIN]
+        return [
+            Setting(s.scope, s.name, "(hidden)", s.is_default) if any(secret in s.value for secret in hidden) else s
+            for s in settings
+        ]
+
+
+def attach(choice: AttachChoice, label: str, run: Path) -> Attachment:
+    """The way of a run to a cluster. Raises `UserError` if a secret can't be read."""
+    prefix = choice.topic_prefix or f"{OWN_PREFIX}{run.name}-"
+    return Attachment(choice, prefix, str(run), read_secrets(choice, label))
+
+
+class OwnTopics:
+    """Topics on servers that end with the trial."""
+
+    def __init__(self, prefix: str = OWN_PREFIX) -> None:
+        self._prefix = prefix
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """The topics to measure with. Raises `StartFailedError` if they can't be recorded."""
+        return tuple(f"{self._prefix}{index}" for index in range(count))
+
+    def others(self, names: Sequence[str], trial_id: int) -> None:
+        """Topics that others made and keep are about to be used. Raises `StartFailedError`."""
+
+    def probe(self) -> str:
+        """A topic for a single message, another each time: a message in it would be taken for ours."""
+        return f"{self._prefix}probe-{time.time_ns()}"
+
+    def never_made(self, topic: str) -> None:
+        """The topic of a probe was refused by the system."""
+
+    def used_by(self, worker: LoadWorker) -> None:
+        """The load generator whose clients use them."""
+
+    def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
+        """End the clients and delete the topics. "" or what remains where, and why. Never raises `RunFailedError`."""
+        return ""
+
+    def close(self) -> None:
+        """No topic is made from now on."""
+
+
+class BorrowedTopics(OwnTopics):
+    """Topics on a cluster of others."""
+
+    def __init__(self, attachment: Attachment, ledger: TopicLedger) -> None:
+        super().__init__(f"{attachment.prefix}{secrets.token_hex(4)}-")
+        self._ledger = ledger
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """See `OwnTopics.names`."""
+        names = super().names(count)
+        self._ledger.add(*names)
+        return names
+
+    def others(self, names: Sequence[str], trial_id: int) -> None:
+        """See `OwnTopics.others`."""
+        self._ledger.keep(trial_id, *names)
+
+    def probe(self) -> str:
+        """See `OwnTopics.probe`."""
+        name = super().probe()
+        self._ledger.add(name)
+        return name
+
+    def never_made(self, topic: str) -> None:
+        """See `OwnTopics.never_made`."""
+        self._ledger.drop(topic)
+
+    def used_by(self, worker: LoadWorker) -> None:
+        """See `OwnTopics.used_by`."""
+        self._ledger.used_by(worker.facts.pid)
+
+    def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
+        """See `OwnTopics.delete`."""
+        record = self._ledger.record
+        if not self._ledger.held or not (record.topics or record.kept):
+            return ""
+        with self._ledger:
+            try:
+                # Clients first: one that still sends would make its topic anew, and a group in use can't be deleted.
+                worker.finish(delete_topics=False)
+                delete_recorded(record, worker, driver, connection)
+            except RunFailedError as error:
+                return remaining(self._ledger, error.message)
+            self._ledger.forget()
+        return ""
+
+    def close(self) -> None:
+        """See `OwnTopics.close`. What is recorded stays so."""
+        self._ledger.close()
+
+
+def delete_recorded(record: TopicRecord, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> None:
+    """Delete a record's topics, and what its trial made on those that stay. Raises `RunFailedError`."""
+    if record.topics:
+        worker.delete_topics(driver, connection, list(record.topics))
+    if record.kept:
+        worker.remove_subscriptions(driver, connection, list(record.kept), record.trial_id)
+
+
+def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -> OwnTopics:
+    """The topics of a trial. Raises `StartFailedError` if they can't be recorded."""
+    if attachment is None:
+        # On shared servers they carry the trial's name: no trial meets what another left.
+        return OwnTopics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.servers is Servers.SHARED else OWN_PREFIX)
+    ledger = TopicLedger.open(system.name, spec.system, attachment.choice, spec.choice, attachment.run)
+    return BorrowedTopics(attachment, ledger)
+
+
+def remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:
+    """Which topics were not deleted, where they are, why, and what to do."""
+    record = ledger.record
+    if record.kept and not record.topics:
+        return (
+            f"Consumer groups or subscriptions of ours may remain on {record.label} ({shown(record.choice)}), topics "
+            f"{', '.join(record.kept)}, of the run {Path(record.run).name}: {why.rstrip('.')}. {next_step}"
+        )
+    listed = ", ".join(record.topics[:_TOPICS_SHOWN_MAX])
+    more = len(record.topics) - _TOPICS_SHOWN_MAX
+    names = f"{listed} and {more} more, named in {ledger.path}," if more > 0 else listed
+    return (
+        f"Topics may remain on {record.label} ({shown(record.choice)}): {names} of the run {Path(record.run).name}. "
+        f"They were not deleted: {why.rstrip('.')}. {next_step}"
+    )
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What is needed to reach a cluster again: the systems by name, a host, and a load generator on it."""
+
+    systems: Mapping[str, System]
+    open_host: Callable[[], AbstractContextManager[Host]]
+    start_worker: Callable[[Host, str, Path], LoadWorker]
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """For the user: what was deleted, and which topics remain where and why."""
+
+    deleted: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
+
+
+def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool = False) -> Cleaned:
+    """Delete the topics that trials recorded and did not delete. Living trials are never touched. Never raises.
+
+    The secrets are read again from where the campaign said they are. `run`: only what this run left.
+    `forget`: what can't be deleted is told for the last time.
+    """
+    try:
+        records = left_records()
+    except OSError as error:
+        return Cleaned(remaining=(f"The records of topics on attached clusters can't be read: {error.strerror}.",))
+    deleted: list[str] = []
+    remain: list[str] = []
+    for record_id in records:
+        try:
+            ledger = TopicLedger.reopen(record_id)
+        except (OSError, ValueError) as error:
+            remain.append(f"The record {record_id} of topics on an attached cluster can't be read: {error}.")
+            if forget:
+                forget_record(record_id)
+            continue
+        if ledger is None:
+            continue
+        with ledger:
+            if run is not None and ledger.record.run != str(run):
+                continue
+            failure = _delete(ledger.record, tools)
+            if failure:
+                remain.append(remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
+            else:
+                deleted.append(_deleted(ledger.record))
+            if forget or not failure:
+                ledger.forget()
+    return Cleaned(tuple(deleted), tuple(remain))
+
+
+def _delete(record: TopicRecord, tools: Tools) -> str:
+    """Delete one trial's topics. "" or why they remain."""
+    if worker_lives(record):
+        return "the load generator of that run still runs"
+    system = tools.systems.get(record.system)
+    if system is None or system.attach_rules is None:
+        return f"this Tidegauge has no system '{record.system}'"
+    try:
+        cluster = system.attach(AttachRequest(record.choice, record.level, read_secrets(record.choice, record.label)))
+        with ExitStack() as ending:
+            logs = ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-clean-"))
+            host = ending.enter_context(tools.open_host())
+            worker = tools.start_worker(host, system.driver, Path(logs))
+            ending.callback(worker.close)
+            delete_recorded(record, worker, system.driver, cluster.connection)
+    except (UserError, RunFailedError) as error:
+        return _why(error)
+    return ""
+
+
+def _why(error: TidegaugeError) -> str:
+    # A hint of one of our own errors says what to set; it is worth more than a second look.
+    return f"{error.message} {error.hint}".strip() if isinstance(error, UserError) else error.message
+
+
+def _deleted(record: TopicRecord) -> str:
+    count = "1 topic" if len(record.topics) == 1 else f"{len(record.topics)} topics"
+    return f"Deleted {count} of the run {Path(record.run).name} on {record.label} ({shown(record.choice)})."

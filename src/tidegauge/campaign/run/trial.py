@@ -1,0 +1,385 @@
+"""How far a slow phase has come, with the time that it may take yet.
+
+Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
+of starting, whatever ends the trial: its result, a failure, or an interruption. A trial that shares its servers leaves
+them, once it has its result, to the next (`Stand`), which uses topics of its own and warms up anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.attestation.record import carried, settings_digest
+from tidegauge.campaign.plan.fairness import InForce
+from tidegauge.campaign.run import witnessing
+from tidegauge.campaign.run.catch_up import Chased, chase_backlog
+from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
+from tidegauge.campaign.run.injection import fault_results
+from tidegauge.campaign.run.result import Observed, begin_recording, limiting_of, make_result, read_only, seen_of
+from tidegauge.campaign.run.session import (
+    Bench,
+    Running,
+    Session,
+    Stand,
+    Subject,
+    await_complete,
+    delete_topics,
+    open_session,
+    places,
+    with_faults,
+)
+from tidegauge.campaign.run.witnessing import check_witnesses, checked_level
+from tidegauge.errors import TidegaugeError
+from tidegauge.hosts import space
+from tidegauge.model.events import Note, Observer, PhaseProgress
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.workload import Arrival
+from tidegauge.statistics.steady import cold_because, jit_cpus, too_short_to_judge, unsteady_because
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import Deployment, System
+from tidegauge.systems.attached import AttachedCluster
+from tidegauge.worker.api import LoadOrder
+
+_TELLING_S = 2.0
+"""Before that long the pace of the first few says nothing."""
+
+
+class Progress:
+    """Turns counts into events. Each kind ("partitions", "consumers") has a pace of its own."""
+
+    def __init__(self, observer: Observer, trial_id: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._observer = observer
+        self._trial_id = trial_id
+        self._clock = clock
+        self._what = ""
+        self._begun = 0
+        self._since_s = 0.0
+
+    def told(self, what: str, done: int, total: int) -> None:
+        """So many of so many are ready."""
+        now_s = self._clock()
+        if what != self._what or done < self._begun:
+            self._what, self._begun, self._since_s = what, done, now_s
+        if what:
+            self._observer(PhaseProgress(self._trial_id, what, done, total, self._left_s(now_s, done, total)))
+
+    def _left_s(self, now_s: float, done: int, total: int) -> float | None:
+        made, took_s = done - self._begun, now_s - self._since_s
+        return (total - done) * took_s / made if made > 0 and took_s >= _TELLING_S else None
+
+
+OWN_LAG_TOLERANCE_MS = 1.0
+
+
+def load_order(
+    spec: TrialSpec, system: System, deployment: Deployment, topic_names: Sequence[str], directory: Path
+) -> LoadOrder:
+    """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's."""
+    return LoadOrder(
+        connection=deployment.connection,
+        driver=system.driver,
+        system=system.name,
+        topic_names=tuple(topic_names),
+        replication_factor=spec.copies or min(3, spec.nodes),
+        topic_settings={**system.topic_settings(spec.choice), **_beside(deployment)},
+        acks=system.client_acks(spec.choice, spec.nodes),
+        workload=spec.workload,
+        msgs_per_s=spec.msgs_per_s or 0.0,
+        trial_id=trial_number(directory),
+        seed=spec.seed,
+        own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
+        subscriptions_start_paused=spec.late.subscriptions if spec.late else 0,
+        # What is read before the clock starts would be in no figure.
+        consumers_start_paused=spec.reads_only,
+        schedule=spec.schedule,
+    )
+
+
+def trial_number(directory: Path) -> int:
+    """The number of a trial that is stored in `directory`, in every message and the name of every subscription."""
+    return int.from_bytes(hashlib.blake2b(str(directory).encode(), digest_size=8).digest(), "big")
+
+
+def _beside(deployment: Deployment) -> Mapping[str, str]:
+    """What a cluster of others needs its topics to say, since its servers were not configured for the level."""
+    return deployment.topic_settings if isinstance(deployment, AttachedCluster) else {}
+
+
+_GRACE_S = 10.0
+_IDLE_S = 5.0
+_FAULTED_IDLE_S = 60.0
+"""After a fault a consumer may wait for its session to expire (Kafka: 45 s) before it reads again."""
+_RECOVER_S_MAX = 120.0
+_LEAD_S = 0.4
+_SECOND_NS = 1_000_000_000
+_LATE_NS = _SECOND_NS // 2
+
+
+def run_trial(
+    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, stand: Stand | None = None
+) -> TrialResult:
+    """Carry out one trial and store its result.
+
+    Args:
+        stand: where a trial that shares its servers finds and leaves them; what it keeps is ended before a trial that
+            wants its own, and when a trial fails.
+
+    Raises:
+        StartFailedError: server or worker did not start, or a server ended.
+        LevelMismatchError: the system is not at the level asked for.
+        RunFailedError: the worker ended, the disk is full, the agent is gone.
+    """
+    stand = stand or Stand()
+    if spec.servers is not Servers.SHARED:
+        stand.close()
+    stand.close_unless(_wanted(spec, subject))
+    try:
+        return _run_trial(spec, subject, bench, store, stand)
+    except BaseException:
+        stand.close()
+        raise
+
+
+def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, stand: Stand) -> TrialResult:
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with ExitStack() as cleanup:
+        if not spec.attached:
+            space.check_before(spec, store.disks or (store.data_directory,), store.journal_disks)
+        for place in places(store):
+            bench.host.track_directory(place)
+            cleanup.callback(shutil.rmtree, place, ignore_errors=True)
+        session = open_session(spec, subject, bench, store, running=stand.running, cleanup=cleanup)
+        session.phase("prepare", "topics, producers, consumers")
+        order, level = _prepare(session)
+        level = _witnessed(session, order, level)
+        session = with_faults(session, order.topic_names, cleanup)
+        measure = read_only if spec.reads_only else _measure
+        result, totals = _recorded(session, lambda followed: measure(followed, level, started_at))
+        store.finish(result, totals)
+        delete_topics(session)
+        if spec.servers is Servers.SHARED:
+            if stand.running is None:
+                stand.keep(Running(session.deployment, session.worker, spec.trial_id, _wanted(spec, subject)), cleanup)
+        else:
+            session.phase("stop")
+    return result
+
+
+def _recorded(
+    session: Session, measure: Callable[[Session], tuple[TrialResult, TotalFigures]]
+) -> tuple[TrialResult, TotalFigures]:
+    """Measure while what is used is recorded, and name what limited the result."""
+    use = begin_recording(session)
+    if use is None:
+        return measure(session)
+    try:
+        result, totals = measure(replace(session, use=use))
+    finally:
+        use.close()
+    found = use.window_use()
+    limits = limiting_of(session, result, totals, found)
+    if found is None:
+        return replace(result, limiting=limits), totals
+    return replace(result, limiting=limits, telemetry_cpus=found.telemetry_cpus, seen=seen_of(found)), totals
+
+
+def _wanted(spec: TrialSpec, subject: Subject) -> str:
+    """Equal for trials that could use the same servers."""
+    return f"{subject.wanted} {spec.limits}"
+
+
+def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
+    """Topics and clients, then the level read back. Raises `StartFailedError`, `LevelMismatchError`."""
+    spec, system, worker = session.spec, session.subject.system, session.worker
+    topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
+    order = load_order(spec, system, session.deployment, topics, session.store.directory)
+    if spec.workload.existing_topics:
+        session.topics.others(topics, order.trial_id)
+    client_settings = worker.prepare(order, Progress(session.bench.observer, spec.trial_id).told)
+    server_settings = await_complete(session, topics)
+    attachment = session.subject.attachment
+    if attachment is not None:
+        server_settings = attachment.without_secrets(server_settings)
+        client_settings = attachment.without_secrets(client_settings)
+    session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
+    # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
+    settings = [*server_settings, *client_settings]
+    level = checked_level(spec, system, settings, session.deployment)
+    session.bench.in_force(_in_force(session, settings))
+    if level.level is None:
+        return order, level
+    known = session.bench.attestations(spec.system, spec.choice, settings_digest(server_settings))
+    return order, replace(level, attested=carried(known))
+
+
+def _in_force(session: Session, settings: Sequence[Setting]) -> InForce:
+    subject = session.subject
+    return InForce(
+        spec=session.spec,
+        choice=subject.choice,
+        system=subject.system,
+        settings=tuple(settings),
+        server_java=subject.distribution.java_version,
+        page_cache_dropped=session.cache_dropped,
+        client_host=session.bench.host.name,
+        worker=session.worker.facts,
+    )
+
+
+def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
+    """The level with its second witness. Raises `LevelMismatchError` if the two witnesses contradict each other."""
+    bench = session.bench
+    scene = witnessing.Scene(bench.host, session.deployment, session.worker, order, bench.watch_syncs)
+    level = witnessing.with_witness(level, scene, session.store)
+    check_witnesses(session.spec, level)
+    return level
+
+
+def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[TrialResult, TotalFigures]:
+    """Warm up, measure, drain."""
+    spec, worker = session.spec, session.worker
+    session.phase("warm-up", _offer(spec), spec.warmup_s_max)
+    begin_ns = worker.start()
+    follower = Follower(spec, worker, session.store, session.bench.observer, session.check, use=session.use_now)
+    unsteady, cold = _warm_up(session, follower, begin_ns)
+    from_ns, until_ns = _window(follower, spec.measure_s)
+    # With late readers the window ends when they are done, which nobody knows yet.
+    worker.set_window(from_ns, until_ns if spec.late is None else 0)
+    session.use_window(from_ns, until_ns if spec.late is None else 0)
+    follower.until(from_ns)
+    cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    chased: Chased | None = None
+    if spec.late is None:
+        doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
+        doubt = doubt or (cold and f"the load generator is not warm: {cold}")
+        session.phase("measure", doubt, spec.measure_s)
+        follower.timeline.begin(MEASURE, from_ns)
+        if session.faults is not None:
+            session.faults.begin(from_ns)
+        follower.until(until_ns)
+    else:
+        chased = chase_backlog(session, follower, spec.late, from_ns, begin_ns)
+        until_ns = chased.until_ns
+    cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    # The load goes on until the window's last second is known: the window's end is not the end of the load.
+    follower.until_known(until_ns, patience_s=3.0)
+    follower.timeline.begin(DRAIN, until_ns)
+    _await_faults(session, follower)
+    session.phase("drain", "until consumers have everything", spec.drain_s_max)
+    worker.stop_producers(_GRACE_S)
+    drain_end, totals = _drain(session, follower)
+    worker.finish(delete_topics=spec.servers is Servers.SHARED and not spec.attached)
+    follower.finish()
+    observed = Observed(
+        started_at=started_at,
+        warmup_s=(from_ns - begin_ns) / 1e9,
+        unsteady=unsteady,
+        cold=cold,
+        jit_cpus=jit_cpus(follower.between(from_ns, until_ns)),
+        # What late readers do to the others is told by phases: whether figures are steady is asked before them. Under
+        # a schedule rates and latencies change as they were meant to: no drift of the system's.
+        seconds=() if spec.schedule else tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
+        server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
+        drain_end=drain_end,
+        level=level,
+        control_cpu_s=control_after_s - control_before_s,
+        disk=session.disk,
+        catch_up=chased.found if chased else None,
+        busy_consumers=follower.receiving.busy_consumers(),
+        window_end_backlogs=follower.receiving.window_end,
+        faults=fault_results(
+            session.faults.injected if session.faults else (), follower.load.seconds, (from_ns, until_ns), totals
+        ),
+    )
+    return make_result(spec, totals, observed), totals
+
+
+def _await_faults(session: Session, follower: Follower) -> None:
+    """Until the last fault is lifted and all nodes take part again, or time is up; the load goes on meanwhile.
+
+    Else messages that wait for a node that is still starting would be taken for failed, or for lost.
+    """
+    if session.faults is None:
+        return
+    while session.faults.busy:
+        follower.until(time.monotonic_ns() + _SECOND_NS // 4)
+    session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
+    deadline_s = time.monotonic() + _RECOVER_S_MAX
+    while not session.faults.recovered():
+        if time.monotonic() > deadline_s:
+            told = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the last fault"
+            session.bench.observer(Note(f"{session.spec.trial_id}: {told}; what they owed counts as failed or lost."))
+            return
+        follower.until(time.monotonic_ns() + _SECOND_NS // 2)
+
+
+def _offer(spec: TrialSpec) -> str:
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    if spec.schedule is not None:
+        return f"at {spec.msgs_per_s:,.0f} msg/s, where the schedule begins"
+    return "as fast as it goes" if closed_loop else f"at {spec.msgs_per_s:,.0f} msg/s"
+
+
+def _warm_up(session: Session, follower: Follower, begin_ns: int) -> tuple[str, str]:
+    """Until figures are steady and the load generator is warm, within the bounds.
+
+    For each "" or why it was not. A warm-up of fixed length waits for neither: then what matters is what of the
+    compiling was left for the window.
+    """
+    spec = session.spec
+    earliest_ns = begin_ns + round(spec.warmup_s_min * _SECOND_NS)
+    latest_ns = begin_ns + round(spec.warmup_s_max * _SECOND_NS)
+    follower.until(earliest_ns)
+    while True:
+        unsteady = unsteady_because(follower.points.recent, spec.msgs_per_s)
+        cold = cold_because(follower.points.recent) if spec.warmup_s_min < spec.warmup_s_max else ""
+        whole = bool(follower.points) and follower.points.last.until_mono_ns >= latest_ns
+        # The figures of the last second come a little after its end, and they count.
+        if not (unsteady or cold) or whole or not follower.until_next_second(latest_ns + _LATE_NS):
+            return unsteady, cold
+
+
+def _window(follower: Follower, measure_s: float) -> tuple[int, int]:
+    """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
+    from_ns = time.monotonic_ns() + round(_LEAD_S * _SECOND_NS)
+    if follower.points:
+        edge_ns = follower.points.last.until_mono_ns
+        from_ns = edge_ns + -(-(from_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
+    return from_ns, from_ns + round(measure_s * _SECOND_NS)
+
+
+def _drain(session: Session, follower: Follower) -> tuple[str, TotalFigures]:
+    """Until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit")."""
+    deadline_s = time.monotonic() + session.spec.drain_s_max
+    received, progress_s = -1, time.monotonic()
+    while True:
+        totals = session.worker.totals()
+        now_s = time.monotonic()
+        if all(sub.backlog == 0 for sub in totals.subscriptions):
+            return "drained", totals
+        total = sum(sub.received for sub in totals.subscriptions)
+        if total > received:
+            received, progress_s = total, now_s
+        elif now_s - progress_s > (_FAULTED_IDLE_S if session.faults else _IDLE_S):
+            return "idle", totals
+        if now_s > deadline_s:
+            return "limit", totals
+        follower.until(time.monotonic_ns() + _SECOND_NS // 4)
+
+
+def failure_text(error: BaseException) -> str:
+    """An error as one line for the trial's record."""
+    if isinstance(error, TidegaugeError):
+        where = f" (log: {error.log_path})" if error.log_path else ""
+        return f"{error.message}{where}"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

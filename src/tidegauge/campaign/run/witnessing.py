@@ -1,0 +1,113 @@
+"""Whether the running servers are at the level that was asked: settings read back, and system calls seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from tidegauge.durability.witness import disagreement, judge, not_watched, told
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.api import Host
+from tidegauge.hosts.syscalls import SyncWatch
+from tidegauge.hosts.tracefs import NoTraceError
+from tidegauge.model.level import LevelFinding, SyncFinding
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialSpec
+from tidegauge.store.api import TrialStore
+from tidegauge.systems.api import Deployment, System
+from tidegauge.systems.attached import AttachedCluster, with_rights_given
+from tidegauge.worker.api import LoadOrder, LoadWorker
+
+MESSAGES = 20
+PAUSE_S = 0.02
+ACK_S_MAX = 10.0
+
+WatchSyncs = Callable[[Mapping[str, int]], AbstractContextManager[SyncWatch]]
+"""Records the sync calls of processes (numbers by node name). Raises `NoTraceError`."""
+
+
+def watch_nothing(processes: Mapping[str, int]) -> AbstractContextManager[SyncWatch]:
+    """For trials in which nobody is to look."""
+    raise NoTraceError("nobody was asked to")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything needed to look at servers at work. `order` is the trial's own."""
+
+    host: Host
+    deployment: Deployment
+    worker: LoadWorker
+    order: LoadOrder
+    watch_syncs: WatchSyncs
+
+
+def with_witness(level: LevelFinding, scene: Scene, store: TrialStore) -> LevelFinding:
+    """The finding with what the servers were seen to do; the evidence is stored.
+
+    Never a failure of its own: where nobody can look, the finding says why. Costs about a second where somebody can.
+    """
+    if level.level is None:
+        return level
+    nodes = scene.deployment.storage_processes
+    if not nodes:
+        return replace(level, syncs=not_watched("no server of this run keeps messages on a disk of this host"))
+    try:
+        finding, evidence = _look(level.level, nodes, scene)
+    except NoTraceError as error:
+        finding, evidence = not_watched(str(error)), {}
+    except RunFailedError as error:
+        # Whatever it means for the trial shows in the trial.
+        finding, evidence = not_watched(f"no message could be sent meanwhile: {error.message}"), {}
+    store.witness(finding, evidence)
+    return replace(level, syncs=finding)
+
+
+def _look(level: int, nodes: tuple[str, ...], scene: Scene) -> tuple[SyncFinding, Mapping[str, object]]:
+    processes = {name: scene.host.status(name).pid for name in nodes}
+    with scene.watch_syncs(processes) as watch:
+        messages = scene.worker.witness(_order(scene.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
+        seen = watch.finish()
+    return judge(level, nodes, messages, seen), told(seen, messages)
+
+
+def _order(order: LoadOrder, nodes: int) -> LoadOrder:
+    """The trial's order for one topic of its own, on which every node can have its turn."""
+    partitions = min(order.workload.partitions, nodes)
+    workload = replace(order.workload, topics=1, partitions=partitions, producers=1, subscriptions=1, consumers=1)
+    return replace(order, topic_names=(f"{order.topic_names[0]}-witness",), workload=workload)
+
+
+class LevelMismatchError(RunFailedError):
+    """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
+
+
+def checked_level(spec: TrialSpec, system: System, settings: list[Setting], deployment: Deployment) -> LevelFinding:
+    """The level that the settings in force give, or that it is unknown where an attached cluster does not tell them.
+
+    Raises `LevelMismatchError` if it is known and not the one asked for.
+    """
+    finding = system.derive_level(settings, spec.choice, spec.nodes)
+    if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
+        return with_rights_given(finding, deployment.unread(settings))
+    if spec.choice.as_found:
+        return replace(finding, problems=())
+    if finding.level == spec.choice.level and not finding.problems:
+        return finding
+    found = f"level {finding.level}" if finding.level else "no level that is known"
+    problems = "; ".join(finding.problems) or f"the settings in force give {found} ({'; '.join(finding.reasoning)})"
+    raise LevelMismatchError(
+        f"{spec.system} is not at durability level {spec.choice.level}: {problems}.",
+        "Remove the setting that changes it from the campaign, or ask for the level that it gives.",
+    )
+
+
+def check_witnesses(spec: TrialSpec, finding: LevelFinding) -> None:
+    """Raise `LevelMismatchError` if what the servers were seen to do contradicts what their settings say."""
+    problem = disagreement(finding)
+    if problem:
+        raise LevelMismatchError(
+            f"{spec.system} is not at durability level {spec.choice.level}: {problem}.",
+            "This version or its configuration does not do what its settings say; ask for a level without local sync.",
+        )

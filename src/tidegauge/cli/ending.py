@@ -1,0 +1,128 @@
+"""How the command ends early: on Ctrl-C, a closed terminal, or a defect of its own."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+from tidegauge import __version__
+from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.store import write_crash_report
+
+
+def crashed(error: Exception, run_path: Path | None = None) -> TidegaugeError:
+    """The error to show for an unexpected exception; its trace is kept in the run's directory or a temporary file."""
+    trace = "".join(traceback.format_exception(error))
+    head = f"tidegauge {__version__}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv}\n\n"
+    found = TidegaugeError(
+        f"Tidegauge itself failed ({type(error).__name__}: {error}).",
+        "This is a defect, not your mistake: please report it with the file below.",
+        _kept(head + trace, run_path),
+    )
+    found.__cause__ = error
+    return found
+
+
+def _kept(text: str, run_path: Path | None) -> Path | None:
+    if run_path is not None:
+        try:
+            return write_crash_report(run_path, text)
+        except RunFailedError:
+            pass
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="tidegauge-crash-", suffix=".txt", delete=False, errors="replace"
+        ) as file:
+            file.write(text)
+        return Path(file.name)
+    except OSError:
+        return None
+
+
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SAME_PRESS_S = 1.0
+"""One Ctrl-C can arrive twice: from the terminal, and forwarded by a parent such as make or uv."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user, or the system, wants us to end. `signal_number` says how."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(signal.Signals(signal_number).name)
+        self.signal_number = signal_number
+
+
+def _end_process(signal_number: int) -> None:
+    """End without unwinding. The agent sees its pipe close and ends every process by force."""
+    os._exit(128 + signal_number)
+
+
+@contextmanager
+def interruptible(
+    leave_now: Callable[[int], None] = _end_process, clock_s: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
+    """In this block SIGINT, SIGTERM and SIGHUP raise `Interrupted` in the main thread, once.
+
+    While that unwinds, further ones are ignored, except that a second SIGINT or SIGTERM more than `SAME_PRESS_S` after
+    the first ends the process at once. Must be entered in the main thread.
+    """
+    first_s: float | None = None
+
+    def handle(signal_number: int, _frame: FrameType | None) -> None:
+        nonlocal first_s
+        if first_s is None:
+            first_s = clock_s()
+            raise Interrupted(signal_number)
+        # A closed terminal has nobody left who could be impatient.
+        if signal_number != signal.SIGHUP and clock_s() - first_s > SAME_PRESS_S:
+            leave_now(signal_number)
+
+    before = {number: signal.signal(number, handle) for number in HANDLED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+Handler = Callable[[int, FrameType | None], object]
+_SHOW_CURSOR = "\x1b[?25h"
+
+
+@contextmanager
+def announced_interruption(announce: Callable[[], None]) -> Iterator[None]:
+    """`fleet.signals.interruptible`, but the first signal is announced before the stopping begins."""
+    with interruptible(leave_now=_leave_now):
+        said = False
+
+        def handle(original: Handler, number: int, frame: FrameType | None) -> None:
+            nonlocal said
+            if not said:
+                said = True
+                with suppress(Exception):
+                    announce()
+            original(number, frame)
+
+        for number in HANDLED:
+            original = signal.getsignal(number)
+            if callable(original):
+                signal.signal(number, partial(handle, original))
+        yield
+
+
+def _leave_now(signal_number: int) -> None:
+    """A second Ctrl-C: leave the terminal usable and end; the agent ends everything else."""
+    with suppress(OSError):
+        if sys.stdout.isatty():
+            os.write(sys.stdout.fileno(), _SHOW_CURSOR.encode())
+    os._exit(130)

@@ -1,0 +1,433 @@
+"""Thresholds on measured figures: their grammar, and what became of each. Pure.
+
+threshold = wanted OPERATOR NUMBER { "in" EXPERIMENT | "of" SYSTEM | "at" KEY=VALUE }
+    wanted    = FIGURE | "ratio(" SYSTEM "," SYSTEM ")." FIGURE
+    VALUE     = word, or "several words"
+    OPERATOR  = "<" | "<=" | ">" | ">=" | "==" | "!="
+
+One line, a handful of words and no nesting: a regular expression and the checks below tell more of what is wrong than
+a parser generator's "unexpected token" would, and need no further dependency.
+
+| figure | blocks | met when | missed when |
+| --- | --- | --- | --- |
+| counted (`lost`) | any | every trial, the INVALID ones too, meets it | any does not |
+| measured, or a ratio | 3 or more | the whole 95 % interval meets it | none of the interval does |
+| measured, or a ratio | 1 or 2 | every block does | no block does |
+
+A figure that is known to a share only (`FindingFigure.resolution`) counts with both ends of that share.
+
+Anything else is inconclusive: the limit lies inside what the repeats leave open, and calling that met or missed would
+be tossing a coin. So is a threshold without a figure.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from tidegauge.errors import nearest
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.numbers import rounded
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, by_block, known_names
+from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, figure_interval, geometric_mean, paired_ratio
+
+OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One line of `thresholds`.
+
+    Attributes:
+        text: as it was written.
+        figure: a name of `statistics.figures`.
+        above, below: the systems of a ratio; "" where the figure itself is asked of.
+        experiment, system: what it is restricted to; "" = everything.
+        point: values of a sweep that it is restricted to.
+    """
+
+    text: str
+    figure: str
+    operator: str
+    limit: float
+    above: str = ""
+    below: str = ""
+    experiment: str = ""
+    system: str = ""
+    point: Mapping[str, str] = field(default_factory=dict)
+
+    def holds(self, value: float) -> bool:
+        """Whether a single value meets it."""
+        return OPERATORS[self.operator](value, self.limit)
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether two systems are held against each other."""
+        return bool(self.above)
+
+    def concerns(self, experiment: str, point: Mapping[str, str]) -> bool:
+        """Whether it is asked of an experiment at a point of a sweep."""
+        return self.experiment in ("", experiment) and all(point.get(key) == at for key, at in self.point.items())
+
+
+def is_system(wanted: str, label: str) -> bool:
+    """Whether a system is meant: "kafka" means every version, "kafka@4.3.1" that one."""
+    return wanted in ("", label, label.partition("@")[0])
+
+
+class Outcome(StrEnum):
+    """MET, MISSED, or INCONCLUSIVE: the interval holds the limit, or there is no figure."""
+
+    MET = "met"
+    MISSED = "missed"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What became of a threshold where it was asked.
+
+    Attributes:
+        threshold: its text.
+        subject: the system, or both of a ratio; "" where there was none to ask.
+        where: the experiment, with the load and the point of a sweep.
+        value: of COUNTED figures the worst of all trials; else the mean over blocks. None without a figure.
+        why: in words, for a reader.
+    """
+
+    threshold: str
+    experiment: str
+    subject: str
+    where: str
+    outcome: Outcome
+    value: float | None
+    interval: Interval | None
+    blocks: int
+    why: str
+
+
+EXAMPLES = "such as 'response_ms_p99 < 10', 'lost == 0' or 'ratio(kafka, pulsar).msgs_per_s > 0.9'"
+FORM = "FIGURE OPERATOR NUMBER, then if you like 'in EXPERIMENT', 'of SYSTEM', 'at KEY=VALUE'"
+
+_RATIO = re.compile(r"ratio\(\s*(?P<above>[^\s,()]+)\s*,\s*(?P<below>[^\s,()]+)\s*\)\s*\.\s*")
+_WANTED = re.compile(r"(?P<figure>[A-Za-z_][\w.-]*)\s*(?P<operator>[<>=!]+)\s*(?P<limit>[^\s<>=!]+)\s*")
+_SCOPE = re.compile(r"(?P<word>\S+)\s+(?P<value>(?:\"[^\"]*\"|[^\s\"])+)\s*")
+_AT = re.compile(r"(?P<key>[^=,\"]+)=(?P<value>\"[^\"]*\"|[^,\"]+)(?:,|$)")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a threshold may speak of.
+
+    Attributes:
+        systems: labels ("kafka@4.3.1") or names.
+        point: keys of a sweep with the values that they take.
+    """
+
+    experiments: Collection[str]
+    systems: Collection[str]
+    point: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+
+def parse_threshold(text: object, known: Known | None = None) -> Threshold:
+    """A threshold from its text.
+
+    Args:
+        known: what the campaign has; None where that was checked before.
+
+    Raises:
+        ValueError: what is wrong with it, with the nearest name that would do.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"must be text: {FORM}, {EXAMPLES}")
+    rest = text.strip()
+    above = below = ""
+    if ratio := _RATIO.match(rest):
+        above, below, rest = ratio["above"], ratio["below"], rest[ratio.end() :]
+    elif rest.startswith("ratio"):
+        raise ValueError(f"'{text}': a ratio is written ratio(SYSTEM, SYSTEM).FIGURE OPERATOR NUMBER")
+    wanted = _WANTED.match(rest)
+    if wanted is None:
+        raise ValueError(f"'{text}': must be {FORM}, {EXAMPLES}")
+    figure, sign = _figure(wanted["figure"], bool(above)), _operator(wanted["operator"], wanted["figure"])
+    scope = _scope(rest[wanted.end() :], text)
+    made = Threshold(
+        text=" ".join(text.split()),
+        figure=figure,
+        operator=sign,
+        limit=_limit(wanted["limit"]),
+        above=above,
+        below=below,
+        experiment=scope.get("in", ""),
+        system=scope.get("of", ""),
+        point=_point(scope.get("at", "")),
+    )
+    if made.is_ratio and made.system:
+        raise ValueError(f"'{text}': a ratio names its two systems already, so 'of {made.system}' has no meaning")
+    if known is not None:
+        _check(made, known)
+    return made
+
+
+def _figure(name: str, ratio: bool) -> str:
+    names = known_names()
+    if name not in names:
+        raise ValueError(f"unknown figure '{name}'{nearest(name, names)}; known: {', '.join(names)}")
+    if ratio and name in FIGURES and FIGURES[name].kind is Kind.COUNTED:
+        raise ValueError(f"'{name}' is a count, often 0, so a ratio of it says nothing; ask it of each system")
+    return name
+
+
+def _operator(sign: str, name: str) -> str:
+    if sign not in OPERATORS:
+        raise ValueError(f"'{sign}' is no comparison; there are {', '.join(sorted(OPERATORS))}")
+    counted = name in FIGURES and FIGURES[name].kind is Kind.COUNTED
+    if sign in ("==", "!=") and not counted:
+        raise ValueError(f"'{name}' is measured and never exactly equal to anything: use <, <=, > or >=")
+    return sign
+
+
+def _limit(text: str) -> float:
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = math.nan
+    if not math.isfinite(limit):
+        raise ValueError(f"'{text}' is no number; write it without a unit, which stands in the figure's name")
+    return limit
+
+
+def _scope(rest: str, text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    while rest:
+        part = _SCOPE.match(rest)
+        if part is None or part["word"] not in ("in", "of", "at"):
+            raise ValueError(f"'{text}': '{rest}' is not understood; only 'in EXPERIMENT', 'of SYSTEM', 'at KEY=VALUE'")
+        word, value = part["word"], part["value"]
+        if word in found and word != "at":
+            raise ValueError(f"'{text}': '{word}' is given twice; write a threshold for each")
+        found[word] = f"{found[word]},{value}" if word in found else value
+        rest = rest[part.end() :]
+    return found
+
+
+def _point(text: str) -> dict[str, str]:
+    found = {}
+    while text:
+        part = _AT.match(text)
+        if part is None:
+            raise ValueError(f"'at {text}': a point of a sweep is written KEY=VALUE, such as partitions=100")
+        found[part["key"]] = part["value"].strip('"')
+        text = text[part.end() :]
+    return found
+
+
+def _check(made: Threshold, known: Known) -> None:
+    if made.experiment and made.experiment not in known.experiments:
+        raise ValueError(_absent("experiment", made.experiment, known.experiments))
+    names = sorted({*known.systems, *(label.partition("@")[0] for label in known.systems)})
+    for system in filter(None, (made.system, made.above, made.below)):
+        if not any(is_system(system, label) for label in known.systems):
+            raise ValueError(_absent("system", system, names))
+    for key, value in made.point.items():
+        if key not in known.point:
+            raise ValueError(_absent("swept key", key, known.point))
+        if value not in known.point[key]:
+            raise ValueError(_absent(f"value of {key}", value, known.point[key]))
+
+
+def _absent(what: str, name: str, there_are: Collection[str]) -> str:
+    listed = ", ".join(there_are) or "none"
+    return f"the campaign has no {what} '{name}'{nearest(name, [*there_are])}; it has {listed}"
+
+
+ByBlock = Mapping[int, float]
+NEAR = ", which a search tells no finer: the limit is too near"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Results that belong together: one experiment at one load and one point of a sweep, all systems and blocks.
+
+    Attributes:
+        where: the same in words.
+        closed_loop: response times mean nothing here unless a threshold asks for this very experiment.
+        figures_of: figures that the experiment found, by system.
+    """
+
+    experiment: str
+    where: str
+    point: Mapping[str, str]
+    closed_loop: bool
+    results: Sequence[TrialResult] = ()
+    findings: Sequence[Finding] = field(default=())
+
+    @property
+    def systems(self) -> list[str]:
+        """Systems by name."""
+        return sorted({one.spec.system for one in self.results} | {one.system for one in self.findings})
+
+
+def rule(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Ruling, ...]:
+    """Every threshold, wherever it applies; at least one ruling for each."""
+    found: list[Ruling] = []
+    for threshold in thresholds:
+        own = [ruling for one in asked if _concerns(threshold, one) for ruling in _rule(threshold, one)]
+        nowhere = "nothing that it could be asked of has a result"
+        found += own or [
+            Ruling(threshold.text, threshold.experiment, "", "", Outcome.INCONCLUSIVE, None, None, 0, nowhere)
+        ]
+    return tuple(found)
+
+
+def _concerns(threshold: Threshold, asked: Asked) -> bool:
+    if not threshold.concerns(asked.experiment, asked.point):
+        return False
+    if threshold.figure in FINDING_FIGURES:
+        return bool(asked.findings)
+    hidden = asked.closed_loop and FIGURES[threshold.figure].scheduled and not threshold.experiment
+    return bool(asked.results) and not hidden
+
+
+def _rule(threshold: Threshold, asked: Asked) -> list[Ruling]:
+    if threshold.is_ratio:
+        pairs = [
+            (above, below)
+            for above in asked.systems
+            for below in asked.systems
+            if above != below and is_system(threshold.above, above) and is_system(threshold.below, below)
+        ]
+        return [_ratio(threshold, asked, above, below) for above, below in pairs]
+    return [_single(threshold, asked, system) for system in asked.systems if is_system(threshold.system, system)]
+
+
+def _single(threshold: Threshold, asked: Asked, system: str) -> Ruling:
+    figure = FIGURES.get(threshold.figure)
+    if figure is not None and figure.kind is Kind.COUNTED:
+        return _counted(threshold, asked, system, figure)
+    own = _values(threshold, asked, system)
+    interval = figure_interval([*own.values.values()], resolution=own.resolution)
+    outcome, value, interval = _judged(threshold, own.values, interval, own.resolution)
+    blocks = len(own.values)
+    ruling = _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=blocks, kind=own.kind)
+    return _telling(ruling, own.without, own.kind)
+
+
+def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
+    first, second = _values(threshold, asked, above), _values(threshold, asked, below)
+    common = sorted(first.values.keys() & second.values.keys())
+    ratios = {block: first.values[block] / second.values[block] for block in common if second.values[block] > 0}
+    resolution, kind = max(first.resolution, second.resolution), first.kind
+    interval = paired_ratio(first.values, second.values, resolution=resolution)
+    outcome, value, interval = _judged(threshold, ratios, interval, resolution)
+    subject = f"{above} over {below}"
+    ruling = _ruling(threshold, asked, subject, outcome, value=value, interval=interval, blocks=len(ratios), kind=kind)
+    return _telling(ruling, max(first.without, second.without), kind)
+
+
+def _telling(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruling:
+    """What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it."""
+    if not without or ruling.value is None:
+        return ruling
+    blocks = "1 block has" if without == 1 else f"{without} blocks have"
+    outcome = Outcome.INCONCLUSIVE if ruling.outcome is Outcome.MET else ruling.outcome
+    return replace(ruling, outcome=outcome, why=f"{ruling.why}; {blocks} no {kind.title}")
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A system's figure by block, what kind it is, how many blocks have an answer `without` it, how fine it is."""
+
+    values: ByBlock
+    kind: Figure | FindingFigure
+    without: int
+    resolution: float = 0.0
+
+
+def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
+    if threshold.figure in FINDING_FIGURES:
+        figure = FINDING_FIGURES[threshold.figure]
+        decided = [one for one in asked.findings if one.system == system and one.decided]
+        values = by_block([(one.block, figure.of(one)) for one in decided])
+        without = len({one.block for one in decided} - values.keys())
+        return _Own(values, figure, without, figure.resolution_in(decided))
+    usable = [one for one in asked.results if one.spec.system == system and one.validity is not Validity.INVALID]
+    measured = FIGURES[threshold.figure]
+    values = by_block([(one.spec.block, measured.of(one)) for one in usable])
+    return _Own(values, measured, len({one.spec.block for one in usable} - values.keys()))
+
+
+def _judged(
+    threshold: Threshold, values: ByBlock, interval: Interval | None, resolution: float
+) -> tuple[Outcome, float | None, Interval | None]:
+    if not values:
+        return Outcome.INCONCLUSIVE, None, None
+    each = list(values.values())
+    interval = interval if len(each) >= BLOCKS_MIN else None
+    step = 1 + resolution
+    seen = [interval.low, interval.high] if interval else [end for one in each for end in (one / step, one * step)]
+    holds = [threshold.holds(value) for value in seen]
+    outcome = Outcome.MET if all(holds) else Outcome.INCONCLUSIVE if any(holds) else Outcome.MISSED
+    return outcome, geometric_mean(each), interval
+
+
+def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
+    """Of every trial. One that can't tell leaves it open, unless another misses."""
+    told = [figure.of(one) for one in asked.results if one.spec.system == system]
+    known = [value for value in told if value is not None]
+    missing = [value for value in known if not threshold.holds(value)]
+    worst = max(missing or known, default=None)
+    open_ = len(known) < len(told) or not told
+    outcome = Outcome.MISSED if missing else Outcome.INCONCLUSIVE if open_ else Outcome.MET
+    trials = "1 trial" if len(told) == 1 else f"{len(told)} trials"
+    if missing:
+        why = f"{rounded(worst or 0.0)} {figure.title} in one of {trials}" if len(told) > 1 else _count(worst, figure)
+    elif open_:
+        why = f"{figure.title} can't be told of {len(told) - len(known)} of {trials}"
+    else:
+        why = f"{_count(worst, figure)}{' at most' if len(told) > 1 else ''}, {trials}"
+    return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(told), why)
+
+
+def _count(value: float | None, figure: Figure) -> str:
+    return f"{rounded(value or 0.0)} {figure.title}"
+
+
+def _ruling(
+    threshold: Threshold,
+    asked: Asked,
+    subject: str,
+    outcome: Outcome,
+    *,
+    value: float | None,
+    interval: Interval | None,
+    blocks: int,
+    kind: Figure | FindingFigure,
+) -> Ruling:
+    if value is None:
+        why = f"there is no {kind.title}: no usable trial has one"
+    else:
+        unit = "x" if threshold.is_ratio else f" {kind.unit}"
+        around = f" [{rounded(interval.low)}, {rounded(interval.high)}]" if interval else ""
+        many = "1 block" if blocks == 1 else f"{blocks} blocks"
+        why = f"{kind.title} {rounded(value)}{unit}{around}, {many}"
+        if outcome is Outcome.INCONCLUSIVE:
+            near = blocks == 1 or (isinstance(kind, FindingFigure) and kind.resolution > 0)
+            why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
+        if any(
+            one.validity is Validity.DOUBTFUL for one in asked.results if one.spec.system in subject.split(" over ")
+        ):
+            why += " (DOUBTFUL)"
+    return Ruling(threshold.text, asked.experiment, subject, asked.where, outcome, value, interval, blocks, why)

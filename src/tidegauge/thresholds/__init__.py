@@ -1,1 +1,0 @@
-"""Thresholds: what a campaign asks of its figures, written in a line each. Pure."""

@@ -1,0 +1,202 @@
+"""What a load uses of each resource, as shares of what there is, and what it costs. Pure.
+
+What was seen (bytes that a device wrote, say) goes before what can be computed from the result. The latter is the least
+that the load needs: message values alone, once for each copy. Systems write more (headers, indexes, journals beside the
+data), and may keep some of it in the page cache for a while.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
+from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.use import NOTHING_SEEN
+
+PRICE_HELP = "a number, with a currency if you like: 0.34, '0.34 USD' or '0.34 EUR'"
+_PRICE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:\s+([A-Za-z]{1,8}))?")
+
+
+@dataclass(frozen=True)
+class Price:
+    """Money for one host for an hour. `currency` is the user's word for it, "" if they gave none."""
+
+    per_host_hour: float
+    currency: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (f"{self.per_host_hour:g}", self.currency) if part)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a result's rate costs.
+
+    Attributes:
+        hosts: that were paid for: this machine; of a cluster that others run, its nodes and this machine.
+        per_gb_per_s_hour: to carry 10^9 bytes of message values a second for an hour.
+        per_billion_messages: to have 10^9 messages acknowledged.
+        currency: as the user gave it.
+    """
+
+    hosts: int
+    per_gb_per_s_hour: float
+    per_billion_messages: float
+    currency: str
+
+
+def parse_price(value: object) -> Price:
+    """A `Price` from 0.34, "0.34" or "0.34 USD". Raises `ValueError` that says what is allowed."""
+    if isinstance(value, Price):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        amount, currency = float(value), ""
+    else:
+        match = _PRICE.fullmatch(value.strip()) if isinstance(value, str) else None
+        if not match:
+            raise ValueError(f"must be {PRICE_HELP}")
+        amount, currency = float(match.group(1)), match.group(2) or ""
+    if not math.isfinite(amount) or amount <= 0:
+        raise ValueError("must be above 0")
+    return Price(amount, currency)
+
+
+def cost(result: TrialResult, price: Price) -> Cost | None:
+    """What it costs to go on at the result's rate; None for an INVALID one, or one that moved nothing."""
+    if result.validity is Validity.INVALID or result.msgs_per_s <= 0 or result.mb_per_s <= 0:
+        return None
+    hosts = result.spec.nodes + 1 if result.spec.attached else 1
+    per_hour = hosts * price.per_host_hour
+    return Cost(
+        hosts=hosts,
+        per_gb_per_s_hour=per_hour / (result.mb_per_s / 1e3),
+        per_billion_messages=per_hour / (result.msgs_per_s * 3600) * 1e9,
+        currency=price.currency,
+    )
+
+
+_COPIES_USUAL = 3
+
+
+class Ceiling(StrEnum):
+    """What a share is of, in the words of reports."""
+
+    WRITES = "disk writes"
+    READS = "disk reads"
+    SYNCS = "syncs"
+    LOOPBACK = "loopback"
+
+
+class Basis(StrEnum):
+    """Where what was used is known from: seen during the trial, or the least that the load needs."""
+
+    SEEN = "seen"
+    COMPUTED = "at least"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of one ceiling.
+
+    Attributes:
+        where: the disk's name; "" for what there is once.
+        used, ceiling: in `unit`.
+        unit: "bytes/s" or "syncs/s".
+        share: used / ceiling; it may be above 1, since a ceiling is what plain calls reached at another time.
+    """
+
+    of: Ceiling
+    where: str
+    used: float
+    ceiling: float
+    unit: str
+    share: float
+    basis: Basis
+
+
+def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
+    """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
+    if result.spec.attached:
+        return ()
+    seen = result.seen or NOTHING_SEEN
+    found: list[Share | None] = []
+    # Of reads and syncs nothing can be computed: what was just written is read from memory, and batches share a sync.
+    # Flushes that were seen are the least number of syncs: several syncs may share one.
+    least = _least_written(result, known)
+    for disk in known.ceilings.disks:
+        writes = disk.writes_per_s_of(result.measured_s)
+        found += [
+            _share(Ceiling.WRITES, disk.name, writes, *_used(seen.written_bytes_per_s, disk, least)),
+            _share(Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used(seen.read_bytes_per_s, disk, {})),
+            _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, seen.flushes_per_s.get(disk.device), Basis.COMPUTED),
+        ]
+    loopback = known.ceilings.loopback
+    if loopback is not None:
+        carried, basis = seen.loopback_bytes_per_s, Basis.SEEN
+        if carried is None:
+            carried, basis = _least_carried(result), Basis.COMPUTED
+        found.append(_share(Ceiling.LOOPBACK, "", loopback.of(connections_of(result.spec)), carried, basis))
+    return tuple(one for one in found if one is not None)
+
+
+def largest(found: Sequence[Share]) -> Share | None:
+    """The ceiling that is nearest; None without any."""
+    return max(found, key=lambda one: one.share, default=None)
+
+
+def copies_of(result: TrialResult) -> int:
+    """How many replicas of each message there are."""
+    spec = result.spec
+    return spec.copies or min(spec.nodes, _COPIES_USUAL)
+
+
+def connections_of(spec: TrialSpec) -> int:
+    """How many connections carry messages at least: one for each producer, each consumer, and each pair of nodes."""
+    workload = spec.workload
+    clients = workload.topics * (workload.producers + workload.subscriptions * workload.consumers)
+    return max(1, clients + spec.nodes * (spec.nodes - 1) // 2)
+
+
+def on_each(devices: Sequence[str], nodes: int, copies: int) -> dict[str, float]:
+    """How many copies of a message there are on each device, on average, where nodes take devices by turns."""
+    if not devices or nodes < 1:
+        return {}
+    held = Counter(devices[node % len(devices)] for node in range(nodes))
+    return {device: copies * count / nodes for device, count in held.items()}
+
+
+def _least_written(result: TrialResult, known: RunCeilings) -> dict[str, float]:
+    """Bytes a second by device that message values alone take, once in data and once in a journal kept apart."""
+    spec = result.spec
+    if spec.reads_only:
+        return {}
+    written: dict[str, float] = {}
+    for devices in (known.data_devices, known.journal_devices):
+        for device, copies in on_each(devices, spec.nodes, copies_of(result)).items():
+            written[device] = written.get(device, 0.0) + copies * result.mb_per_s * 1e6
+    return written
+
+
+def _least_carried(result: TrialResult) -> float:
+    """Bytes a second over loopback: to one server, from there to the other copies, and to each subscription."""
+    bytes_per_s = result.mb_per_s * 1e6
+    if result.spec.reads_only:
+        return bytes_per_s
+    return bytes_per_s * (copies_of(result) + len(result.subscriptions))
+
+
+def _used(seen: Mapping[str, float], disk: DiskCeiling, least: Mapping[str, float]) -> tuple[float | None, Basis]:
+    if disk.device in seen:
+        return seen[disk.device], Basis.SEEN
+    return least.get(disk.device), Basis.COMPUTED
+
+
+def _share(of: Ceiling, where: str, ceiling: float | None, used: float | None, basis: Basis) -> Share | None:
+    if used is None or not ceiling:
+        return None
+    return Share(of, where, used, ceiling, "syncs/s" if of is Ceiling.SYNCS else "bytes/s", used / ceiling, basis)
