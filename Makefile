@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-slow test-fast test-java check format build proto schemas published wheel clean
+.PHONY: help quick test test-slow test-fast test-java check format build proto published wheel clean
 
 # The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
 export BASE_PYTHON := $(PYTHON)
@@ -48,13 +48,10 @@ build: .tools/worker-built ## Python environment and worker, nothing run
 proto: .venv/.ready ## Regenerate the Python side of proto/worker.proto
 	$(PYTHON) scripts/generate_proto.py
 
-schemas: .venv/.ready ## Regenerate docs/schemas, the JSON Schemas of everything that is written as JSON
-	$(PYTHON) scripts/generate_schemas.py
-
 published: .venv/.ready ## Regenerate the claims of published reports in docs/published.md
 	$(PYTHON) scripts/generate_published.py
 
-wheel: .tools/worker-built ## A wheel that carries the worker: pip install is all its user needs
+wheel: .tools/worker-built ## A wheel that carries the worker (pip install is all its user needs), and the JSON Schemas
 	$(PYTHON) scripts/build_wheel.py
 
 clean: ## Remove what was built (caches of servers and runs stay)

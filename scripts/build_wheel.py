@@ -1,4 +1,4 @@
-"""Builds a wheel, dist/tidegauge-*.whl, with the worker's jars and the ready campaigns inside.
+"""Builds a wheel, dist/tidegauge-*.whl, with the worker's jars and the ready campaigns inside; dist/schemas beside it.
 
 The jars are staged below src/tidegauge/_worker only while the wheel is made, so that a checkout never runs stale ones.
 """
@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tidegauge.cli.main import run_command
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src/tidegauge"
@@ -45,6 +47,8 @@ def main() -> int:
         code = subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", out, ROOT], check=False).returncode
     finally:
         unstage()
+    if code == 0:
+        code = run_command(["schema", "--output", str(out / "schemas")])
     for wheel in sorted(out.glob("*.whl")):
         print(f"{wheel}  {wheel.stat().st_size / 1e6:.0f} MB")
     return code

@@ -13,9 +13,9 @@ import pytest
 from command import NULL_CAMPAIGN, PATIENCE_S, Place, valid_unless_starved, wait_for
 
 from tidegauge.hosts.ceilings_measure import PREFIX
+from tidegauge.report.schemas import schema_named
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
-SCHEMAS = Path(__file__).resolve().parents[2] / "docs/schemas"
 
 
 def written(disk: Path) -> list[str]:
@@ -47,7 +47,7 @@ def as_if_calm(place: Place) -> None:
 
 def test_it_measures_and_leaves_nothing(measured: tuple[Place, Path, dict[str, Any]]) -> None:
     place, disk, content = measured
-    jsonschema.validate(content, json.loads((SCHEMAS / "doctor-1.json").read_text()))
+    jsonschema.validate(content, schema_named("doctor"))
     (found,) = content["ceilings"]["disks"]
     assert found["path"] == str(disk)
     assert len(found["syncs"]) == 5
@@ -64,7 +64,7 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
     done = place.run("run", campaign, "--data-dir", str(disk), "--price-per-host-hour", "0.34 USD", "--json")
     valid = valid_unless_starved(done, place)
     report = json.loads(done.stdout)
-    jsonschema.validate(report, json.loads((SCHEMAS / "report-1.json").read_text()))
+    jsonschema.validate(report, schema_named("report"))
     known = report["ceilings"]
     assert known["reused"] is True
     assert known["age_s"] > 0
@@ -81,7 +81,7 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
         assert one["cost"]["per_billion_messages"] == pytest.approx(0.34 / (one["msgs_per_s"] * 3600) * 1e9)
         assert (one["cost"]["currency"], one["cost"]["hosts"]) == ("USD", 1)
     stored = json.loads((place.only_run() / "ceilings.json").read_text())
-    jsonschema.validate(stored, json.loads((SCHEMAS / "ceilings-1.json").read_text()))
+    jsonschema.validate(stored, schema_named("ceilings"))
     shown = place.run("show", "last").stdout
     assert ("Of what this machine can do" in shown and "cost, USD" in shown) == valid
 

@@ -1,10 +1,9 @@
-"""Published JSON Schemas: generated from the models, up to date, and true of what is really written."""
+"""JSON Schemas: generated from the types, shown on request, and true of what is really written."""
 
 from __future__ import annotations
 
 import json
 import re
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tidegauge.report.schemas import file_name, json_schemas
 from tidegauge.report.summary import plan_summary, run_summary, runs_summary
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLISHED = ROOT / "docs/schemas"
+SCHEMAS = json_schemas()
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads((PUBLISHED / file_name(name)).read_text())
-    return schema
+    return SCHEMAS[name]
 
 
 def check(content: dict[str, Any]) -> None:
@@ -43,11 +41,31 @@ def check(content: dict[str, Any]) -> None:
         assert set(content) <= set(schema["properties"])
 
 
-def test_published_schemas_are_fresh() -> None:
-    wanted = runpy.run_path(str(ROOT / "scripts/generate_schemas.py"))["texts"]()
-    published = {path.name: path.read_text() for path in PUBLISHED.glob("*.json")}
-    stale = [name for name in {*wanted, *published} if wanted.get(name) != published.get(name)]
-    assert stale == [], "run `make schemas`"
+def test_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema"]) == 0
+    assert capsys.readouterr().out.split() == list(SCHEMAS)
+    assert run_command(["schema", "--json"]) == 0
+    check(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("name", ["run", "run/1", "run-1", "run-1.json", "tidegauge.run/1"])
+def test_one_is_printed(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert run_command(["schema", name]) == 0
+    assert json.loads(capsys.readouterr().out) == SCHEMAS["tidegauge.run/1"]
+
+
+def test_all_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema", "--output", str(tmp_path / "new")]) == 0
+    assert str(tmp_path / "new/run-1.json") in capsys.readouterr().out
+    written = {path.name: json.loads(path.read_text()) for path in (tmp_path / "new").iterdir()}
+    assert written == {file_name(name): schema for name, schema in SCHEMAS.items()}
+
+
+def test_one_that_is_not_there_is_an_error_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema", "reslt"]) == 2
+    error = capsys.readouterr().err
+    assert "There is no schema 'reslt' (did you mean 'result'?)." in error
+    assert "There are: run, campaign, plan," in error
 
 
 def test_they_are_sound_schemas() -> None:

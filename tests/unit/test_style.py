@@ -137,6 +137,8 @@ def test_imports_between_packages_go_down_only() -> None:
     assert up == []
     packages = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in python_files()}
     assert packages - {"__init__"} == set(LAYERS)
+    drawn = (ROOT / "docs/architecture.md").read_text().partition("## Packages")[2]
+    assert [package for package in LAYERS if not re.search(rf"^.*\b{package}\b", drawn, re.MULTILINE)] == []
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,23 @@ def index(
     return make_index(runs_dir, output, Output(as_json))
 
 
+@app.command(epilog="Example: tidegauge schema result")
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(help="Of a run's file (result) or of what a verb prints (report); none: list them.")
+    ] = None,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A directory to write it to, or all where none is named.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Print a JSON Schema of what Tidegauge writes as JSON, or write all of them to a directory."""
+    from tidegauge.cli.reports import show_schema
+
+    return show_schema(name, output, Output(as_json))
+
+
 @app.command(epilog="Example: tidegauge serve --port 8765")
 def serve(
     *,

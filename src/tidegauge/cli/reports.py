@@ -5,6 +5,7 @@ What draws is imported when there is something to draw: it must cost neither the
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sys
@@ -91,6 +92,7 @@ def _started(run: Path, out: Output) -> LiveServer | None:
 
 
 FILES_SCHEMA = "tidegauge.files/1"
+SCHEMAS_SCHEMA = "tidegauge.schemas/1"
 SWITCH = "TIDEGAUGE_REPORT"
 """Environment variable: "off" = runs write no report by themselves (many short runs in a script)."""
 
@@ -135,6 +137,24 @@ def make_report(request: ReportRequest, out: Output) -> int:
     return EXIT_GOOD
 
 
+def show_schema(name: str | None, output: Path | None, out: Output) -> int:
+    """`tidegauge schema`. Raises `UserError`, `RunFailedError`."""
+    from tidegauge.report.schemas import file_name, json_schemas, schema_named
+
+    if name is None and output is None:
+        names = list(json_schemas())
+        out.show("\n".join(names), {"schema": SCHEMAS_SCHEMA, "schemas": names})
+        return EXIT_GOOD
+    wanted = list(json_schemas().values()) if name is None else [schema_named(name)]
+    if output is None:
+        Output(as_json=True).show("", wanted[0])
+        return EXIT_GOOD
+    note = f"{plural(len(wanted) - 1, 'schema')} beside it" if name is None else ""
+    texts = {file_name(one["properties"]["schema"]["const"]): json.dumps(one, indent=2) + "\n" for one in wanted}
+    _told(store.write_files(output, {path: text.encode() for path, text in texts.items()}), out, note)
+    return EXIT_GOOD
+
+
 def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     """`tidegauge index`. Raises `UserError`, `RunFailedError`."""
     from tidegauge.report.html.page import index_page, index_row
@@ -171,7 +191,7 @@ def _plots(plots: Sequence[Plot], places: Mapping[str, int], request: ReportRequ
     written: list[Path] = []
     for directory, ending, draw in kinds:
         if directory is not None:
-            written += store.write_plots(directory, {f"{plot.plot_id}.{ending}": draw(plot, places) for plot in plots})
+            written += store.write_files(directory, {f"{plot.plot_id}.{ending}": draw(plot, places) for plot in plots})
     return written
 
 

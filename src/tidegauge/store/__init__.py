@@ -2,7 +2,7 @@
 
 from tidegauge.store.attestations import attestations_directory, known_attestations
 from tidegauge.store.details import TrialDetails, read_details
-from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_page, write_plots
+from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_files, write_page
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
 from tidegauge.store.read import (
     UNFINISHED,
@@ -45,7 +45,7 @@ __all__ = [
     "resume_run",
     "run_directories",
     "write_crash_report",
+    "write_files",
     "write_omb_result",
     "write_page",
-    "write_plots",
 ]

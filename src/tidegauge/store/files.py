@@ -212,8 +212,8 @@ def write_page(path: Path, html: str) -> Path:
     return path
 
 
-def write_plots(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write drawings by their file names. Raises `RunFailedError`."""
+def write_files(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files by their names; their directory is made. Raises `RunFailedError`."""
     make_directory(directory)
     for name, content in files.items():
         write_bytes(directory / name, content)

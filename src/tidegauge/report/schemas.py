@@ -1,0 +1,524 @@
+"""JSON Schemas of everything that Tidegauge writes as JSON, generated from the types that write and read it.
+
+Keys may be added within a schema's number, so no schema forbids further keys, and none demands one that has a default.
+Envelopes stand here as typed dictionaries; what is in them are the frozen dataclasses of the packages that own them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+from typing_extensions import TypedDict
+
+from tidegauge.errors import UserError, nearest
+from tidegauge.hosts.abilities import Ability
+from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.ceilings import Ceilings, RunCeilings
+from tidegauge.hosts.clock import ClockQuality
+from tidegauge.model.attest import Attestation, AttestOutcome
+from tidegauge.model.finding import Finding
+from tidegauge.model.host import HostFacts, MemoryAvailable
+from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
+from tidegauge.model.load import TotalFigures, WorkerFacts
+from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.tilt import Tilt
+from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.use import Limiting
+from tidegauge.published.examine import Choice
+from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.store.files import Writer
+from tidegauge.store.session import Session
+from tidegauge.usage import Cost, Price, Share
+
+Status = Literal["running", "finished", "failed", "interrupted"]
+Object = Mapping[str, Any]
+
+
+class RunFile(TypedDict):
+    """run.json: how a run stands."""
+
+    schema: Literal["tidegauge.run/1"]
+    name: str
+    status: Status
+    reason: str
+    started_at: str
+    ended_at: str
+    tidegauge_version: str
+    campaign_path: str
+    data_directory: str
+    data_directories: list[str]
+    journal_directories: list[str]
+    notes: list[str]
+    unequal: list[Tilt]
+    unequal_allowed: bool
+    advice: list[Tilt]
+    thresholds: NotRequired[list[str]]
+    price: NotRequired[Price | None]
+    sessions: NotRequired[list[Session]]
+    writer: Writer
+
+
+class CampaignFile(TypedDict):
+    """campaign.json: what a campaign was understood to mean, and the options that replaced values of it."""
+
+    schema: Literal["tidegauge.campaign/1"]
+    overrides: Object
+    meaning: Mapping[str, str]
+
+
+class PlanFile(TypedDict):
+    """plan.json of a run; what `--dry-run --json` prints has further keys."""
+
+    schema: Literal["tidegauge.plan/1"]
+    trials: list[TrialSpec]
+    seconds_expected: NotRequired[float]
+    warnings: NotRequired[list[str]]
+    unequal: NotRequired[list[Tilt]]
+    unequal_allowed: NotRequired[bool]
+    advice: NotRequired[list[Tilt]]
+    memory: NotRequired[PlannedMemory | None]
+    points: NotRequired[list[Object]]
+    examines: NotRequired[Choice | None]
+    thresholds: NotRequired[list[str]]
+    blocks: NotRequired[list[PlannedBlock]]
+
+
+class PlannedBlock(TypedDict):
+    """The trials of one block, by name, and the seed that they share."""
+
+    block: int
+    seed: int
+    trials: list[str]
+
+
+class PlannedMemory(TypedDict):
+    """What the systems of a plan need, and what there is."""
+
+    available: MemoryAvailable | None
+    needs: list[Object]
+
+
+class EnvironmentFile(TypedDict):
+    """environment.json: what a run ran on."""
+
+    schema: Literal["tidegauge.environment/1"]
+    host: Object
+    cpus_online: int | None
+    load_average: list[float]
+    java_runtimes: list[Any]
+    python: Object
+    packages: Mapping[str, str]
+    tidegauge: Object
+    campaign: Object
+
+
+class CeilingsFile(TypedDict):
+    """ceilings.json: what the machine could do at most, measured before the first trial or shortly before the run."""
+
+    schema: Literal["tidegauge.ceilings/1"]
+    ceilings: RunCeilings
+
+
+class TrialFile(TypedDict):
+    """trial.json: what was to be measured, and how it stands."""
+
+    schema: Literal["tidegauge.trial/1"]
+    status: Status
+    reason: str
+    started_at: str
+    ended_at: str
+    page_cache: Object | None
+    session: NotRequired[int]
+    spec: TrialSpec
+
+
+class SettingsFile(TypedDict):
+    """settings.json: what was in force, as read back."""
+
+    schema: Literal["tidegauge.settings/1"]
+    server: list[Setting]
+    client: list[Setting]
+    server_jvm_flags: list[str]
+    worker: WorkerFacts | None
+
+
+class WitnessFile(TypedDict):
+    """witness.json: what was seen of the servers' syncs; where somebody could look, the evidence as well."""
+
+    schema: Literal["tidegauge.witness/1"]
+    finding: SyncFinding
+
+
+class DistributionFile(TypedDict):
+    """distribution.json: which files were run."""
+
+    schema: Literal["tidegauge.distribution/1"]
+    distribution: Distribution
+
+
+class ResultFile(TypedDict):
+    """result.json: what a trial found, and the totals as the worker told them."""
+
+    schema: Literal["tidegauge.result/1"]
+    result: TrialResult
+    totals: TotalFigures
+
+
+class CyclesFile(TypedDict):
+    """cycles.json: what the cycles of an attestation found so far; gone once there is a result.json."""
+
+    schema: Literal["tidegauge.cycles/1"]
+    outcome: AttestOutcome
+
+
+class FindingFile(TypedDict):
+    """findings/*.json: what an experiment found that is more than one trial's figures."""
+
+    schema: Literal["tidegauge.finding/1"]
+    finding: Finding
+
+
+class AttestationFile(TypedDict):
+    """DATA/attestations/*.json: what is known of a system at a level with settings of one digest."""
+
+    schema: Literal["tidegauge.attestation/1"]
+    attestations: list[Attestation]
+
+
+class PublishedFile(TypedDict):
+    """published.json: what a run says of a published report's claims."""
+
+    schema: Literal["tidegauge.published/1"]
+    published: PublishedOutcome
+
+
+class SessionReport(TypedDict):
+    """A session of a run, with the trials that it made and what had changed since the one before."""
+
+    number: int
+    started_at: str
+    ended_at: str
+    status: str
+    reason: str
+    trials: list[str]
+    changed: list[str]
+
+
+class RunHead(TypedDict):
+    """What a run is and how it stands."""
+
+    name: str
+    campaign: str
+    path: str
+    report: str
+    status: str
+    reason: str
+    notes: list[str]
+    unequal: bool
+    started_at: str
+    ended_at: str
+    tidegauge_version: str
+    sessions: NotRequired[list[SessionReport]]
+    trials_planned: int
+    trials_finished: int
+    systems: list[str]
+
+
+class SystemDurability(TypedDict):
+    """Which level was asked for, and which was found."""
+
+    asked: LevelChoice
+    found: LevelFinding
+
+
+class Durability(TypedDict):
+    """The levels of all systems of a run."""
+
+    equal: bool
+    headline: str
+    systems: Mapping[str, SystemDurability]
+    points: NotRequired[list[Object]]
+
+
+class ExperimentReport(TypedDict):
+    """Results of one experiment at one load, and how its systems compare."""
+
+    experiment: str
+    point: NotRequired[Mapping[str, str]]
+    closed_loop: bool
+    results: list[TrialResult]
+    comparisons: list[Object]
+    not_compared_because: str
+
+
+class Unfinished(TypedDict):
+    """A trial without a result."""
+
+    trial_id: str
+    status: str
+    reason: str
+    log_directory: str
+
+
+class Usage(TypedDict):
+    """What a result took of the machine's ceilings, and what its rate costs (null without a price)."""
+
+    trial_id: str
+    system: str
+    experiment: str
+    msgs_per_s: float
+    mb_per_s: float
+    shares: list[Share]
+    cost: Cost | None
+    limiting: Limiting | None
+
+
+class Report(TypedDict):
+    """`quick`, `run`, `show` with --json."""
+
+    schema: Literal["tidegauge.report/1"]
+    run: RunHead
+    unequal: list[Tilt]
+    unequal_allowed: bool
+    advice: list[Tilt]
+    thresholds: NotRequired[Object | None]
+    durability: Durability
+    experiments: list[ExperimentReport]
+    merged: NotRequired[list[Object]]
+    within_trial: NotRequired[list[Object]]
+    findings: list[Finding]
+    finding_comparisons: NotRequired[list[Object]]
+    published: NotRequired[PublishedOutcome | None]
+    ceilings: NotRequired[RunCeilings | None]
+    price: NotRequired[Price | None]
+    usage: NotRequired[list[Usage]]
+    exploratory_trials: list[TrialResult]
+    trials_without_result: list[Unfinished]
+    environment: Object
+
+
+class Runs(TypedDict):
+    """`runs` with --json."""
+
+    schema: Literal["tidegauge.runs/1"]
+    runs: list[RunHead]
+
+
+class ComparedRun(RunHead):
+    """A run, and the letter that a comparison calls it by."""
+
+    letter: str
+    settings_digests: NotRequired[Mapping[str, str]]
+
+
+class Claims(TypedDict):
+    """`published` with --json: verdicts on a report's claims over one or several runs, by their letters."""
+
+    schema: Literal["tidegauge.claims/1"]
+    runs: list[ComparedRun]
+    unequal: bool
+    published: PublishedOutcome
+
+
+class Compare(TypedDict):
+    """`compare` with --json."""
+
+    schema: Literal["tidegauge.compare/1"]
+    runs: list[ComparedRun]
+    unequal: list[str]
+    noise_threshold: float
+    differences: list[Object]
+    comparisons: list[Object]
+    unmatched: list[str]
+    unreadable: list[str]
+
+
+class OmbRun(TypedDict):
+    """One workload on one driver."""
+
+    workload: str
+    driver: str
+    workload_file: str
+    driver_file: str
+    report: NotRequired[Report]
+    omb_results: NotRequired[list[str]]
+    error: NotRequired[Object]
+    notes: NotRequired[list[str]]
+    plan: NotRequired[PlanFile]
+
+
+class Omb(TypedDict):
+    """`omb` with --json."""
+
+    schema: Literal["tidegauge.omb/1"]
+    runs: list[OmbRun]
+
+
+class Doctor(TypedDict):
+    """`doctor` with --json."""
+
+    schema: Literal["tidegauge.doctor/1"]
+    host: HostFacts
+    clock: ClockQuality
+    ceilings: Ceilings | None
+    advice: list[Advice]
+    abilities: list[Ability]
+
+
+class Clean(TypedDict):
+    """`clean` with --json."""
+
+    schema: Literal["tidegauge.clean/1"]
+    notes: list[str]
+    remaining: list[str]
+
+
+class Files(TypedDict):
+    """`report` and `index` with --json: the files written, the page first."""
+
+    schema: Literal["tidegauge.files/1"]
+    files: list[str]
+
+
+class Schemas(TypedDict):
+    """`schema` with --json and without a name."""
+
+    schema: Literal["tidegauge.schemas/1"]
+    schemas: list[str]
+
+
+class Live(TypedDict):
+    """What the live page asks for, once a second."""
+
+    schema: Literal["tidegauge.live/1"]
+    run: RunHead
+    headline: str
+    trials: list[Object]
+    seconds_left: NotRequired[float | None]
+    trial: LiveTrial | None
+
+
+class LiveTrial(TypedDict):
+    """The newest trial of a run, with its last seconds."""
+
+    trial_id: str
+    system: str
+    phase: str
+    seconds: list[Object]
+
+
+class Version(TypedDict):
+    """`--version` with --json."""
+
+    schema: Literal["tidegauge.version/1"]
+    version: str
+
+
+class ErrorObject(TypedDict):
+    """Any verb with --json that failed before there was a run to report."""
+
+    schema: Literal["tidegauge.error/1"]
+    message: str
+    hint: str
+    log_path: str | None
+    exit_code: int
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+ENVELOPES: tuple[Any, ...] = (
+    RunFile,
+    CampaignFile,
+    PlanFile,
+    EnvironmentFile,
+    CeilingsFile,
+    TrialFile,
+    SettingsFile,
+    WitnessFile,
+    DistributionFile,
+    ResultFile,
+    CyclesFile,
+    FindingFile,
+    AttestationFile,
+    PublishedFile,
+    Report,
+    Runs,
+    Compare,
+    Claims,
+    Omb,
+    Doctor,
+    Clean,
+    Files,
+    Schemas,
+    Live,
+    Version,
+    ErrorObject,
+)
+
+
+class _Generator(GenerateJsonSchema):
+    """Numbers as Tidegauge writes them: what JSON has no word for is a string."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """A number, or its name."""
+        return {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
+
+
+def json_schemas() -> dict[str, dict[str, Any]]:
+    """All schemas by name: "tidegauge.run/1"."""
+    return dict(map(_schema, ENVELOPES))
+
+
+def schema_named(wanted: str) -> dict[str, Any]:
+    """The schema of that name, which may be short: "tidegauge.run/1", "run/1", "run-1" or "run".
+
+    Raises:
+        UserError: there is none.
+    """
+    found = {short_name(name): schema for name, schema in json_schemas().items()}
+    short = wanted.removeprefix("tidegauge.").removesuffix(".json").replace("-", "/")
+    short = short if "/" in short else f"{short}/1"
+    if short not in found:
+        names = [name.removesuffix("/1") for name in found]
+        raise UserError(f"There is no schema '{wanted}'{nearest(wanted, names)}.", f"There are: {', '.join(names)}.")
+    return found[short]
+
+
+def short_name(schema: str) -> str:
+    """ "run/1" of "tidegauge.run/1"."""
+    return schema.removeprefix("tidegauge.")
+
+
+def _schema(envelope: Any) -> tuple[str, dict[str, Any]]:
+    content = TypeAdapter(envelope).json_schema(schema_generator=_Generator)
+    name = str(content["properties"]["schema"]["const"])
+    _without_histograms(content)
+    return name, {"$schema": DIALECT, "$id": f"urn:{name.replace('.', ':').replace('/', ':')}", **content}
+
+
+def file_name(schema: str) -> str:
+    """The file that a schema is written to: "run-1.json"."""
+    return short_name(schema).replace("/", "-") + ".json"
+
+
+def _without_histograms(content: object) -> None:
+    """Histograms (bytes) are never written as JSON: they are in .hlog files."""
+    if isinstance(content, list):
+        for one in content:
+            _without_histograms(one)
+        return
+    if not isinstance(content, dict):
+        return
+    properties = content.get("properties")
+    if isinstance(properties, dict):
+        for name in [
+            name for name, one in properties.items() if isinstance(one, dict) and one.get("format") == "binary"
+        ]:
+            del properties[name]
+            content["required"] = [one for one in content.get("required", ()) if one != name]
+    for one in content.values():
+        _without_histograms(one)
