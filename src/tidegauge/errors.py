@@ -48,7 +48,7 @@ class StartFailedError(RunFailedError):
 
 
 class AccessRefusedError(RunFailedError):
-    """A system is there but does not let us in: TLS, credentials or rights. Trying again does not help."""
+    """A system is there but refuses access: TLS, credentials or rights. Trying again does not help."""
 
 
 def nearest(value: str, allowed: list[str]) -> str:

@@ -92,11 +92,11 @@ class Cluster:
 
 
 def distribution_of(system: System) -> Distribution:
-    """The default version's files; skips the test where Debian's packages can't be had."""
+    """The default version's files; skips the test where Debian's packages are not available."""
     try:
         return system.provision(system.default_version, lambda _: None)
     except UserError as error:
-        pytest.skip(f"{system.title} can't be had here: {error.message}")
+        pytest.skip(f"{system.title} is not available here: {error.message}")
 
 
 def request_for(system: System, choice: LevelChoice, directory: Path) -> DeployRequest:

@@ -38,7 +38,7 @@ for name in ("a", "b"):
 
 
 def refused(*abilities: Ability) -> str:
-    """Why one of these can't be had here; "" if all can."""
+    """Why one of these is not available here; "" if all can."""
     found = refusals()
     return "; ".join(f"{ability}: {found[ability]}" for ability in abilities if ability in found)
 

@@ -90,7 +90,7 @@ def test_read_finds_everything_that_is_there(lent: Ready, place: Place) -> None:
 
 def test_a_sweep_measures_every_point_with_its_own_values(lent: Ready, place: Place) -> None:
     found = results(lent, place, SWEEP)
-    assert sorted(one["spec"]["workload"]["partitions"] for one in found) == [1, 3], "in an order drawn by lot"
+    assert sorted(one["spec"]["workload"]["partitions"] for one in found) == [1, 3], "in an order drawn at random"
     for result in found:
         (sub,) = result["subscriptions"]
         assert result["acked"] > 0

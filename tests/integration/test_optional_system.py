@@ -1,4 +1,4 @@
-"""A system that a campaign calls optional and that can't be had here: one line says why, the others are measured."""
+"""A system that a campaign calls optional and is not available here: one line says why, the others are measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     for name in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     if Path("/usr/lib/rabbitmq").exists():
-        pytest.skip("RabbitMQ is installed here, so it can be had without the network")
+        pytest.skip("RabbitMQ is installed here, so it is available without the network")
     return Place(tmp_path, cache=tmp_path / "cache")
 
 

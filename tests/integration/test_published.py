@@ -115,6 +115,6 @@ def test_a_ready_campaign_at_the_brief_scale(tmp_path: Path) -> None:
     # Nothing is decided without figures of both sides; what is missing is named.
     assert all(bool(side["values"]) != bool(side["missing"]) for side in sides)
     assert claim["verdict"] == "not decided" or all(side["values"] for side in sides)
-    assert {side["place"].split(",")[0] for side in sides} == {"kafka", "rabbitmq"}
+    assert {side["place"].split(",")[0] for side in sides} == {"kafka", "pulsar", "rabbitmq"}
     assert all(side["published"] for side in sides)
     assert place.left_behind() == []

@@ -38,11 +38,11 @@ LOOPBACK = {"127.0.0.1", "::1"}
 
 
 def distribution_of(version: str) -> Distribution:
-    """The version's files; skips the test where Debian's packages can't be had."""
+    """The version's files; skips the test where Debian's packages are not available."""
     try:
         return registry.get("rabbitmq").provision(version, lambda _: None)
     except UserError as error:
-        pytest.skip(f"RabbitMQ {version} can't be had here: {error.message}")
+        pytest.skip(f"RabbitMQ {version} is not available here: {error.message}")
 
 
 @contextmanager

@@ -107,7 +107,7 @@ import sys, time
 from pathlib import Path
 from test_rig_crashes import steps
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.signals import interruptible
+from tidegauge.cli.ending import interruptible
 with interruptible(), LocalHost.open() as host:
     for step in steps(host, Path(sys.argv[1]))[:8]:
         step()

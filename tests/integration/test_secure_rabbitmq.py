@@ -113,7 +113,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     try:
         rabbitmq.provision(rabbitmq.default_version, lambda _: None)
     except UserError as error:
-        pytest.skip(f"RabbitMQ can't be had here: {error.message}")
+        pytest.skip(f"RabbitMQ is not available here: {error.message}")
     directory = tmp_path_factory.mktemp("rabbitmq")
     authority = make_authority(directory / "tls")
     shown = authority.issue("shown")

@@ -90,7 +90,7 @@ def test_each_fault_is_counted_exactly(worker: GrpcWorker) -> None:
     totals = run_trial(worker, order(connection))
     assert totals.acked == totals.sent > 30_000
     (found,) = totals.subscriptions
-    # A damaged header says nothing of its sequence: that message is counted as corrupt, and not again as lost.
+    # The sequence in a damaged header is unknown: that message is counted as corrupt, and not again as lost.
     assert found.lost == 4
     assert (found.duplicated, found.reordered, found.corrupt, found.corrupt_unattributed) == (3, 2, 5 + 2, 2)
     assert found.unique == totals.acked - found.lost - found.corrupt_unattributed

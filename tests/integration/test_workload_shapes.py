@@ -78,7 +78,7 @@ def test_two_consumers_of_each_type_account_for_every_message(system: Ready, kin
 
 @on_kafka_first
 def test_shared_consumers_take_from_one_partition(system: Ready) -> None:
-    """What the other types can't: more consumers than partitions, all of them at work, and no order to check."""
+    """What the other types can't: more consumers than partitions, all of them receiving, and no order to check."""
     workload = replace(SMALL, consumers=3, subscription_type=SubscriptionType.SHARED)
     exact(run_load(system, order_for(system, "shared", workload)))
 

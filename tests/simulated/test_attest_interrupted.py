@@ -1,4 +1,4 @@
-"""Attestations that are interrupted: what their cycles found is kept and told, and they are gone on with."""
+"""Attestations that are interrupted: what their cycles found is kept and reported, and they are resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run gone on with: procedures get what was recorded, come to where they were, and only the rest is measured."""
+"""A resumed run: procedures get what was recorded, come to where they were, and only the rest is measured."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_trial_that_was_another_one_is_refused(tmp_path: Path) -> None:
 
 
 class Resumed(Scene):
-    """A campaign with simulated parts whose run is interrupted in the trial of a number, and gone on with."""
+    """A campaign with simulated parts whose run is interrupted in the trial of a number, and resumed."""
 
     recorded = NOTHING
 

@@ -1,4 +1,4 @@
-"""What the telemetry of a long run takes in memory and on disk, projected to a day and held against what is told."""
+"""What the telemetry of a long run takes in memory and on disk, projected to a day and compared with the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/methodology.md states of intervals and verdicts, held against simulations with known answers.
+"""What docs/methodology.md states of intervals and verdicts, compared with simulations with known answers.
 
 Each trial's figure is a level times noise of its own times something that all trials of a block share (a neighbour, a
 busy disk), both lognormal: what remains after pairing is the noise of two trials.

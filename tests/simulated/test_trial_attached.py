@@ -182,7 +182,7 @@ def test_who_is_refused_is_not_kept_waiting(scene: AttachedScene, monkeypatch: p
     refused = refuse("wrong password or unknown user", AccessRefusedError)
     asked: list[object] = []
     monkeypatch.setattr(scene.worker, "describe", lambda *given: asked.append(given) or refused(*given))
-    with pytest.raises(StartFailedError, match="kafka@attached does not let us in: wrong password"):
+    with pytest.raises(StartFailedError, match="kafka@attached refused access: wrong password"):
         scene.run_attached()
     assert len(asked) == 1, "who was refused does not ask again"
     assert state_files() == []

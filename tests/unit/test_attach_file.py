@@ -104,7 +104,7 @@ def test_messages_name_the_file_of_clusters_and_not_the_campaign(tmp_path: Path)
         assert "campaign" not in caught.value.hint.replace("campaigns/", "campaign")
     with pytest.raises(UserError, match="campaign") as caught:
         parse(tmp_path, text=CAMPAIGN.replace("[peak]", "[peek]"))
-    assert caught.value.hint.startswith("Mend the campaign")
+    assert caught.value.hint.startswith("Fix the campaign")
 
 
 def test_a_mistake_is_told_of_its_place_in_the_file_of_clusters(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_every_output_tells_the_verdict_and_what_is_not_modelled(tmp_path: Path)
         assert NOT_MODELLED[0] in words
         assert "proved" not in words
     assert all(len(line) <= 100 for line in outputs[0].splitlines() if "/" not in line)
-    # The level that is told is the one put to the proof, not its control's.
+    # The level that is told is the one that was tested, not its control's.
     assert [one.spec.trial_id for one in run.results] == [
         "0001-attest-kafka-cuts",
         "0001-attest-kafka-positive-control",

@@ -75,7 +75,7 @@ def test_what_can_not_be_is_doubted(tmp_path: Path) -> None:
     assert history.row(0).resolved_ns == 110
     assert [doubt.split(": ")[1] for doubt in history.doubts] == [
         "outcomes of messages that were never invoked",
-        "outcomes told twice; the first counts",
+        "outcomes reported twice; the first counts",
     ]
 
 

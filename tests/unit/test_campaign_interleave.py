@@ -1,4 +1,4 @@
-"""The order of trials: every seat of a block once, systems by turns, points by lot, decided by the seed alone."""
+"""The order of trials: every seat of a block once, systems by turns, points shuffled, decided by the seed alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial's servers may use: made before they start, undone after, and told where it can't be had."""
+"""What a trial's servers may use: made before they start, undone after, and reported where it can't be."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_without_rights_the_trial_goes_on_and_says_what_is_missing(tmp_path: Pat
     host, disks = Host(), Disks()
     found = limited(host, means(disks, "needs root"), tmp_path / "data")
     assert len(found.problems) == 2
-    assert all("could not be had (needs root)" in problem for problem in found.problems)
+    assert all("could not be set (needs root)" in problem for problem in found.problems)
     assert host.started == [PROCESS]
     assert disks.mounted == []
 

@@ -84,7 +84,7 @@ def test_a_signal_ends_everything_and_keeps_what_was_measured(tmp_path: Path, nu
     assert process.returncode == 130
     assert err.decode().startswith("Interrupted: stopping 1 process;")
     assert "Traceback" not in err.decode()
-    # Four, or six where RabbitMQ can be had.
+    # Four, or six where RabbitMQ is available.
     planned = (tmp_path / "planned").read_text()
     assert f"1 of {planned} trials finished" in text
     assert "To go on with it: tidegauge run --resume" in text

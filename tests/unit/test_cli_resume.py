@@ -240,15 +240,15 @@ class TestRefused:
     ) -> None:
         head = run_json(self.stored(tmp_path))
         (self.stored(tmp_path) / "run.json").write_text(json.dumps({**head, "status": "running"}))
-        assert "goes on right now" in error_of(capsys, "--resume", "last")
+        assert "is still in progress" in error_of(capsys, "--resume", "last")
 
     def test_a_run_without_its_meaning(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (self.stored(tmp_path) / "campaign.json").unlink()
         assert "does not say what its campaign meant" in error_of(capsys, "--resume", "last")
 
     def test_options_that_change_the_campaign(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert "no option that changes the campaign" in error_of(capsys, "--resume", "last", "--repeat", "5")
-        assert "no option that changes the campaign" in error_of(capsys, "--resume", "last", "--allow-unequal")
+        assert "none that changes the campaign" in error_of(capsys, "--resume", "last", "--repeat", "5")
+        assert "none that changes the campaign" in error_of(capsys, "--resume", "last", "--allow-unequal")
 
     def test_no_such_run(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert "No run 'nothing'" in error_of(capsys, "--resume", "nothing")

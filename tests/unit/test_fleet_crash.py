@@ -23,7 +23,7 @@ import sys, time
 from pathlib import Path
 from fleet_samples import spec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.signals import interruptible
+from tidegauge.cli.ending import interruptible
 tmp = Path(sys.argv[1])
 (tmp / "data").mkdir()
 escape = "(setsid sh -c 'echo $$ > orphan; exec sleep 1000' &)"
@@ -76,7 +76,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal on standard input is now ou
 from pathlib import Path
 from fleet_samples import spec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.signals import Interrupted, interruptible
+from tidegauge.cli.ending import Interrupted, interruptible
 tmp = Path(sys.argv[1])
 (tmp / "data").mkdir()
 script = "trap 'echo INT >> signals' INT; trap 'echo HUP >> signals' HUP; trap 'echo TERM >> signals; exit' TERM"

@@ -73,7 +73,7 @@ def test_a_single_trial_is_told_by_its_seconds_and_labelled(tmp_path: Path) -> N
     assert (p50.figure, p99.figure) == ("response p50", "response p99")
     assert p99.interval.method is Method.WITHIN_TRIAL
     assert p99.interval.low < p99.interval.estimate <= p99.interval.high
-    assert "it says nothing of what another trial would give" in shown(run)
+    assert "it does not predict other trials" in shown(run)
     assert "latency, kafka@4.3.1: response p99 -" in shown(run)
     assert content(run)["within_trial"][1]["interval"]["method"] == Method.WITHIN_TRIAL.value
 

@@ -112,7 +112,7 @@ Compared
 To see whether a difference is more than chance, repeat the trials:
   tidegauge run campaigns/quick.yaml --repeat 5
 
-Look next
+Next steps
   run directory:  runs/2026-11-21T03-24-36-quick
   each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog
   settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/

@@ -1,4 +1,4 @@
-"""Attestations without a result: what their cycles found is read back, told everywhere, and gone on with."""
+"""Attestations without a result: what their cycles found is read back, reported everywhere, and resumed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Durability put to the proof: what was acknowledged before a cut, what is there after it, and what follows. Pure."""
+"""Durability tested by power cuts: what was acknowledged before, what is there after, and what follows. Pure."""

@@ -125,7 +125,7 @@ class _Look:
         rows = [_rows_of(history, read) for read in reads]
         found = np.stack([_seen(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)])
         told = np.stack([_can_tell(history, read) for read in reads]) | found
-        # What has no outcome may still appear, so a read says nothing of it unless an earlier one has found it.
+        # What has no outcome may still appear, so a read decides nothing about it unless an earlier one has found it.
         order = np.argsort([read.began_ns for read in reads], kind="stable")
         told[order] &= (history.outcome != Outcome.UNKNOWN) | np.logical_or.accumulate(found[order], axis=0)
         cuts_before = np.searchsorted(cuts[:, 1], history.resolved_ns)

@@ -192,7 +192,7 @@ def _outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[
         doubts.append(f"{name}: outcomes of messages that were never invoked")
     rows, told = places[known], told[known]
     if len(np.unique(rows)) < len(rows):
-        doubts.append(f"{name}: outcomes told twice; the first counts")
+        doubts.append(f"{name}: outcomes reported twice; the first counts")
     rows, first = np.unique(rows, return_index=True)
     told = told[first]
     columns = {field: np.full(count, -1, dtype=np.int64) for field in ("resolved_ns", "partition", "position")}

@@ -51,7 +51,7 @@ CLAIMED_ONLY = "claimed only"
 
 @dataclass(frozen=True)
 class Setup:
-    """What was put to the proof, and how."""
+    """What was tested, and how."""
 
     system: str
     choice: LevelChoice

@@ -31,7 +31,7 @@ class SystemChoice:
         heap_mb, direct_memory_mb: for each node's JVM, MiB; `AUTO` until the machine's memory is looked at.
         shape: the system's own options of layout, such as {"brokers": "1"}.
         durability: instead of the campaign's; None = the campaign's. Other levels make a comparison unequal.
-        optional: leave it out, with the reason, where its files can't be had or the memory does not suffice for it.
+        optional: leave it out, with the reason, where its files are not available or memory does not suffice for it.
         attach: the cluster to attach to instead of starting servers; None = start them.
         partitions: of each topic, instead of the workload's; 0 = the workload's. Others make a comparison unequal.
         copies: of each topic, where neither the level nor the nodes decide it; 0 = they do.

@@ -20,7 +20,7 @@ from tidegauge.store.details import read_disclosed
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """What the user asked for. `noise` is the share up to which a difference is none."""
+    """What the user asked for. Relative differences below `noise` are treated as noise."""
 
     runs: tuple[str, ...]
     runs_directory: Path

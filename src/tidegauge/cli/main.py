@@ -106,7 +106,7 @@ def quick(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Measure Kafka, Pulsar and, where it can be had, RabbitMQ: one node each, equal durability, a few minutes."""
+    """Measure Kafka, Pulsar and, if available, RabbitMQ: one node each, equal durability, a few minutes."""
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
     return _run(
         ready_campaign("quick"),
@@ -208,11 +208,9 @@ def show(
 
 @app.command(epilog="Example: tidegauge compare 2026-11-20 last")
 def compare(
-    runs: Annotated[
-        list[str], typer.Argument(help="Runs as `show` takes them; the first is what others are held against.")
-    ],
+    runs: Annotated[list[str], typer.Argument(help="Runs as `show` takes them; the first is the baseline.")],
     *,
-    noise: Annotated[float, typer.Option("--noise", help="Share up to which a difference is none.")] = 0.03,
+    noise: Annotated[float, typer.Option("--noise", help="Treat relative differences below this as noise.")] = 0.03,
     allow_unequal: Annotated[
         bool,
         typer.Option(
@@ -365,7 +363,7 @@ def _resume(wanted: _Resumed, overrides: dict[str, Any], manner: _Manner, files:
 
     if overrides or manner.allow_unequal:
         raise UserError(
-            "A run is gone on with as it began: no option that changes the campaign can be given with --resume.",
+            "A resumed run keeps its original options: none that changes the campaign can be given with --resume.",
             "Leave the options out, or start a new run.",
         )
     path = campaign_path(wanted.campaign) if wanted.campaign is not None else None

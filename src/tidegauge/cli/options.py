@@ -107,7 +107,7 @@ ScaleOption = Annotated[
 
 Prometheus = Annotated[
     int | None,
-    typer.Option("--prometheus", metavar="PORT", help="Tell figures to Prometheus on this port of loopback meanwhile."),
+    typer.Option("--prometheus", metavar="PORT", help="Expose live metrics for Prometheus on 127.0.0.1:PORT."),
 ]
 Live = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that follows the run.")]
 

@@ -68,7 +68,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     data, disks, journals = disks_of(campaign)
     session = len(stored.sessions) + 1
     notes = (Note(f"Session {session} of this run: {_kept(recorded)}"), *ready.left_out)
-    # A port that can't be had is told before the run goes on.
+    # A port that is not free is reported before the run goes on.
     with prometheus(request.prometheus, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
         with live_page(request.live, run.path, out):
@@ -77,15 +77,15 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
 
 
 def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:
-    """The run's campaign, which means what it meant. Raises `UserError` if the run can't be gone on with."""
+    """The run's campaign, which means what it meant. Raises `UserError` if the run can't be resumed."""
     name = stored.path.name
     if stored.status == "running":
         raise UserError(
-            f"The run {name} goes on right now.", "Follow it where it was started, or with `tidegauge show`."
+            f"Run {name} is still in progress.", "Follow it where it was started, or with `tidegauge show`."
         )
     if stored.meaning is None:
         raise UserError(
-            f"The run {name} does not say what its campaign meant, so it can't be gone on with.",
+            f"The run {name} does not say what its campaign meant, so it can't be resumed.",
             "Runs of `omb` can't be, nor can those of an older Tidegauge.",
         )
     if stored.tidegauge_version != __version__:
@@ -140,7 +140,7 @@ def _left(ready: Ready, recorded: Recorded) -> Ready:
     done = recorded.trials
     steps = [step for step in ready.plan.steps if not all(spec.trial_id in done for spec in step.trials)]
     note = Note(
-        f"This run goes on: {_kept(recorded)} A step that was begun is gone on with, and what is a "
+        f"This run resumes: {_kept(recorded)} A step that was begun is continued, and what is a "
         "share of a rate that is made again is measured again."
     )
     return replace(ready, plan=Plan(tuple(steps), ready.plan.left_out), left_out=(note, *ready.left_out))

@@ -207,7 +207,7 @@ def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Ou
     if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
         newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
         out.say(f"{newest} {how_to_go_on(unfinished)}")
-    # A port that can't be had is told before there is a run.
+    # A port that is not free is reported before there is a run.
     with prometheus(request.prometheus, out) as watchers:
         run = create(request.runs_directory, ready.campaign, text, request.campaign_path)
         run.meaning(request.overrides, meaning(asked))
@@ -290,7 +290,7 @@ def text_of(path: Path) -> bytes:
 def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) -> store.DirectoryRun:
     """The directory of a run of a campaign with this text, from this file. Raises `UserError`, `RunFailedError`."""
     data, disks, journals = disks_of(campaign)
-    # Absolute, since the run may be gone on with from another directory.
+    # Absolute, since the run may be resumed from another directory.
     source = str(path.absolute())
     return store.create_run(runs_directory, campaign.name, text, source, data, disks=disks, journal_disks=journals)
 

@@ -97,7 +97,7 @@ class ScenarioName(StrEnum):
 def attest(
     system: Annotated[str, typer.Argument(help="The system, with or without a version: kafka, pulsar@4.2.4.")],
     *,
-    level: Annotated[int, typer.Option("--level", min=1, max=4, help="The durability level to put to the proof.")],
+    level: Annotated[int, typer.Option("--level", min=1, max=4, help="The durability level to test by power cuts.")],
     form: Annotated[str, typer.Option("--form", help="Which way of giving the level, of systems with several.")] = "",
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, max=9, help="Default: 3 for levels 1 and 2, else 1.")

@@ -67,7 +67,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Across:
-    """Runs compared. `runs` by letter, the first is what the others are held against.
+    """Runs compared. `runs` by letter, the first is the baseline.
 
     `settings_digests`: of each run, by system, equal where all settings in force are.
     """

@@ -36,7 +36,7 @@ class Block:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Systems by name: the order of measuring is drawn by lot, and a reader wants the same rows each time."""
+        """Systems by name: the order of measuring is drawn at random, and a reader wants the same rows each time."""
         return tuple(sorted({result.spec.system for result in self.results}))
 
     def label(self, system: str) -> str:

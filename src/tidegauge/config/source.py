@@ -157,10 +157,10 @@ def read_source(
         line = mark.line + 1 if mark else 1
         raise UserError(
             f"{path}:{line}: this is not valid YAML: {error.problem or error.context}.",
-            "Mend that line: most often it is the indentation, a missing ':' or an unclosed quote.",
+            "Fix that line: most often it is the indentation, a missing ':' or an unclosed quote.",
         ) from error
     except YAMLError as error:
-        raise UserError(f"{path}:1: this is not valid YAML: {_first_line(error)}.", "Mend the file.") from error
+        raise UserError(f"{path}:1: this is not valid YAML: {_first_line(error)}.", "Fix the file.") from error
     if root is None:
         raise UserError(f"{path}:1: the {what} file is empty.", hint)
     if not isinstance(root, MappingNode):
@@ -183,7 +183,7 @@ def raise_problems(sources: Sequence[Source], what: str, keys_in: str = "docs/re
     problems = list(dict.fromkeys(found))
     if not problems:
         return
-    hint = f"Mend the {what} and start again; {keys_in} lists every key."
+    hint = f"Fix the {what} and start again; {keys_in} lists every key."
     if len(problems) == 1:
         raise UserError(str(problems[0]), hint)
     listed = "\n".join(f"  {problem}" for problem in problems)

@@ -42,7 +42,7 @@ def _row(found: CatchUp) -> dict[str, Cell]:
 
 EXPERIMENT = Experiment(
     name=NAME,
-    summary="how fast a backlog is read away while producers go on, and the publish latency meanwhile",
+    summary="how fast a backlog is read while producers go on, and the publish latency at that time",
     options=CatchUpOptions,
     plan=_plan,
     run=_run,

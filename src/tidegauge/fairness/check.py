@@ -51,7 +51,7 @@ RULES: Mapping[Property, Rule] = {
         "give all systems the campaign's `durability`: remove the system's own",
     ),
     Property.SERVERS: Rule(
-        "others chose the attached cluster's hosts, disks, network, memory and configuration, and may use it meanwhile",
+        "others chose the attached cluster's hosts, disks, network, memory and configuration, and may use it too",
         NO_FIGURE,
         f"{STREAMNATIVE_2020}: the same hosts for both systems",
         "attach to clusters of all systems on hosts alike, or start all systems here",
@@ -71,7 +71,7 @@ RULES: Mapping[Property, Rule] = {
     ),
     Property.PARTITIONS: Rule(
         "messages are spread over more partitions of one system: its batches are smaller, and more of its servers' "
-        "threads and files are at work",
+        "threads and files are used",
         "from 100 to 2,000 partitions Kafka went from 420 to 300 MB/s at level 1, and Pulsar stayed at 300",
         f"{STREAMNATIVE_2020}, table 1-1",
         "give all systems the workload's `partitions`: remove the system's own",
@@ -126,7 +126,7 @@ RULES: Mapping[Property, Rule] = {
     ),
     Property.CONNECTIONS: Rule(
         "a client with several connections to a server has several streams of requests under way, and more threads "
-        "of the server at work",
+        "of the running server",
         NO_FIGURE,
         BY_DEFINITION,
         "set the workload's `connections` to 1: only some clients let one choose",
@@ -141,7 +141,7 @@ RULES: Mapping[Property, Rule] = {
         "the load generators differ in their Java runtime or memory",
         NO_FIGURE,
         BY_DEFINITION,
-        "let all trials use the same worker: don't change Java or Tidegauge while a run goes on",
+        "let all trials use the same worker: don't change Java or Tidegauge during a run",
     ),
     Property.SERVER_RUNTIME: Rule(
         "the servers run on different Java runtimes, whose compilers and collectors differ",
@@ -165,7 +165,7 @@ OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS = "own-client-settings", "own-server-se
 
 @dataclass(frozen=True)
 class Contender:
-    """One system of a comparison, ready to be held against the others.
+    """One system of a comparison, ready to be compared with the others.
 
     Attributes:
         label: as trials name it: "kafka@4.3.1".

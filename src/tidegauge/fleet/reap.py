@@ -146,7 +146,7 @@ def _clean(agent_id: str) -> list[str]:
     if lock is None:
         return []
     try:
-        # Holding the lock: the agent is dead and no other clean-up is at work. One may have finished just before.
+        # Holding the lock: the agent is dead and no other clean-up is running. One may have finished just before.
         if not registry.record_path(agent_id).exists():
             registry.lock_path(agent_id).unlink(missing_ok=True)
             return []

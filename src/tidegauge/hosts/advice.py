@@ -202,7 +202,7 @@ def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
 
 def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
     options = [*facts.get("mount_options", "").split(","), *facts.get("file_system_options", "").split(",")]
-    shown = ",".join(dict.fromkeys(option for option in options if option)) or "none told"
+    shown = ",".join(dict.fromkeys(option for option in options if option)) or "not known"
     why = (
         "nobarrier makes fsync a promise that a power cut breaks, and data=writeback may show old data in files after "
         "one; sync, data=journal and discard cost time"

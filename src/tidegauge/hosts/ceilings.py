@@ -1,4 +1,4 @@
-"""What a machine can do at most, as `doctor` measured it: what throughput results are held against. Plain data.
+"""What a machine can do at most, as `doctor` measured it: what throughput results are compared with. Plain data.
 
 Every ceiling is what plain system calls reached here, not what a data sheet promises; a system may beat one where it
 asks the hardware in another way (more files at once, larger writes, buffers on huge pages).
@@ -155,7 +155,7 @@ class Ceilings:
 
 @dataclass(frozen=True)
 class RunCeilings:
-    """The ceilings that a run's results are held against, kept in its ceilings.json.
+    """The ceilings that a run's results are compared with, kept in its ceilings.json.
 
     Attributes:
         age_s: how old they were when the run began; 0 if they were measured for it.

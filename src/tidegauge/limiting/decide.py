@@ -152,7 +152,7 @@ def _cpu_of(case: Case, process: ProcessShare) -> Resource:
 
 
 def _disks(case: Case) -> Iterator[Limiting]:
-    """A device at the rate that it is limited to or was measured to take, or at work all the time."""
+    """A device at the rate that it is limited to or was measured to take, or busy all the time."""
     for one in case.devices:
         yield from _disk(case, one)
 

@@ -31,7 +31,7 @@ FIGURES: Mapping[str, str] = {
     "tidegauge_server_resident_bytes": "Memory of all server processes together",
     "tidegauge_disk_written_bytes_per_s": "Written to the disks that hold the servers' data",
     "tidegauge_disk_read_bytes_per_s": "Read from the disks that hold the servers' data",
-    "tidegauge_disk_busy_share": "Share of the time for which the busiest of these disks was at work",
+    "tidegauge_disk_busy_share": "Share of the time for which the busiest of these disks was busy",
     "tidegauge_loopback_bytes_per_s": "Sent over loopback",
     "tidegauge_server_gc_pause_s": "Pauses of servers' garbage collectors in the last second, together",
 }
@@ -51,9 +51,7 @@ class Exporter:
             name: Gauge(name, meaning, () if name in _OF_RUN else ("trial",), registry=self._registry)
             for name, meaning in FIGURES.items()
         }
-        self._phase = Gauge(
-            "tidegauge_phase", "1 for the phase that goes on", ("trial", "phase"), registry=self._registry
-        )
+        self._phase = Gauge("tidegauge_phase", "1 for the current phase", ("trial", "phase"), registry=self._registry)
         self._done = 0
         try:
             self._server, self._thread = start_http_server(port, LOOPBACK, self._registry)

@@ -139,7 +139,7 @@ class LiveServer:
     """A server that is up; its threads end with the process."""
 
     def __init__(self, runs_directory: Path, address: str, port: int, token: str = "") -> None:
-        """Raises `RunFailedError` if the port can't be had."""
+        """Raises `RunFailedError` if the port is not free."""
         access, pages = Access(address, token), Pages(runs_directory)
         handler = type("Handler", (_Handler,), {"access": access, "pages": pages})
         try:

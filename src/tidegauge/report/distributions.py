@@ -117,7 +117,7 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
         yield Text("")
     alone = within(run)
     if alone:
-        yield Text("Within each trial, 95% (it says nothing of what another trial would give)", style="bold")
+        yield Text("Within each trial, 95% (it does not predict other trials)", style="bold")
         yield from (bullet(within_words(one)) for one in alone)
         yield Text("")
 
@@ -142,12 +142,11 @@ def _percentiles(latency: Latency) -> str:
 
 
 def within_words(one: Within) -> str:
-    """One line: how far below and above the figure its seconds leave it, and how many runs of them there are."""
+    """One line: how far below and above the figure its seconds leave it, and from how many blocks of them."""
     interval = one.interval
     down, up = interval.low / interval.estimate - 1, interval.high / interval.estimate - 1
-    return (
-        f"{one.experiment}, {one.system}: {one.figure} {down:+.0%} to {up:+.0%}, by {interval.blocks} runs of seconds"
-    )
+    blocks = f"from {interval.blocks} blocks of consecutive seconds"
+    return f"{one.experiment}, {one.system}: {one.figure} {down:+.0%} to {up:+.0%}, {blocks}"
 
 
 def content(run: StoredRun) -> dict[str, Any]:

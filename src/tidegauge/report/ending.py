@@ -252,7 +252,7 @@ def _open(run: StoredRun, results: list[TrialResult], program: str) -> Ending:
     if undecided:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names_of(run).of(first.system)}: {first.summary[0]}"
-        return Ending(End.INVALID, _stop(why), f"Once its cause is mended, run it again: {again}")
+        return Ending(End.INVALID, _stop(why), f"Once its cause is fixed, run it again: {again}")
     ruled = [one for one in thresholds.rulings(run) if one.outcome is Outcome.INCONCLUSIVE]
     if ruled:
         why = f"a threshold could not be decided, {thresholds.sentence(ruled[0])}"

@@ -101,7 +101,7 @@ def _nodes(found: Sequence[FaultResult]) -> str:
     """Which nodes were hit, where that is the same in all trials."""
     hit = {result.nodes for result in found}
     if len(hit) > 1:
-        return "by lot"
+        return "at random"
     numbers = ", ".join(map(str, hit.pop()))
     return f"node {numbers}" if "," not in numbers else f"nodes {numbers}"
 

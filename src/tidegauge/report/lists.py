@@ -159,7 +159,7 @@ def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
         return
     axes = list(dict.fromkeys(axis for point in points for axis in point))
     measured = [[trial for trial in trials if trial.point == point] for point in points]
-    yield heading(f"{plural(len(points), 'point')} of the sweep, by lot in each block:")
+    yield heading(f"{plural(len(points), 'point')} of the sweep, in random order within each block:")
     yield WordTable(
         (
             *(Column(axis, tuple(point.get(axis, "") for point in points)) for axis in axes),

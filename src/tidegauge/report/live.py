@@ -58,7 +58,7 @@ PHASES = {
     "drain": "draining",
     "stop": "stopping",
 }
-"""Words for the phases, which a phase's detail goes on from: "waiting" "until kafka takes and delivers a message"."""
+"""Words for the phases, which a phase's detail goes on from: "waiting" "until kafka accepts and delivers a message"."""
 
 
 @dataclass(frozen=True)

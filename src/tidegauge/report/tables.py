@@ -213,7 +213,7 @@ def footnotes(block: Block) -> list[str]:
     notes += _own_settings(block)
     if any(result.spec.late for result in block.results):
         notes.append(
-            "Over the whole time before, during and after the catching up; what was found by phases is told below. "
+            "Over the whole time before, during and after the catching up; what was found by phases is shown below. "
             "End-to-end times of late readers hold the time for which they were made to wait."
         )
     notes += _promises(block)

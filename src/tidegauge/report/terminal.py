@@ -264,7 +264,7 @@ def how_to_go_on(run: StoredRun) -> str:
 
 
 def _next(run: StoredRun) -> list[RenderableType]:
-    lines: list[RenderableType] = [heading("Look next"), path_line("  run directory:  ", run.path)]
+    lines: list[RenderableType] = [heading("Next steps"), path_line("  run directory:  ", run.path)]
     if run.trials:
         lines += [
             Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"),

@@ -116,7 +116,7 @@ def compare_paired(
     Args:
         above, below: a positive figure by block number.
         higher_is_better: what a ratio above 1 means.
-        noise: the share up to which a difference is none.
+        noise: relative differences below this are treated as noise.
         resolution: the share by which a figure may be off alike in every block (see `intervals`).
     """
     common = sorted(above.keys() & below.keys())

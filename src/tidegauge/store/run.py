@@ -95,7 +95,7 @@ class DirectoryRun:
             write_json(self.path / CEILINGS_FILE, CEILINGS_SCHEMA, {"ceilings": ceilings})
 
     def meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
-        """What the campaign was understood to mean, so that the run is only ever gone on with as it began."""
+        """What the campaign was understood to mean, so that the run is only ever resumed as it began."""
         write_json(self.path / "campaign.json", CAMPAIGN_SCHEMA, {"overrides": overrides, "meaning": meaning})
 
     def note(self, text: str) -> None:

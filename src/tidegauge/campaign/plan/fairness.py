@@ -31,7 +31,7 @@ class UnequalError(UserError):
         listed = "\n".join(f"  - {tilt.told()}" for tilt in found)
         super().__init__(
             f"{count} this comparison unequal:\n{listed}",
-            "Put them right, or run with --allow-unequal: every output then says that the comparison is unequal.",
+            "Fix them, or run with --allow-unequal: every output then says that the comparison is unequal.",
         )
         self.details = {"unequal": plain(found)}
 

@@ -1,6 +1,6 @@
 """What servers may use and what faults need, made before they start: limits of memory and files, disks, networks.
 
-A limit that can't be had does not end the trial: its result says which, and why.
+A limit that can't be set does not end the trial: its result says which, and why.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class Means:
 
 @dataclass(frozen=True)
 class Limited:
-    """The host to start servers on, and which limits could not be had, with the reason."""
+    """The host to start servers on, and which limits could not be set, with the reason."""
 
     host: Host
     problems: tuple[str, ...] = ()
@@ -225,12 +225,12 @@ def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Pa
     if limits.direct_io:
         why = means.disk_refusal() or _own_disks(spec, host, means, places, cleanup)
         if why:
-            problems.append(f"disk: direct-io could not be had ({why}), so the data is where it would be without it")
+            problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
     if limits.memory_bytes is not None:
         why = means.memory_refusal()
         if why:
             size = f"{limits.memory_bytes // _MIB} MiB"
-            problems.append(f"server-memory: {size} could not be had ({why}), so servers use what the machine has")
+            problems.append(f"server-memory: {size} could not be set ({why}), so servers use what the machine has")
         else:
             host = LimitedHost(host, limits.memory_bytes)
     return Limited(host, tuple(problems))

@@ -119,9 +119,9 @@ def interleaved(
 ) -> list[Seat]:
     """The seats of one block in order. `entries[p]` are the systems at point `p`.
 
-    With a deployment for each trial: points by lot; at each the experiments in their order; for each of these the
-    systems by lot. With servers that go on: the experiments in their order; for each the systems by lot; for each of
-    these its points by lot, those that could use the same servers one after the other.
+    With a deployment for each trial: points, at each the experiments in their order, for each of these the
+    systems. With servers that go on: the experiments in their order, for each the systems, for each of these its
+    points, those that could use the same servers one after the other. Points and systems are in random order.
     """
     points = list(range(len(entries)))
     if deployment is Servers.FRESH:
@@ -178,7 +178,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps in order. `left_out` says, in a sentence each, what a sweep was to measure and can't be had."""
+    """All steps in order. `left_out` says, in a sentence each, what a sweep was to measure and is not available."""
 
     steps: tuple[Step, ...]
     left_out: tuple[str, ...] = ()

@@ -284,7 +284,7 @@ def _secret_problem(value: Any, name: str) -> str:
     if strange:
         # A secret in braces looks like a key: only what resembles one is repeated.
         told = [f"unknown key '{key}'{near}" for key in strange if (near := nearest(key, allowed))]
-        return told[0] if told else f"a {name} is told by {{env: VARIABLE}} or {{file: PATH}} only"
+        return told[0] if told else f"a {name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
     places = [content for content in value.values() if isinstance(content, str) and content]
     if len(places) != 1 or len(value) != 1:
         return "must have one of the keys 'env' and 'file', with a name"

@@ -1,4 +1,4 @@
-"""What a campaign means, as flat text: kept with a run, so that it is only ever gone on with as it began. Pure."""
+"""What a campaign means, as flat text: kept with a run, so that it is only ever resumed as it began. Pure."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple
 def _system(
     item: Any, source: Source, at: KeyPath, known: Sequence[str], common: _CampaignFields | None
 ) -> SystemChoice | None:
-    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping. What it says nothing of is as in `common`."""
+    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping. What it does not name is as in `common`."""
     if isinstance(item, str):
         name, separator, version = item.partition("@")
         if separator and not version:

@@ -2,7 +2,7 @@
 
 All cycles share the deployment; each has a topic of its own. A deployment that does not serve again after a cut ends
 the trial: what was found until then is kept, and that it did not is told. What each cycle found is stored at once: a
-trial that was interrupted is gone on with after its last whole cycle, on servers of its own.
+trial that was interrupted resumes after its last whole cycle, on servers of its own.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cl
     worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
     session = Session(spec, bench, store, subject, deployment, worker, OwnTopics(), None)
-    session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
+    session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
     return session
 

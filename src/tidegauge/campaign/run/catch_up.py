@@ -83,7 +83,7 @@ def _read_away(session: Session, follower: Follower, late: LateReaders, resumed_
     built = backlog = tally.built_msgs
     gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
     deadline_ns = resumed_ns + round(late.chase_s_max * _SECOND_NS)
-    session.phase("catch up", f"on {built:,} messages while the load goes on", late.chase_s_max)
+    session.phase("catch up", f"on {built:,} messages while the load continues", late.chase_s_max)
     chase_s: float | None = None
     seen, seen_ns = 0, resumed_ns
     while chase_s is None:
@@ -114,7 +114,7 @@ def _after(session: Session, follower: Follower, from_ns: int, gone: bool) -> in
         return until_ns
     after_ns = follower.points.last.until_mono_ns
     follower.timeline.begin(AFTER, after_ns)
-    session.phase("after", "the backlog is gone, the load goes on", session.spec.measure_s)
+    session.phase("after", "the backlog is gone, the load continues", session.spec.measure_s)
     until_ns = _edge(follower, round(session.spec.measure_s * _SECOND_NS))
     session.worker.set_window(from_ns, until_ns)
     follower.until(until_ns)

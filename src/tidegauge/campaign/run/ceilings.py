@@ -24,7 +24,7 @@ SWITCH = "TIDEGAUGE_CEILINGS"
 def run_ceilings(
     campaign: Campaign, data: Sequence[Path], journals: Sequence[Path], host: Host, observer: Observer
 ) -> RunCeilings | None:
-    """Those of this machine and the disks of a run; None if no result of it is held against them, or it can't be done.
+    """Those of this machine and the disks of a run; None if no result of it is compared with them, or it can't be done.
 
     Never raises but for interruptions: results are worth having without.
 

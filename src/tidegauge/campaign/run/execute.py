@@ -399,7 +399,7 @@ def _provision(
 ) -> dict[str, Subject]:
     """The files of every system, fetched before the first trial so that no download runs beside a measurement.
 
-    Of an attached cluster the secrets instead. An optional system whose files can't be had is left out, with the
+    Of an attached cluster the secrets instead. An optional system whose files are not available is left out, with the
     reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
     """
     subjects: dict[str, Subject] = {}

@@ -133,7 +133,7 @@ class Follower:
 
     `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
     `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
-    they grow is wanted, and says nothing of the system.
+    they grow is wanted, and means nothing for the system.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """What earlier sessions of a run measured, replayed to the procedures that asked for it. Pure.
 
-A run that is gone on with carries out its plan from the beginning. A trial that has a result is not made again: the
+A resumed run carries out its plan from the beginning. A trial that has a result is not made again: the
 procedure gets what was recorded. Procedures decide from results alone, so they come to where they were.
 """
 

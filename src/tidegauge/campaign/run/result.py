@@ -64,7 +64,7 @@ def device_of(place: Path) -> str:
 
 
 def seen_of(use: WindowUse) -> Seen:
-    """What was used, as far as it is held against ceilings."""
+    """What was used, as far as it is compared with ceilings."""
     return Seen(
         written_bytes_per_s={one.number: one.written_bytes_per_s for one in use.devices},
         read_bytes_per_s={one.number: one.read_bytes_per_s for one in use.devices},

@@ -143,7 +143,7 @@ class Session:
     disk: Calm | None
     cache_dropped: bool | None = None
     limits: tuple[str, ...] = ()
-    """Which of the limits that the spec asks for could not be had, and why."""
+    """Which of the limits that the spec asks for could not be set, and why."""
     rigged: Rigged = field(default_factory=Rigged)
     faults: Injector | None = None
     """Makes the spec's faults; None without any, and until topics are known."""
@@ -226,7 +226,7 @@ def open_session(
     if not spec.attached:
         session = replace(session, cache_dropped=dropped.done)
     _register(session, cleanup)
-    session.phase("ready", f"until {spec.system} takes and delivers a message", session.ready_s_max)
+    session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
     return _with_nodes_told(session)
 
@@ -336,7 +336,7 @@ def await_ready(session: Session) -> None:
                 return
         except RunFailedError as caught:
             if session.spec.attached and isinstance(caught, AccessRefusedError):
-                raise _not_ready(session, f"does not let us in: {caught.message}") from caught
+                raise _not_ready(session, f"refused access: {caught.message}") from caught
             session.check()
             if not session.bench.host.status(WORKER_NAME).running:
                 raise

@@ -1,7 +1,7 @@
 """Follows what servers, worker and host use during a trial: stored second by second, summed up over the window.
 
 A thread of its own asks the host's agent once a second, another one asks servers for their own figures once in
-`METRICS_EVERY_S`. Neither ever ends a trial: what can't be had is said once, and missing.
+`METRICS_EVERY_S`. Neither ever ends a trial: what is not available is reported once, and missing.
 """
 
 from __future__ import annotations

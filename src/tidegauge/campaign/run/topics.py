@@ -93,7 +93,7 @@ class TopicLedger:
         if lock is None:
             return None
         try:
-            # Holding the lock: nobody else is at work on it, but somebody may have finished just before.
+            # Holding the lock: nobody else works on it, but somebody may have finished just before.
             if not _path(record_id).exists():
                 _lock_path(record_id).unlink(missing_ok=True)
                 os.close(lock)
@@ -220,7 +220,8 @@ OWN_PREFIX = "tidegauge-"
 _SECRET_CHARS_MIN = 4
 _TOPICS_SHOWN_MAX = 10
 TRIED_AGAIN = (
-    "`tidegauge clean` tries again, and so does the next start; `tidegauge clean --forget` gives them up to you."
+    "`tidegauge clean` tries again, and so does the next start; "
+    "`tidegauge clean --forget` stops tracking them: delete them yourself."
 )
 FORGOTTEN = "They are forgotten now: delete them yourself."
 

@@ -34,7 +34,7 @@ def watch_nothing(processes: Mapping[str, int]) -> AbstractContextManager[SyncWa
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything needed to look at servers at work. `order` is the trial's own."""
+    """Everything needed to look at servers under load. `order` is the trial's own."""
 
     host: Host
     deployment: Deployment
@@ -59,7 +59,7 @@ def with_witness(level: LevelFinding, scene: Scene, store: TrialStore) -> LevelF
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
         # Whatever it means for the trial shows in the trial.
-        finding, evidence = not_watched(f"no message could be sent meanwhile: {error.message}"), {}
+        finding, evidence = not_watched(f"no message could be sent at the same time: {error.message}"), {}
     store.witness(finding, evidence)
     return replace(level, syncs=finding)
 

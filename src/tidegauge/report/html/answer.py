@@ -276,7 +276,9 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
         order = f"Repeated within one run: not that another day, machine or load would give {what}."
     spec = measured[0].spec
     if spec.attached:
-        setting = "Servers that others run: not what else they did meanwhile, nor what other settings would give."
+        setting = (
+            "Servers that others run: not what else they did at the same time, nor what other settings would give."
+        )
     else:
         nodes = "one node" if spec.nodes == 1 else f"{spec.nodes} nodes"
         setting = f"{nodes} of each system on one machine with the clients: nothing about hosts of their own"

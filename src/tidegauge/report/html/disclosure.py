@@ -150,7 +150,7 @@ def _differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[s
 
 
 _OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
-"""Ends of settings that differ by their nature, beside places, ports and topics: names drawn by lot, counters."""
+"""Ends of settings that differ by their nature, beside places, ports and topics: names drawn at random, counters."""
 
 
 def _by_name(trial: TrialDetails) -> dict[str, str]:

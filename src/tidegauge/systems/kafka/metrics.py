@@ -56,7 +56,7 @@ def fetch_agent(report: Callable[[str], None]) -> None:
                 fetch_artifact(AGENT, part, report, sha512=AGENT_SHA512)
                 part.replace(path)
     except (AbsentError, UnreachableError, UserError, OSError) as error:
-        report(f"Kafka's own figures will be missing: the JMX exporter can't be had ({error}).")
+        report(f"Kafka's own figures will be missing: the JMX exporter is not available ({error}).")
 
 
 def find_agent() -> Path | None:

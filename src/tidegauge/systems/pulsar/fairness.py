@@ -119,7 +119,7 @@ def _check_delay(case: Case) -> list[Hazard]:
         Hazard(
             "new-entries-check",
             f"{name}={value}",
-            "a consumer that has read everything is told of a new message only at the next check",
+            "a consumer that has read everything learns of a new message only at the next check",
             f"up to {value} ms more end-to-end latency",
             f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
             f"remove {name} from the system's `settings`: Tidegauge sets 0",

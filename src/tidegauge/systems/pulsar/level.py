@@ -58,7 +58,7 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     policies = list(_namespace_policies(settings))
     ledgers = list(_ledgers(settings))
     if nodes < MAJORITY_OF_3:
-        told = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not told"
+        told = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not reported"
         reason = f"one bookie, managedLedgerDefaultAckQuorum={told}: there is no second copy"
         return Replication(False, reason, (reason,), ())
     # For the ledgers to come: the policy in force, where a topic tells it, else where it comes from.

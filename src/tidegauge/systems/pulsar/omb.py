@@ -128,7 +128,7 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
 
 
 def _level(persistence: _Persistence, source: Source, managed: bool) -> LevelChoice | None:
-    """What an acknowledgement waits for. Whether bookies sync is theirs to say; the file says nothing of it."""
+    """What an acknowledgement waits for. Whether bookies sync is theirs to say; the file does not name it."""
     at = ("client", "persistence")
     copies, awaited = persistence.write_quorum, persistence.ack_quorum
     if persistence.ensemble_size != copies:

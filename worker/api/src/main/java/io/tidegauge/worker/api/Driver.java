@@ -64,7 +64,7 @@ public interface Driver extends AutoCloseable {
 
   /**
    * As {@link #readBack}, of one node's own copy, for systems that let clients choose. Changes no
-   * message, but may change which node serves the topic. That a copy can't be had before the
+   * message, but may change which node serves the topic. That a copy is not available before the
    * deadline is told with its partitions.
    *
    * @param node its number, from 1

@@ -79,7 +79,7 @@ final class ChunkQueue {
   private final long[] headAt = new long[PAD + 1 + PAD];
 
   /**
-   * @param taking whether the taker is at work, or paused
+   * @param taking whether the taker is running, or paused
    */
   ChunkQueue(int messageBytes, long bytesMax, BooleanSupplier taking) {
     this.taking = taking;
