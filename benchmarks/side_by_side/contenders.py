@@ -91,10 +91,10 @@ def _drained(stage: Stage, worker: GrpcWorker, pid: Mapping[str, int]) -> TotalF
     deadline_s = time.monotonic() + DRAIN_S_MAX
     while True:
         totals = worker.totals()
-        if all(one.backlog == 0 for one in totals.subscriptions):
+        if all(subscription.backlog == 0 for subscription in totals.subscriptions):
             return totals
         if time.monotonic() > deadline_s:
-            behind = max(one.backlog for one in totals.subscriptions)
+            behind = max(subscription.backlog for subscription in totals.subscriptions)
             raise RunFailedError(f"consumers were still {behind:,} messages behind after {DRAIN_S_MAX:.0f} s.")
         time.sleep(0.2)
         stage.look(pid)
@@ -106,7 +106,10 @@ def tidegauge_figures(totals: TotalFigures, scheduled: bool) -> dict[str, float]
     Without a schedule nothing can be late, and a response is a service.
     """
     window = totals.window
-    wrong = sum(one.lost + one.duplicated + one.corrupt for one in totals.subscriptions) + totals.failed
+    wrong = (
+        sum(subscription.lost + subscription.duplicated + subscription.corrupt for subscription in totals.subscriptions)
+        + totals.failed
+    )
     if wrong or not window.acked_within:
         raise RunFailedError(f"{wrong:,} messages failed, lost, duplicated or corrupt, {window.acked_within:,} sent.")
     seconds = (window.until_mono_ns - window.from_mono_ns) / 1e9
@@ -117,7 +120,7 @@ def tidegauge_figures(totals: TotalFigures, scheduled: bool) -> dict[str, float]
     }
     series = [("service_ms", window.service, 1e6)]
     series += [("response_ms", window.response, 1e6), ("delay_us", window.delay, 1e3)] if scheduled else []
-    series += [("end_to_end_ms", one.end_to_end, 1e6) for one in totals.subscriptions[:1]]
+    series += [("end_to_end_ms", subscription.end_to_end, 1e6) for subscription in totals.subscriptions[:1]]
     for name, encoded, unit_ns in series:
         histogram = decode(encoded)
         if histogram.count:

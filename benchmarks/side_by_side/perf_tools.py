@@ -65,7 +65,7 @@ class Span:
 
 def chosen(settings: Iterable[Setting], scope: str, names: Sequence[str]) -> dict[str, str]:
     """These of a client's settings in force."""
-    found = {one.name: one.value for one in settings if one.scope == scope}
+    found = {setting.name: setting.value for setting in settings if setting.scope == scope}
     return {name: found[name] for name in names if name in found}
 
 

@@ -155,7 +155,7 @@ def use_between(
     samples: Sequence[Sample], from_ns: int, until_ns: int, server: Sequence[str], clients: Sequence[str]
 ) -> dict[str, float]:
     """From the looks whose middle lies in the window. CPU is a share of what our processes may use. Pure."""
-    inside = [one for one in samples if from_ns <= (one.from_mono_ns + one.until_mono_ns) / 2 <= until_ns]
+    inside = [sample for sample in samples if from_ns <= (sample.from_mono_ns + sample.until_mono_ns) / 2 <= until_ns]
     seconds = sum(one.length_s for one in inside)
     if not seconds:
         return {}
@@ -177,7 +177,7 @@ def use_between(
 
 def cpus_allowed(processes: Sequence[ProcessUse]) -> float:
     """CPUs that our processes may use: fewer than the host has where a cgroup or an affinity limits them."""
-    return min((one.cpus_allowed for one in processes), default=float(available_cpus()))
+    return min((process.cpus_allowed for process in processes), default=float(available_cpus()))
 
 
 def available_cpus() -> int:

@@ -277,7 +277,7 @@ class Asked:
     @property
     def systems(self) -> list[str]:
         """Systems by name."""
-        return sorted({one.spec.system for one in self.results} | {one.system for one in self.findings})
+        return sorted({result.spec.system for result in self.results} | {finding.system for finding in self.findings})
 
 
 def rule(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Ruling, ...]:
@@ -359,11 +359,13 @@ class _Own:
 def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
-        decided = [one for one in asked.findings if one.system == system and one.decided]
+        decided = [finding for finding in asked.findings if finding.system == system and finding.decided]
         values = by_block([(one.block, figure.of(one)) for one in decided])
         without = len({one.block for one in decided} - values.keys())
         return _Own(values, figure, without, figure.resolution_in(decided))
-    usable = [one for one in asked.results if one.spec.system == system and one.validity is not Validity.INVALID]
+    usable = [
+        result for result in asked.results if result.spec.system == system and result.validity is not Validity.INVALID
+    ]
     measured = FIGURES[threshold.figure]
     values = by_block([(one.spec.block, measured.of(one)) for one in usable])
     return _Own(values, measured, len({one.spec.block for one in usable} - values.keys()))
@@ -385,7 +387,7 @@ def _judged(
 
 def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
     """Of every trial. One that can't tell leaves it open, unless another misses."""
-    told = [figure.of(one) for one in asked.results if one.spec.system == system]
+    told = [figure.of(result) for result in asked.results if result.spec.system == system]
     known = [value for value in told if value is not None]
     missing = [value for value in known if not threshold.holds(value)]
     worst = max(missing or known, default=None)
@@ -427,7 +429,9 @@ def _ruling(
             near = blocks == 1 or (isinstance(kind, FindingFigure) and kind.resolution > 0)
             why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
         if any(
-            one.validity is Validity.DOUBTFUL for one in asked.results if one.spec.system in subject.split(" over ")
+            result.validity is Validity.DOUBTFUL
+            for result in asked.results
+            if result.spec.system in subject.split(" over ")
         ):
             why += " (DOUBTFUL)"
     return Ruling(threshold.text, asked.experiment, subject, asked.where, outcome, value, interval, blocks, why)

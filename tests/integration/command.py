@@ -183,14 +183,14 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     runs = [path.parent for path in place.runs.glob("*/run.json") if path.stat().st_mtime >= done.began_s - 1]
     trials = [_result_in(path.parent) for run in runs for path in run.glob("trials/*/result.json")]
     findings = [json.loads(path.read_text())["finding"] for run in runs for path in run.glob("findings/*.json")]
-    undecided = [one for one in findings if not one["decided"]]
+    undecided = [finding for finding in findings if not finding["decided"]]
     meant = [one for one in undecided if left_open and left_open in " ".join(one["summary"])]
-    invalid = [one for one in trials if one["validity"] == "invalid" and not one["spec"]["exploratory"]]
+    invalid = [trial for trial in trials if trial["validity"] == "invalid" and not trial["spec"]["exploratory"]]
     if done.returncode == 0:
         assert trials and not invalid, done.told
         return True
     assert done.returncode == 3, done.told
-    late = [one for one in trials if _is_late(one) or is_slow(one)]
+    late = [trial for trial in trials if _is_late(trial) or is_slow(trial)]
     unexplained = [one["reasons"] for one in invalid if one not in late]
     spoilt = {(one["spec"]["experiment"], one["spec"]["system"]) for one in late}
     unexplained += [

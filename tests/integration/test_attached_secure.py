@@ -66,7 +66,7 @@ def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place
     assert "level 4 for kafka@attached, as asked" in " ".join(shown.stdout.split())
     nothing_told(place, done.stdout, done.stderr, shown.stdout, *commands)
     (settings,) = (json.loads(path.read_text())["server"] for path in place.only_run().glob("trials/*/settings.json"))
-    unknown = [one["value"] for one in settings if one["value"].startswith("unknown: no right to read")]
+    unknown = [setting["value"] for setting in settings if setting["value"].startswith("unknown: no right to read")]
     assert any("the configuration of broker 1" in text for text in unknown)
     assert list((place.state / "attached").glob("*")) == []
     assert [name for _, name in broker_names(broker.on("PLAINTEXT")["bootstrap.servers"]) if "-borrowed-" in name] == []

@@ -70,7 +70,7 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     page.get_by_role("link", name="The report").click()
     assert "Tidegauge report" in page.title()
     assert {address.split("/")[2] for address in seen.requests} == {f"127.0.0.1:{server.port}"}
-    assert [one for one in seen.complaints if "favicon" not in one] == []
+    assert [complaint for complaint in seen.complaints if "favicon" not in complaint] == []
 
 
 def test_hostile_words_run_nothing_and_a_phone_suffices(
@@ -81,7 +81,7 @@ def test_hostile_words_run_nothing_and_a_phone_suffices(
     text_is(page, "#trials", "alert(1)")
     assert page.locator("img").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert [one for one in seen.complaints if "favicon" not in one] == []
+    assert [complaint for complaint in seen.complaints if "favicon" not in complaint] == []
 
 
 @pytest.mark.slow

@@ -175,7 +175,7 @@ def test_rate_0_is_searched_and_only_what_was_confirmed_is_in_the_json(place: Pl
     assert confirmed["offered_msgs_per_s"] == pytest.approx(rate, rel=0.01)
     # A window of seconds on a busy machine may acknowledge what an earlier second stalled: more than was offered in it.
     seconds = read_seconds(trial_file(run, goal["confirmation_trial_id"]).parent)
-    acked = [one["acked_msgs"] * 1e9 / (one["until_mono_ns"] - one["from_mono_ns"]) for one in seconds]
+    acked = [second["acked_msgs"] * 1e9 / (second["until_mono_ns"] - second["from_mono_ns"]) for second in seconds]
     assert min(acked) <= sum(written["publishRate"]) / len(written["publishRate"]) <= max(acked)
     assert written["aggregatedPublishLatency99pct"] == pytest.approx(confirmed["service"]["p99_ms"], rel=0.01)
 

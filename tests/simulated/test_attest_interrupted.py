@@ -48,7 +48,7 @@ def test_what_whole_cycles_found_is_stored_before_the_next_begins(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = interrupted(stage, monkeypatch, 3, Honest())
-    assert [one.number for one in stored.cycles] == [1, 2]
+    assert [cycle.number for cycle in stored.cycles] == [1, 2]
     told = until_then(3, 1, plan_of(), stored)
     assert told.startswith("until then 1 cut, 0 of ")
     assert told.endswith("; INCONCLUSIVE: not all cuts and controls were made")
@@ -69,7 +69,7 @@ def test_it_goes_on_after_its_last_whole_cycle(stage: Stage, monkeypatch: pytest
     stage.events.clear()
     cuts = stage.world.journal.entries.count("cut kafka-1 on disk-1")
     cycles = outcome_of(stage.run(*CYCLES, before=stored)).cycles
-    assert [one.number for one in cycles] == [1, 2, 3, 4]
+    assert [cycle.number for cycle in cycles] == [1, 2, 3, 4]
     assert cycles[:2] == stored.cycles
     assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == cuts + 2
     notes = [event.text for event in stage.events if isinstance(event, Note)]
@@ -83,7 +83,7 @@ def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monke
     without = replace(stored.cycles[1], figures={}, unreadable=("kafka-1 ended with exit code 1.",), served=False)
     before = replace(stored, cycles=(stored.cycles[0], without))
     cycles = outcome_of(stage.run(*CYCLES, before=before)).cycles
-    assert [bool(one.figures) for one in cycles] == [True] * 4
+    assert [bool(cycle.figures) for cycle in cycles] == [True] * 4
 
 
 def test_a_session_that_comes_to_nothing_costs_no_cycle(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def test_what_is_lost_was_looked_for_in_the_data_files(stage: Stage, monkeypatch
     monkeypatch.setattr(attest_cycle, "find_copies", find)
     (cut,) = outcome_of(stage.run(all_at(), server=AcknowledgesBeforeItWrites())).cycles
     ((directories, wanted),) = sought
-    assert [one.name for one in directories] == ["kafka-1"]
+    assert [directory.name for directory in directories] == ["kafka-1"]
     assert len(wanted) == cut.lost
     assert cut.in_files == 1
     assert cut.files[0].endswith("node 1, 00.log at byte 64")
@@ -288,7 +288,7 @@ def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
 
     monkeypatch.setattr(Worker, "prepare", fails_later)
     cycles = outcome_of(stage.run(NONE, all_at(), all_at(number=3), all_at(number=4))).cycles
-    assert [(one.number, len(one.cuts), one.unreadable) for one in cycles] == [
+    assert [(cycle.number, len(cycle.cuts), cycle.unreadable) for cycle in cycles] == [
         (1, 0, ()),
         (2, 1, ()),
         (3, 0, ("The topic could not be made.",)),

@@ -94,7 +94,7 @@ def shortened(trial: TrialSpec) -> TrialSpec:
     """With cuts after half a second instead of several: these servers need no time to get used to the load."""
     assert trial.attest is not None
     cycles = tuple(
-        replace(one, acts=tuple(replace(act, after_s=0.5) for act in one.acts)) for one in trial.attest.cycles
+        replace(cycle, acts=tuple(replace(act, after_s=0.5) for act in cycle.acts)) for cycle in trial.attest.cycles
     )
     return replace(trial, attest=replace(trial.attest, cycles=tuple(map(_quick, cycles)), serve_s_max=5.0))
 
@@ -132,7 +132,7 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_an_honest_server_is_not_refuted(tmp_path: Path) -> None:
     finding, lab = attested(tmp_path, Honest())
     assert (finding.decided, finding.refuted) == (True, False)
-    assert [one.verdict for one in finding.attestations] == [Verdict.NOT_REFUTED]
+    assert [attestation.verdict for attestation in finding.attestations] == [Verdict.NOT_REFUTED]
     assert "NOT REFUTED in 1 cut" in finding.summary[0]
     figures = figures_of(lab, Scenario.ALL)
     assert {name: figures[name] for name in ANOMALIES if figures.get(name)} == {}

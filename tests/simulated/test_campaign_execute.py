@@ -234,7 +234,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5)})
     plan = plan_campaign(scene.campaign)
     results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
-    assert all(one.control_cpu_s and one.control_cpu_s > 0.2 for one in results), "of the agent too"
+    assert all(result.control_cpu_s and result.control_cpu_s > 0.2 for result in results), "of the agent too"
     assert {(one.heap_mb, one.direct_memory_mb, one.spin_share_max) for one in asked} == {(300, 70, 0.5)}
 
 

@@ -65,7 +65,7 @@ class Session:
 
 
 def recorded(results: list[TrialResult], findings: list[Finding] | None = None) -> Recorded:
-    return Recorded({one.spec.trial_id: Trial(one.spec, one) for one in results}, findings or ())
+    return Recorded({result.spec.trial_id: Trial(result.spec, result) for result in results}, findings or ())
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_campaign_goes_on_where_it_was_interrupted(
     assert len(scene.store.trials) == 5, "the one that was interrupted is made again"
     assert set(first.trials) & set(scene.store.trials) == {list(first.trials)[3]}
     assert scene.store.ended == ("finished", "")
-    assert {one.spec.msgs_per_s for one in results if one.spec.experiment == "latency"} == {500.0}
+    assert {result.spec.msgs_per_s for result in results if result.spec.experiment == "latency"} == {500.0}
     assert [type(event) for event in scene.events if isinstance(event, TrialKept | TrialEnded)] == (
         [TrialKept] * 3 + [TrialEnded] * 5
     )
@@ -198,7 +198,7 @@ def test_what_is_a_share_of_a_rate_that_is_made_again_is_measured_again(scene: R
     old = {name: replace(one, spec=replace(one.spec, msgs_per_s=900.0)) for name, one in trials.items()}
     scene.recorded = replace(scene.recorded, trials={**peaks, **old})
     results = scene.run()
-    assert {one.spec.msgs_per_s for one in results if one.spec.experiment == "latency"} == {500.0}
+    assert {result.spec.msgs_per_s for result in results if result.spec.experiment == "latency"} == {500.0}
     assert sorted(store.directory.name[5:] for store in scene.store.trials.values()) == [
         "latency-kafka",
         "latency-pulsar",

@@ -39,8 +39,8 @@ def test_every_point_is_measured_with_its_own_values(scene: Scene) -> None:
     scene.campaign = swept(scene.campaign)
     results = scene.run()
     assert len(results) == 8
-    assert all(one.spec.workload.partitions == int(one.spec.point["partitions"]) for one in results)
-    assert all(one.spec.trial_id.endswith(f"-partitions-{one.spec.workload.partitions}") for one in results)
+    assert all(result.spec.workload.partitions == int(result.spec.point["partitions"]) for result in results)
+    assert all(result.spec.trial_id.endswith(f"-partitions-{result.spec.workload.partitions}") for result in results)
     assert scene.journal.entries.count("deploy") == 8
     assert scene.store.ended == ("finished", "")
 
@@ -63,7 +63,7 @@ def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) ->
     scene.campaign = swept(scene.campaign, deployment=Servers.SHARED)
     results = scene.run()
     assert len(results) == 8
-    assert {one.spec.servers for one in results} == {Servers.SHARED}
+    assert {result.spec.servers for result in results} == {Servers.SHARED}
     entries = scene.journal.entries
     starts = entries.count("deploy")
     assert starts == entries.count("deployment stopped")
@@ -81,7 +81,7 @@ def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) ->
 def at_levels(scene: Scene, *levels: LevelChoice, **changes: Any) -> Campaign:
     """A sweep over durability levels. The doubles tell level 3, whatever is asked for."""
     campaign = replace(scene.campaign, experiments=scene.campaign.experiments[:1], **changes)
-    points = tuple(Point({"durability": str(one.level)}, replace(campaign, durability=one)) for one in levels)
+    points = tuple(Point({"durability": str(level.level)}, replace(campaign, durability=level)) for level in levels)
     return replace(points[0].campaign, points=points)
 
 
@@ -95,7 +95,7 @@ def test_shared_servers_end_where_other_ones_are_wanted(scene: Scene) -> None:
 def test_a_system_that_is_not_at_the_level_of_a_point_is_measured_at_the_others(scene: Scene) -> None:
     scene.campaign = at_levels(scene, LevelChoice(4), LevelChoice(3), repeat=3)
     results = scene.run()
-    assert [one.spec.point["durability"] for one in results] == ["3"] * 6, "both systems, three times each"
+    assert [result.spec.point["durability"] for result in results] == ["3"] * 6, "both systems, three times each"
     failed = [text for text in scene.ended().values() if text]
     assert len(failed) == 6
     assert all("is not at durability level 4" in text for text in failed), "each says why"
@@ -142,7 +142,7 @@ def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, mo
     def run(_options: Any, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
         lab.measure(trials[0])
         lab.found(Finding(trials[0].trial_id, "peak", trials[0].system, 0, True, ("found",)))
-        seen.append((dict(trials[0].point), [dict(one.point) for one in lab.findings]))
+        seen.append((dict(trials[0].point), [dict(finding.point) for finding in lab.findings]))
 
     from tidegauge.experiments.peak import EXPERIMENT
 
@@ -151,4 +151,4 @@ def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, mo
     scene.campaign = swept(scene.campaign, systems=(SystemChoice("kafka"),), experiments=scene.campaign.experiments[:1])
     scene.run()
     assert all(points == [here] for here, points in seen)
-    assert [one.point for one in scene.store.findings] == [here for here, _ in seen]
+    assert [finding.point for finding in scene.store.findings] == [here for here, _ in seen]

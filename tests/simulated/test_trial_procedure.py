@@ -304,7 +304,7 @@ def test_the_level_is_derived_from_the_clients_too(scene: Scene) -> None:
     seen: list[str] = []
 
     def derive(settings: list[Setting], _choice: object, _nodes: int) -> LevelFinding:
-        seen.extend(f"{one.scope} {one.name}={one.value}" for one in settings)
+        seen.extend(f"{setting.scope} {setting.name}={setting.value}" for setting in settings)
         return scene.system.finding
 
     scene.system.derive_level = derive  # type: ignore[method-assign]

@@ -179,7 +179,7 @@ def _curve(run: store.DirectoryRun, system: str, number: int) -> list[TrialResul
         }
         for share in range(1, 12)
     ]
-    rows = tuple({"load": f"{one['share']:.0%}", "p99, ms": one["response_p99_ms"]} for one in points)
+    rows = tuple({"load": f"{point['share']:.0%}", "p99, ms": point["response_p99_ms"]} for point in points)
     run.finding(Finding(step, "curve", system, 0, True, ("response at 11 loads",), rows, {"points": points}))
     return []
 

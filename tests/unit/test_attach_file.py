@@ -90,7 +90,7 @@ def test_two_clusters_of_one_system_are_told_apart_by_their_labels(tmp_path: Pat
         f"  - {{name: kafka, attach: {{bootstrap-servers: {label}:9092, label: {label}}}}}\n"
         for label in ("old", "new")
     )
-    assert [one.attach.label for one in parse(tmp_path, two).systems if one.attach] == ["old", "new"]
+    assert [system.attach.label for system in parse(tmp_path, two).systems if system.attach] == ["old", "new"]
     file = tmp_path / "ops" / "clusters.yaml"
     twice = complaint(tmp_path, two.replace("label: new", "label: old"))
     assert twice.startswith(f"{file}:3: systems[1]: 'kafka@old' is listed twice")
@@ -131,7 +131,7 @@ def test_memory_that_the_command_line_gives_is_refused(tmp_path: Path) -> None:
 
 
 def test_systems_that_are_named_beside_it_select(tmp_path: Path) -> None:
-    assert [one.name for one in parse(tmp_path, systems=["pulsar"]).systems] == ["pulsar"]
+    assert [system.name for system in parse(tmp_path, systems=["pulsar"]).systems] == ["pulsar"]
 
 
 def test_a_run_is_gone_on_with_on_the_same_clusters_only(tmp_path: Path) -> None:

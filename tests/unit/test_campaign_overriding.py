@@ -46,7 +46,7 @@ def complaint(directory: Path, text: str = CAMPAIGN, **overrides: Any) -> str:
 
 
 def memory(campaign: Campaign) -> list[tuple[str, str, int, int]]:
-    return [(one.name, one.version, one.heap_mb, one.direct_memory_mb) for one in campaign.systems]
+    return [(system.name, system.version, system.heap_mb, system.direct_memory_mb) for system in campaign.systems]
 
 
 class TestSystems:
@@ -145,7 +145,7 @@ class TestInFlight:
 
     def test_it_stays_at_every_point_of_a_sweep(self, tmp_path: Path) -> None:
         campaign = parse(tmp_path, CAMPAIGN + "sweep: {partitions: [1, 2]}\n", in_flight=70)
-        assert [one.campaign.workload.client.in_flight_messages_max for one in campaign.points] == [70, 70]
+        assert [point.campaign.workload.client.in_flight_messages_max for point in campaign.points] == [70, 70]
         swept = complaint(tmp_path, CAMPAIGN + "sweep: {in-flight: [1, 2]}\n", in_flight=70)
         assert "is swept, so --in-flight can't be given beside" in swept
 

@@ -139,7 +139,7 @@ def test_options_override_the_campaign(monkeypatch: pytest.MonkeyPatch, capsys: 
         run_command(["quick", "--level", "4", "--systems", "kafka@3.9.2", "--repeat", "2", "--dry-run", "--json"]) == 0
     )
     trials = the_object(capsys.readouterr().out)["trials"]
-    assert {(one["system"], one["choice"]["level"], one["block"]) for one in trials} == {
+    assert {(trial["system"], trial["choice"]["level"], trial["block"]) for trial in trials} == {
         ("kafka@3.9.2", 4, 0),
         ("kafka@3.9.2", 4, 1),
     }
@@ -333,7 +333,7 @@ def test_what_the_user_was_told_is_kept(capsys: pytest.CaptureFixture[str], monk
 
 def with_thresholds(directory: Path, *thresholds: str) -> str:
     path = directory / "mine.yaml"
-    listed = "".join(f"  - {one}\n" for one in thresholds)
+    listed = "".join(f"  - {threshold}\n" for threshold in thresholds)
     text = "name: mine\nsystems: [kafka]\nexperiments: [{name: latency, rate: 20k}]\n"
     path.write_text(f"{text}thresholds:\n{listed}" if thresholds else text)
     return str(path)

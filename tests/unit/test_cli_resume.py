@@ -111,7 +111,7 @@ def test_finished_trials_are_kept_and_the_report_is_whole(
         ("0002", "finished", 1),
         ("0003", "finished", 2),
     ]
-    assert [(one.number, one.status) for one in stored.sessions] == [(1, "interrupted"), (2, "finished")]
+    assert [(session.number, session.status) for session in stored.sessions] == [(1, "interrupted"), (2, "finished")]
     assert (stored.path / "earlier/0003-latency-kafka-1/seconds.jsonl").exists(), "nothing measured is lost"
     assert run_command(["show"]) == 0
     text = " ".join(capsys.readouterr().out.split())
@@ -123,7 +123,7 @@ def test_finished_trials_are_kept_and_the_report_is_whole(
     assert '<th scope="col">session</th>' in page, "each trial says in which it was made"
     assert run_command(["show", "--json"]) == 0
     sessions = json.loads(capsys.readouterr().out)["run"]["sessions"]
-    assert [one["trials"] for one in sessions] == [made[:2], made[2:]]
+    assert [session["trials"] for session in sessions] == [made[:2], made[2:]]
 
 
 def test_a_finished_run_is_shown_and_not_made_again(

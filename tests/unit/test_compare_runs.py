@@ -124,9 +124,9 @@ def test_three_runs_are_held_against_the_first(runs: Path, capsys: pytest.Captur
     found = json.loads(run_json(capsys, *names))
     assert [(one["baseline_run"], one["run"]) for one in found["comparisons"]] == [("A", "B"), ("A", "C")]
     ratios = [one["ratios"][1] for one in found["comparisons"]]
-    assert [one["name"] for one in ratios] == ["response_ms_p99"] * 2
-    assert [one["ratio"] for one in ratios] == [pytest.approx(1.5), pytest.approx(2.0)]
-    assert {one["comparison"]["verdict"] for one in ratios} == {"worse"}
+    assert [ratio["name"] for ratio in ratios] == ["response_ms_p99"] * 2
+    assert [ratio["ratio"] for ratio in ratios] == [pytest.approx(1.5), pytest.approx(2.0)]
+    assert {ratio["comparison"]["verdict"] for ratio in ratios} == {"worse"}
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

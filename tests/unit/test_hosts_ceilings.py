@@ -63,15 +63,17 @@ class TestMeasuring:
             assert disk.read_bytes_per_s is not None and disk.read_bytes_per_s > 1e5
         else:
             assert disk.write_bytes_per_s is None and disk.doubts
-        assert [(one.call, one.write_bytes, one.files) for one in disk.syncs] == [
+        assert [(sync.call, sync.write_bytes, sync.files) for sync in disk.syncs] == [
             ("fdatasync", SYNC_SMALL_BYTES, 1),
             ("fdatasync", SYNC_BATCH_BYTES, 1),
             ("fsync", SYNC_SMALL_BYTES, 1),
             ("fsync", SYNC_BATCH_BYTES, 1),
             ("fdatasync", SYNC_SMALL_BYTES, 8),
         ]
-        assert all(one.calls >= one.files and one.per_s > 0 and one.max_ms >= one.p50_ms > 0 for one in disk.syncs)
-        assert disk.syncs_per_s == max(one.per_s for one in disk.syncs if one.write_bytes == SYNC_SMALL_BYTES)
+        assert all(
+            sync.calls >= sync.files and sync.per_s > 0 and sync.max_ms >= sync.p50_ms > 0 for sync in disk.syncs
+        )
+        assert disk.syncs_per_s == max(sync.per_s for sync in disk.syncs if sync.write_bytes == SYNC_SMALL_BYTES)
         assert found.loopback is not None and found.loopback.bytes_per_s > 1e6
         assert left_in(tmp_path) == []
         # Whoever cleans up after a kill must know of a directory before it is there.

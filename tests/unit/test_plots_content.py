@@ -44,7 +44,7 @@ def block_of(sample: Loaded, experiment: str) -> Block:
 def samples_of(*latencies_ms: float) -> bytes:
     from run_samples import encoded
 
-    return framed(encoded(*(int(one * 1e6) for one in latencies_ms)))
+    return framed(encoded(*(int(latencies_m * 1e6) for latencies_m in latencies_ms)))
 
 
 class TestPercentiles:
@@ -166,13 +166,13 @@ class TestBars:
 
 class TestLoad:
     def test_loads_that_were_not_sustained_are_hollow(self, sample: Loaded) -> None:
-        curves = [one for one in sample[0].findings if one.experiment == "curve"]
+        curves = [finding for finding in sample[0].findings if finding.experiment == "curve"]
         _, p99, _ = load_plots(curves, "01")
         assert p99.series[0].hollow == (False,) * 10 + (True,)
         assert p99.series[0].notes[-1] == "not sustained (backlog)"
 
     def test_steps_of_a_search_in_order_with_what_came_of_them(self, sample: Loaded) -> None:
-        searches = [one for one in sample[0].findings if one.experiment == "max-throughput"]
+        searches = [finding for finding in sample[0].findings if finding.experiment == "max-throughput"]
         (plot,) = search_plots(searches, sample[0].results, "01")
         assert plot.series[0].y == (30_000.0, 45_000.0, 60_000.0, 52_000.0)
         assert plot.series[0].hollow == (False, True, False, False)

@@ -91,8 +91,10 @@ def test_tiered_and_co_located_servers_have_the_same_memory(scale: str) -> None:
     each = [
         sorted(
             (process.kind, process.count, process.heap_mb, process.direct_mb)
-            for one in point.campaign.systems
-            for process in registry.get(one.name).processes("", 3, one.heap_mb, one.direct_memory_mb, one.shape)
+            for system in point.campaign.systems
+            for process in registry.get(system.name).processes(
+                "", 3, system.heap_mb, system.direct_memory_mb, system.shape
+            )
         )
         for point in campaign.each
     ]

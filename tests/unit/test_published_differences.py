@@ -199,7 +199,7 @@ def found(
     late = LateReaders(1, 2 << 20, "2GiB", 0.99, 10.0)
     trials = [
         replace(
-            spec(one),
+            spec(system),
             workload=workload,
             msgs_per_s=200e3,
             rate_rule="200k",
@@ -208,9 +208,9 @@ def found(
             limits=limits,
             measure_s=30.0,
         )
-        for one in systems
+        for system in systems
     ]
-    of = {} if attached else {one.partition("@")[0]: [servers] for one in systems}
+    of = {} if attached else {system.partition("@")[0]: [servers] for system in systems}
     told = differences(Report.model_validate(MINE), [test], Planned(trials, of, not attached, figures))
     return tuple(one for one in told if " unacknowledged " not in one and not one.startswith("latencies count"))
 
@@ -262,7 +262,7 @@ def test_latencies_are_said_to_count_from_the_intended_send_where_there_are_any(
     assert campaign.published is not None
     whole = report(campaign.published.report)
     latencies = [
-        one for one in whole.claims if one.id in campaign.published.claims and FIGURES[one.figure].unit == "ms"
+        claim for claim in whole.claims if claim.id in campaign.published.claims and FIGURES[claim.figure].unit == "ms"
     ]
     assert any(one.startswith("latencies count from") for one in differs(path)) is bool(latencies)
 

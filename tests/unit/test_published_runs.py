@@ -151,7 +151,7 @@ def stored(
         for level in (1, 2, 3)
         for block in range(3)
     ]
-    run.plan([one.spec for one in results])
+    run.plan([result.spec for result in results])
     for one in results:
         run.trial(one.spec).finish(one, totals())
     run.finish("finished")

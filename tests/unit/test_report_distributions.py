@@ -105,7 +105,7 @@ def test_long_windows_are_read_by_stretches_and_very_long_ones_not(
     (trial,) = stored(tmp_path, blocks_of(1)).trials
     monkeypatch.setattr(window, "STRETCHES_MAX", 12)
     stretches = response_by_stretch(read_details(trial))
-    assert [one.count for one in stretches] == [3 * 51] * 10
+    assert [stretch.count for stretch in stretches] == [3 * 51] * 10
     monkeypatch.setattr(window, "SECONDS_MAX", 29)
     assert response_by_stretch(read_details(trial)) == []
 

@@ -130,7 +130,7 @@ def test_a_fault_is_no_doubt_about_figures_but_a_loss_is(lost: int, status: str)
         unresolved=100,
         own_lag=replace(made.own_lag, p50_ms=0.0, p95_ms=0.0, p99_ms=0.0),
         response=made.response,
-        subscriptions=[replace(one, lost=lost) for one in made.subscriptions[:1]],
+        subscriptions=[replace(subscription, lost=lost) for subscription in made.subscriptions[:1]],
         unsteady="",
         drain_end="drained",
         cpu_wait_share=0.0,

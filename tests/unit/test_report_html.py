@@ -206,7 +206,7 @@ def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:
         assert canvas["tabindex"] == "0"
     points = re.findall(r'<script type="application/json" class="points">(.*?)</script>', page)
     assert len(points) == len(figures)
-    assert all(json.loads(one) for one in points)
+    assert all(json.loads(point) for point in points)
 
 
 def test_no_id_stands_twice(page: str) -> None:
@@ -276,19 +276,19 @@ class TestAnswer:
 
     def test_loss_is_bad_and_named(self, sample: Path) -> None:
         run = store.load_run(sample)
-        assert [one.state for one in answer(run).badges if "checked" in one.text] == [GOOD]
+        assert [badge.state for badge in answer(run).badges if "checked" in badge.text] == [GOOD]
         badges = answer(changed(run, subscriptions=lambda one: (replace(one.subscriptions[0], lost=7),))).badges
-        assert [(one.state, "lost 7" in one.text) for one in badges if "checked" in one.text] == [(BAD, True)]
+        assert [(badge.state, "lost 7" in badge.text) for badge in badges if "checked" in badge.text] == [(BAD, True)]
 
     def test_what_limited_the_generator_is_a_badge(self, sample: Path) -> None:
         run = store.load_run(sample)
         states = {
             resource: next(
-                one for one in answer(changed(run, limiting=limited(resource))).badges if "enerator" in one.text
+                badge for badge in answer(changed(run, limiting=limited(resource))).badges if "enerator" in badge.text
             )
             for resource in (Resource.CLIENT_CPU, Resource.HOST_CPU, Resource.DISK)
         }
-        assert [one.state for one in states.values()] == [DOUBT, DOUBT, GOOD]
+        assert [state.state for state in states.values()] == [DOUBT, DOUBT, GOOD]
         assert states[Resource.CLIENT_CPU].text.startswith("Generator limited 1 of")
 
     def test_a_generator_that_was_late_is_bad_where_that_spoilt_a_trial(self, sample: Path) -> None:
@@ -302,7 +302,7 @@ class TestAnswer:
     def test_a_clock_that_ran_backwards_is_bad(self, sample: Path) -> None:
         run = store.load_run(sample)
         back = changed(run, subscriptions=lambda one: (replace(one.subscriptions[0], negative_latency=3),))
-        states = [[one.state for one in answer(each).badges if "lock" in one.text] for each in (run, back)]
+        states = [[badge.state for badge in answer(each).badges if "lock" in badge.text] for each in (run, back)]
         assert states == [[GOOD], [BAD]]
 
     def test_a_level_that_cuts_refuted_is_bad(self, sample: Path) -> None:
@@ -363,7 +363,7 @@ class TestPicture:
 
     def test_a_run_of_peaks_shows_rates_and_one_of_nothing_has_none(self, sample: Path) -> None:
         run = store.load_run(sample)
-        peaks = tuple(one for one in run.trials if one.spec is not None and one.spec.experiment == "peak")
+        peaks = tuple(trial for trial in run.trials if trial.spec is not None and trial.spec.experiment == "peak")
         picture = overview(replace(run, trials=peaks, findings=()), [])
         assert picture is not None
         assert picture.title == "Throughput, closed loop"

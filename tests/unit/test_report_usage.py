@@ -49,7 +49,7 @@ def test_it_is_stored_and_read_back(run: StoredRun) -> None:
 
 
 def test_each_system_has_a_line_for_each_table_and_search(run: StoredRun) -> None:
-    found = [one for one in run.findings if one.experiment == "max-throughput"]
+    found = [finding for finding in run.findings if finding.experiment == "max-throughput"]
     goals = [{"confirmation_trial_id": f"{one.finding_id}-s04-confirm"} for one in found]
     confirmed = tuple(replace(one, details={"goals": [goal]}) for one, goal in zip(found, goals, strict=True))
     names = [one.label for one in usage.rows(replace(run, findings=confirmed))]
@@ -119,8 +119,8 @@ def findings_of_json(run: StoredRun) -> set[str]:
 def with_results(run: StoredRun, change: Callable[[int, TrialResult], TrialResult]) -> StoredRun:
     numbers = {one.spec.trial_id: number for number, one in enumerate(run.results)}
     trials = tuple(
-        replace(one, result=change(numbers[one.result.spec.trial_id], one.result)) if one.result else one
-        for one in run.trials
+        replace(trial, result=change(numbers[trial.result.spec.trial_id], trial.result)) if trial.result else trial
+        for trial in run.trials
     )
     return replace(run, trials=trials)
 
@@ -149,7 +149,7 @@ def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None
     found = with_limiting(run, *[replace(OFFERED, others=(THREAD,))] * len(run.results))
     invalid = with_results(found, lambda _, one: replace(one, validity=Validity.INVALID))
     text = " ".join(shown(invalid).split())
-    first = ", ".join(one.spec.trial_id for one in run.results[:3])
+    first = ", ".join(result.spec.trial_id for result in run.results[:3])
     assert f"Near a limit also in {first} and {len(run.results) - 3} more: {THREAD}." in text
     assert text.count("thread load-0") == 1
 

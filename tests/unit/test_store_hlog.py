@@ -36,9 +36,9 @@ def trial(tmp_path: Path) -> Path:
 
 def test_response_reads_back_interval_by_interval(trial: Path) -> None:
     intervals = _read(trial / "response.hlog")
-    assert [one.get_total_count() for one in intervals] == [3, 3, 3]
+    assert [interval.get_total_count() for interval in intervals] == [3, 3, 3]
     assert intervals[0].get_value_at_percentile(100) == pytest.approx(37_000_000, rel=0.001)
-    starts_ms = [one.get_start_time_stamp() for one in intervals]
+    starts_ms = [interval.get_start_time_stamp() for interval in intervals]
     assert starts_ms[2] - starts_ms[0] == pytest.approx(2000, abs=1)
     assert intervals[1].get_end_time_stamp() - starts_ms[1] == pytest.approx(1000, abs=1)
 

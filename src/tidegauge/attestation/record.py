@@ -40,7 +40,7 @@ Kafka's unclean.leader.election.enable."""
 
 def settings_digest(settings: Sequence[Setting]) -> str:
     """Hex digits over what the servers said to be in force."""
-    known = {("server", one.scope, one.name): one.value for one in settings}
+    known = {("server", setting.scope, setting.name): setting.value for setting in settings}
     normal = normal_settings(known)
     kept = {" ".join(key): value for key, value in normal.items() if key[2] not in _OF_THE_LOAD}
     return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:DIGEST_CHARS]

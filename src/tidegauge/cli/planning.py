@@ -159,7 +159,7 @@ class Ready:
         campaign = self.campaign
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
         data = tuple(Path(one).expanduser() for one in named) or (_there(runs_directory),)
-        journals = tuple(Path(one).expanduser() for one in campaign.journal_directories)
+        journals = tuple(Path(journal_directory).expanduser() for journal_directory in campaign.journal_directories)
         return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
 
     def show(self, out: Output, runs_directory: Path) -> None:

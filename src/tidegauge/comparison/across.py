@@ -113,7 +113,7 @@ def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = N
         differences=tuple(differences(around)),
         pairs=tuple(pairs),
         unmatched=tuple(dict.fromkeys(unmatched)),
-        unreadable=tuple(f"{letter}: {one.problem}" for letter, run in runs for one in run.trials if one.problem),
+        unreadable=tuple(f"{letter}: {trial.problem}" for letter, run in runs for trial in run.trials if trial.problem),
         noise=noise,
         settings_digests=tuple(
             {system: settings_digest(found) for system, found in sorted(one.disclosed.items())} for one in around
@@ -207,7 +207,7 @@ def _remarks(
     if alone[0] != alone[1]:
         found.append("the workload differs (see the campaigns above)")
     for letter, results in zip(letters, (base, other), strict=True):
-        lost = sum(one.lost for result in results for one in result.subscriptions)
+        lost = sum(subscription.lost for result in results for subscription in result.subscriptions)
         invalid = sum(result.validity is Validity.INVALID for result in results)
         found += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
         found += [f"{invalid} of {len(results)} trials are INVALID in {letter} and left out"] if invalid else []
@@ -231,9 +231,15 @@ def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: t
 def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: float) -> list[Pair]:
     """Figures that experiments found, by experiment, point and system."""
     pairs = []
-    for experiment, point in dict.fromkeys((one.experiment, point_words(one.point)) for one in base.findings):
+    for experiment, point in dict.fromkeys(
+        (finding.experiment, point_words(finding.point)) for finding in base.findings
+    ):
         ours, theirs = (
-            [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, point)]
+            [
+                finding
+                for finding in run.findings
+                if (finding.experiment, point_words(finding.point)) == (experiment, point)
+            ]
             for run in (base, other)
         )
         for names in _systems(ours, theirs):
@@ -273,14 +279,16 @@ def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
     listed = {_place(block.results[0].spec) for run in (base, other) for block in blocks(run.results)}
     alone = []
     for is_base, own, there in ((True, base, other), (False, other, base)):
-        for place in dict.fromkeys(_place(one) for one in own.findings if _place(one) not in listed):
-            systems = sorted({one.system for one in own.findings if _place(one) == place})
-            partners = {family(one.system) for one in there.findings if _place(one) == place}
+        for place in dict.fromkeys(_place(finding) for finding in own.findings if _place(finding) not in listed):
+            systems = sorted({finding.system for finding in own.findings if _place(finding) == place})
+            partners = {family(finding.system) for finding in there.findings if _place(finding) == place}
             words = " at ".join(part for part in place if part)
             if not partners:
                 alone.append(Unmatched(is_base, words))
             else:
-                alone += [Unmatched(is_base, f"{one} in {words}") for one in systems if family(one) not in partners]
+                alone += [
+                    Unmatched(is_base, f"{system} in {words}") for system in systems if family(system) not in partners
+                ]
     return alone
 
 
@@ -289,14 +297,16 @@ def _place(one: Finding | TrialSpec) -> tuple[str, str]:
 
 
 def _by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
-    return by_block([(one.block, figure.of(one)) for one in findings])
+    return by_block([(finding.block, figure.of(finding)) for finding in findings])
 
 
 def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
     """The trials that a finding was made of."""
     wanted = (experiment, system, point)
     return tuple(
-        one for one in run.results if (one.spec.experiment, one.spec.system, point_words(one.spec.point)) == wanted
+        result
+        for result in run.results
+        if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) == wanted
     )
 
 

@@ -89,8 +89,8 @@ def finding_ratios(
     if not (across_levels or in_force.equal(results)):
         return []
     found = []
-    for experiment, at in dict.fromkeys((one.experiment, point_words(one.point)) for one in findings):
-        here = [one for one in findings if (one.experiment, point_words(one.point)) == (experiment, at)]
+    for experiment, at in dict.fromkeys((finding.experiment, point_words(finding.point)) for finding in findings):
+        here = [finding for finding in findings if (finding.experiment, point_words(finding.point)) == (experiment, at)]
         own = [one for one in here if one.decided]
         systems = sorted({one.system for one in own})
         for figure in FINDING_FIGURES.values():
@@ -107,15 +107,15 @@ def finding_ratios(
 
 def _form(system: str, at: str, results: Sequence[TrialResult]) -> str:
     """In which a system gives its level at a point in words."""
-    specs = [one.spec for one in results if one.spec.system == system]
+    specs = [result.spec for result in results if result.spec.system == system]
     return next((spec.form for spec in specs if point_words(spec.point) == at), "")
 
 
 def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -> bool:
     """Whether a trial of the same run, whose figures one of these findings publishes, is DOUBTFUL."""
     doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
-    goals = [(one.details.get("goals") or [{}])[0] for one in findings]
-    published = {one.details.get("trial_id") for one in findings} | {
+    goals = [(finding.details.get("goals") or [{}])[0] for finding in findings]
+    published = {finding.details.get("trial_id") for finding in findings} | {
         goal.get("confirmation_trial_id") for goal in goals
     }
     return bool(published & doubted)

@@ -185,7 +185,7 @@ def check(contenders: Sequence[Contender], stage: Stage) -> tuple[Tilt, ...]:
     Where nothing is compared (one system) or all systems have the same hazard, nothing is tilted: that is advice.
     """
     found = [tilt for name, rule in RULES.items() for tilt in _compared(name, rule, contenders)]
-    found += [tilt for one in contenders for tilt in _hazards(one, contenders)]
+    found += [tilt for contender in contenders for tilt in _hazards(contender, contenders)]
     if stage is Stage.WANTED:
         found += _own_settings(contenders)
     staged = [replace(tilt, stage=stage) for tilt in found]
@@ -193,7 +193,7 @@ def check(contenders: Sequence[Contender], stage: Stage) -> tuple[Tilt, ...]:
 
 
 def _compared(name: Property, rule: Rule, contenders: Sequence[Contender]) -> list[Tilt]:
-    known = [(one.label, one.facts[name]) for one in contenders if name in one.facts]
+    known = [(contender.label, contender.facts[name]) for contender in contenders if name in contender.facts]
     having = [(label, fact) for label, fact in known if fact.value is not None]
     if len(known) < 2:
         return []
@@ -254,19 +254,25 @@ def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
     if len(contenders) < 2:
         return []
     tilts = []
-    tuned = [one for one in contenders if one.client_settings]
-    if not all(one.client_settings == contenders[0].client_settings for one in contenders):
+    tuned = [contender for contender in contenders if contender.client_settings]
+    if not all(contender.client_settings == contenders[0].client_settings for contender in contenders):
         severity = Severity.ADVICE if len(tuned) == len(contenders) else Severity.UNEQUAL
         others = "so were the others' in their own words" if severity is Severity.ADVICE else "the others' were not"
         tilts += [
             _own(one, OWN_CLIENT_SETTINGS, severity, one.client_settings, f"its clients were tuned, {others}")
             for one in tuned
         ]
-    if not all(one.server_settings == contenders[0].server_settings for one in contenders):
+    if not all(contender.server_settings == contenders[0].server_settings for contender in contenders):
         tilts += [
-            _own(one, OWN_SERVER_SETTINGS, Severity.ADVICE, one.server_settings, "its servers were tuned by hand")
-            for one in contenders
-            if one.server_settings
+            _own(
+                contender,
+                OWN_SERVER_SETTINGS,
+                Severity.ADVICE,
+                contender.server_settings,
+                "its servers were tuned by hand",
+            )
+            for contender in contenders
+            if contender.server_settings
         ]
     return tilts
 

@@ -81,7 +81,7 @@ class DiskCeiling:
     @property
     def syncs_per_s(self) -> float | None:
         """The most syncs a second of small appends by any way that was tried; None if none was measured."""
-        return max((one.per_s for one in self.syncs if one.write_bytes == SYNC_SMALL_BYTES), default=None)
+        return max((sync.per_s for sync in self.syncs if sync.write_bytes == SYNC_SMALL_BYTES), default=None)
 
     def sync(self, call: str, write_bytes: int, files: int = 1) -> SyncCeiling | None:
         """What was measured in one way; None if it was not."""

@@ -107,7 +107,7 @@ class Case:
     def devices(self) -> list[DeviceShare]:
         """Those that messages are written to."""
         wanted = self.load.data_devices
-        return [one for one in self.use.devices if not wanted or one.number in wanted]
+        return [device for device in self.use.devices if not wanted or device.number in wanted]
 
 
 def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | None = None) -> Limiting:
@@ -153,8 +153,8 @@ def _cpu_of(case: Case, process: ProcessShare) -> Resource:
 
 def _disks(case: Case) -> Iterator[Limiting]:
     """A device at the rate that it is limited to or was measured to take, or busy all the time."""
-    for one in case.devices:
-        yield from _disk(case, one)
+    for device in case.devices:
+        yield from _disk(case, device)
 
 
 def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
@@ -206,13 +206,14 @@ def _consumer(load: Load) -> Limiting:
 def _busy_disks(case: Case) -> Iterator[Limiting]:
     """A device that was at its end again and again, as with write-back of what memory had taken, and not on average."""
     stall = case.use.host.io_stall_share
-    for one in case.devices:
-        share = one.busy_s / case.use.seconds
-        if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, one)):
+    for device in case.devices:
+        share = device.busy_s / case.use.seconds
+        if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, device)):
             continue
         waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
-        words = f"busy {one.busy_s:.0f} of {case.use.seconds:.0f} s ({_mb(one.written_bytes_per_s)} written on average)"
-        yield Limiting(Resource.DISK, one.name, min(1.0, share), f"{words}{waited}")
+        busy = f"busy {device.busy_s:.0f} of {case.use.seconds:.0f} s"
+        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){waited}"
+        yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
 
 
 def _threads(case: Case) -> Iterator[Limiting]:
@@ -231,16 +232,15 @@ def _threads(case: Case) -> Iterator[Limiting]:
 def _memory(case: Case) -> Iterator[Limiting]:
     """Servers at their memory limit while tasks wait for memory."""
     stall = case.use.host.memory_stall_share
-    for one in case.servers:
-        if one.memory_limit_bytes is None or one.memory_left_bytes_min is None or not stall or stall < STALL:
+    for server in case.servers:
+        if server.memory_limit_bytes is None or server.memory_left_bytes_min is None or not stall or stall < STALL:
             continue
-        if one.memory_left_bytes_min <= MEMORY_LEFT_SHARE * one.memory_limit_bytes:
-            share = 1 - one.memory_left_bytes_min / one.memory_limit_bytes
-            words = (
-                f"{one.name} had all but {_mb(one.memory_left_bytes_min, '')} of its {_mb(one.memory_limit_bytes, '')}"
-            )
+        if server.memory_left_bytes_min <= MEMORY_LEFT_SHARE * server.memory_limit_bytes:
+            share = 1 - server.memory_left_bytes_min / server.memory_limit_bytes
+            left, limit = (_mb(size, "") for size in (server.memory_left_bytes_min, server.memory_limit_bytes))
+            words = f"{server.name} had all but {left} of its {limit}"
             yield Limiting(
-                Resource.MEMORY, one.name, share, f"{words}, and tasks waited for memory {stall:.0%} of the time"
+                Resource.MEMORY, server.name, share, f"{words}, and tasks waited for memory {stall:.0%} of the time"
             )
 
 
@@ -267,7 +267,7 @@ def _host_cpu(case: Case) -> Iterator[Limiting]:
     stall = host.cpu_stall_share
     if host.cpu_share < FULL or (stall is not None and stall < STALL):
         return
-    servers = sum(one.cpus for one in case.servers)
+    servers = sum(server.cpus for server in case.servers)
     client = case.worker.cpus if case.worker else 0.0
     others = max(0.0, host.cpu_share * host.cpus - servers - client)
     parts = f"servers {servers:.2f}, load generator {client:.2f}, everything else {others:.2f}"
@@ -303,7 +303,7 @@ def _round_trips(case: Case) -> Iterator[Limiting]:
 
 
 def _flush_ms(case: Case) -> float | None:
-    return max((one.flush_ms for one in case.devices if one.flush_ms is not None), default=None)
+    return max((device.flush_ms for device in case.devices if device.flush_ms is not None), default=None)
 
 
 def _in_vain(case: Case) -> str:
@@ -311,7 +311,7 @@ def _in_vain(case: Case) -> str:
     host = case.use.host
     busiest = max(case.servers, key=lambda one: one.busiest.cpu_share if one.busiest else 0.0, default=None)
     thread = f", busiest server thread {busiest.busiest.cpu_share:.0%}" if busiest and busiest.busiest else ""
-    disk = max((one.busy_share for one in case.devices), default=None)
+    disk = max((device.busy_share for device in case.devices), default=None)
     disks = "" if disk is None else f", disk busy {disk:.0%}"
     return (
         f"host CPU {host.cpu_share:.0%}{thread}{disks}, producers held back {case.load.blocked_share:.0%} of the time"

@@ -153,7 +153,7 @@ class Tally:
             seconds=self._seconds,
             host=self._host.share(self._seconds),
             processes=tuple(one.share() for one in self._processes.values()),
-            devices=tuple(one.share(self._seconds) for one in self._devices.values()),
+            devices=tuple(device.share(self._seconds) for device in self._devices.values()),
             telemetry_cpus=self._cost_s / self._seconds,
             metrics=metrics,
         )

@@ -120,7 +120,7 @@ class Pages:
 
         with self._drawing:  # matplotlib's settings belong to the whole process.
             stored = store.load_run(run)
-            return _html(report_page(stored, {one.trial_id: store.read_details(one) for one in stored.trials}))
+            return _html(report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials}))
 
     def _state(self, run: Path) -> Answer:
         state = self._followers.setdefault(run.name, Follower(run)).state()

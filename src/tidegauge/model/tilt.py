@@ -89,4 +89,4 @@ EQUAL_TERMS = Terms()
 def new_among(tilts: Iterable[Tilt], known: Sequence[Tilt]) -> tuple[Tilt, ...]:
     """Those that say something not known yet: the same rule on the same systems is the same news at either stage."""
     seen = {(one.rule, one.systems, one.severity) for one in known}
-    return tuple(one for one in tilts if (one.rule, one.systems, one.severity) not in seen)
+    return tuple(tilt for tilt in tilts if (tilt.rule, tilt.systems, tilt.severity) not in seen)

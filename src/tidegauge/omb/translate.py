@@ -136,7 +136,7 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
     system, terms = driver.system, driver.terms
     nodes = max(terms.nodes, NODES_FOR_REPLICATION) if level_named(chosen.level).replication_sync else terms.nodes
     ways = [one for one in system.possible_levels(system.default_version, nodes) if one.level == chosen.level]
-    forms = [one.form for one in ways if one.form]
+    forms = [way.form for way in ways if way.form]
     if not ways:
         raise UserError(
             f"--level {chosen.level}: {system.title} can't give it on {nodes} node{'s' if nodes > 1 else ''}."
@@ -146,7 +146,7 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
             f"--form {chosen.form}: {system.title} has no such form of level {chosen.level}"
             f"{nearest(chosen.form, forms)}; it has {', '.join(forms)}."
         )
-    choice = next((one for one in ways if one.form == chosen.form), ways[0])
+    choice = next((way for way in ways if way.form == chosen.form), ways[0])
     asked = f"--level {chosen.level}{f' --form {choice.form}' if choice.form else ''}"
     meant = f"level {terms.level.level}, which the settings of {driver.source.path.name} mean"
     note = f"{asked}: instead of {meant}; checked by reading back."

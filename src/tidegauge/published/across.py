@@ -72,18 +72,18 @@ def together(runs: Sequence[Lettered]) -> Measured:
     notes: list[str] = []
     offset = 0
     for run in runs:
-        own = [_spec(one, run.letter, offset) for one in run.measured.specs]
+        own = [_spec(spec, run.letter, offset) for spec in run.measured.specs]
         specs += own
         run_of |= {one.trial_id: run.letter for one in own}
-        results += [replace(one, spec=_spec(one.spec, run.letter, offset)) for one in run.measured.results]
-        findings += [_finding(one, run.letter, offset) for one in run.measured.findings]
+        results += [replace(result, spec=_spec(result.spec, run.letter, offset)) for result in run.measured.results]
+        findings += [_finding(finding, run.letter, offset) for finding in run.measured.findings]
         failures |= {_name(run.letter, name): why for name, why in run.measured.failures.items()}
         contenders |= {
             _name(run.letter, name): replace(one, label=f"{one.label} in {run.letter}")
             for name, one in run.measured.contenders.items()
         }
         notes += run.measured.notes
-        offset += 1 + max((one.block for one in run.measured.specs), default=0)
+        offset += 1 + max((spec.block for spec in run.measured.specs), default=0)
     allowed = all(run.measured.unequal_allowed for run in runs)
     return Measured(specs, results, findings, failures, notes, run_of, contenders, allowed)
 

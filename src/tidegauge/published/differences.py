@@ -51,7 +51,7 @@ def differences(report: Report, tests: Sequence[str], planned: Planned) -> tuple
         *_limits(planned.trials),
         *_alike(settings, len(_by_system(planned.trials))),
         *_own_settings(report, planned),
-        *(one.sentence for one in report.differs if one.where.holds(planned)),
+        *(differ.sentence for differ in report.differs if differ.where.holds(planned)),
     )
 
 
@@ -96,11 +96,11 @@ def _send(figures: Sequence[str]) -> Iterator[str]:
 def _limits(trials: Sequence[TrialSpec]) -> Iterator[str]:
     """What servers may use in tests with a backlog, where it is less than the machine has."""
     limits = [trial.limits for trial in trials if trial.late is not None and trial.limits is not None]
-    sizes = dict.fromkeys(_size(one.memory_bytes) for one in limits if one.memory_bytes is not None)
+    sizes = dict.fromkeys(_size(limit.memory_bytes) for limit in limits if limit.memory_bytes is not None)
     if sizes:
         told = _listed([*sizes])
         yield f"a server process may use {told} of memory, page cache included; the report's had what their hosts had"
-    if any(one.direct_io for one in limits):
+    if any(limit.direct_io for limit in limits):
         yield "data is on a loop device with direct I/O, which is not cached by the machine; the report's was on disks"
 
 
@@ -127,8 +127,8 @@ def _memory(report: Report, tests: Sequence[str], planned: Planned) -> Iterator[
         points = planned.servers.get(system, ())
         for name, (words, index) in _MEMORY.items():
             theirs = _stated(report, tests, system, name)
-            for process in dict.fromkeys(process for one in points for process in one.memory_bytes):
-                sizes = {one.memory_bytes[process][index] for one in points if process in one.memory_bytes}
+            for process in dict.fromkeys(process for point in points for process in point.memory_bytes):
+                sizes = {point.memory_bytes[process][index] for point in points if process in point.memory_bytes}
                 here = sorted(size for size in sizes if size > 0)
                 if theirs and any(size not in theirs for size in here):
                     yield system, _sentence(Compared(f"{words} of a {process}", lambda _: None, _size), here, theirs)
@@ -164,9 +164,9 @@ def _own_settings(report: Report, planned: Planned) -> Iterator[str]:
         stated = report.own_settings.get(system)
         if stated is None or not any(trial.system.startswith(f"{system}@") for trial in planned.trials):
             continue
-        yield from _different(system, [one.settings for one in servers], stated.server)
-        yield from _different(system, [one.producer for one in servers], stated.producer)
-        yield from _different(system, [one.consumer for one in servers], stated.consumer)
+        yield from _different(system, [server.settings for server in servers], stated.server)
+        yield from _different(system, [server.producer for server in servers], stated.producer)
+        yield from _different(system, [server.consumer for server in servers], stated.consumer)
 
 
 def _different(system: str, here: Sequence[Mapping[str, str]], theirs: Mapping[str, str]) -> Iterator[str]:

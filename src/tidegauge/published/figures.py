@@ -64,7 +64,7 @@ _PERCENTILES = {
 
 def _worst_end_to_end(result: TrialResult, field: str) -> float | None:
     """That of the slowest subscription."""
-    values = [_of(one.end_to_end, field) for one in result.subscriptions]
+    values = [_of(subscription.end_to_end, field) for subscription in result.subscriptions]
     return max((value for value in values if value is not None), default=None)
 
 

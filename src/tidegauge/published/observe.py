@@ -222,7 +222,7 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
         spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
         finding = next((one for one in run.findings if one.finding_id == step_id), None)
         if finding is None or not finding.details.get("goals"):
-            failed = [one for one in run.failures if one.startswith(f"{step_id}-s")]
+            failed = [failure for failure in run.failures if failure.startswith(f"{step_id}-s")]
             problems.append(f"{step_id} {_why(failed[0] if failed else step_id, run)}")
             continue
         goal = finding.details["goals"][0]

@@ -152,7 +152,9 @@ def _content(pair: Pair) -> dict[str, Any]:
         "remarks": list(pair.remarks),
         "trials": [result.spec.trial_id for result in pair.results],
         "baseline_trials": [result.spec.trial_id for result in pair.baseline_results],
-        "ratios": [{**plain(one), "ratio": plain(one.ratio), "sentence": claim_across(one)} for one in pair.ratios],
+        "ratios": [
+            {**plain(ratio), "ratio": plain(ratio.ratio), "sentence": claim_across(ratio)} for ratio in pair.ratios
+        ],
     }
 
 
@@ -163,15 +165,22 @@ def markdown(across: Across) -> str:
     lines += [f"- {escaped(_run(letter, across))}" for letter, _ in across.runs]
     lines += ["", f"**{escaped(_UNEQUAL)}** {escaped('; '.join(across.unequal))}"] if across.unequal else []
     rows = [
-        [escaped(_title(pair, across)), escaped(one.figure), escaped(compare.times(one.comparison)), _verdict(one)]
+        [
+            escaped(_title(pair, across)),
+            escaped(ratio.figure),
+            escaped(compare.times(ratio.comparison)),
+            _verdict(ratio),
+        ]
         for pair in across.pairs
-        for one in pair.ratios
+        for ratio in pair.ratios
     ]
     lines += ["", *table(["what", "figure", "ratio", "verdict"], rows), ""]
-    lines += [f"- {escaped(f'{_title(pair, across)}: {one}')}" for pair in across.pairs for one in pair.remarks]
+    lines += [f"- {escaped(f'{_title(pair, across)}: {remark}')}" for pair in across.pairs for remark in pair.remarks]
     lines += [f"- {escaped(one)}" for one in (*across.unmatched, *across.unreadable)]
     lines += ["", f"<details><summary>What differs ({len(across.differences)})</summary>", ""]
-    lines += [f"- {_TITLES[one.kind]}: {escaped(difference_words(one))}" for one in across.differences]
+    lines += [
+        f"- {_TITLES[difference.kind]}: {escaped(difference_words(difference))}" for difference in across.differences
+    ]
     return "\n".join([*lines, "", "</details>", "", escaped(_how_sure(across))]) + "\n"
 
 
@@ -185,14 +194,14 @@ def junit(across: Across) -> bytes:
     states = {Verdict.WORSE: State.FAILURE, Verdict.INCONCLUSIVE: State.SKIPPED}
     cases = [
         Case(
-            f"{_title(pair, across)}: {one.figure}",
+            f"{_title(pair, across)}: {ratio.figure}",
             pair.experiment,
-            states.get(one.comparison.verdict, State.PASSED),
-            compare.verdict_words(one.comparison),
-            claim_across(one),
+            states.get(ratio.comparison.verdict, State.PASSED),
+            compare.verdict_words(ratio.comparison),
+            claim_across(ratio),
         )
         for pair in across.pairs
-        for one in pair.ratios
+        for ratio in pair.ratios
     ]
     runs = {letter: str(run.path) for letter, run in across.runs}
     marks = {fairness.MARK: "; ".join(across.unequal)} if across.unequal else {}
@@ -211,7 +220,7 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
     if len(runs) > 1:
         told = "A ratio is one of a single run where a run has both figures, else one of different runs."
         parts.append(Paragraph(told))
-    parts += [Paragraph(f"DOUBTFUL: {one}", "yellow", "  ", "    ") for one in outcome.doubts]
+    parts += [Paragraph(f"DOUBTFUL: {doubt}", "yellow", "  ", "    ") for doubt in outcome.doubts]
     host = host_words(runs[0].environment.get("host"))
     return Group(*parts, Text(""), *published_parts(outcome, host, any(run.terms.unequal for run in runs)))
 

@@ -56,7 +56,7 @@ def merged(run: StoredRun) -> list[Merged]:
         for system in block.systems if not block.closed_loop else ():
             results = block.usable(system)
             if len(results) > 1:
-                made = _merged(block, system, [_details(run, one) for one in results])
+                made = _merged(block, system, [_details(run, result) for result in results])
                 found += [made] if made else []
     return found
 

@@ -111,7 +111,8 @@ def _disk_words(disk: DiskCeiling) -> str:
 
 def _sync_table(disk: DiskCeiling) -> FigureTable:
     labels = tuple(
-        f"{one.call} {size(one.write_bytes)}" + (f", {one.files} files" if one.files > 1 else "") for one in disk.syncs
+        f"{sync.call} {size(sync.write_bytes)}" + (f", {sync.files} files" if sync.files > 1 else "")
+        for sync in disk.syncs
     )
 
     def column(head: str, cells: Iterable[str]) -> Column:
@@ -120,13 +121,13 @@ def _sync_table(disk: DiskCeiling) -> FigureTable:
     times = ColumnGroup(
         "time of one call, ms",
         (
-            column("p50", (ms(one.p50_ms) for one in disk.syncs)),
-            column("p95", (ms(one.p95_ms) for one in disk.syncs)),
-            column("p99", (ms(one.p99_ms) for one in disk.syncs)),
-            column("max", (ms(one.max_ms) for one in disk.syncs)),
+            column("p50", (ms(sync.p50_ms) for sync in disk.syncs)),
+            column("p95", (ms(sync.p95_ms) for sync in disk.syncs)),
+            column("p99", (ms(sync.p99_ms) for sync in disk.syncs)),
+            column("max", (ms(sync.max_ms) for sync in disk.syncs)),
         ),
     )
-    rates = ColumnGroup("", (column("calls/s", (count(one.per_s) for one in disk.syncs)),))
+    rates = ColumnGroup("", (column("calls/s", (count(sync.per_s) for sync in disk.syncs)),))
     return FigureTable("append, then", labels, (rates, times))
 
 

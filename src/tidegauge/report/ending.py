@@ -112,20 +112,20 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def worth_acting_on(run: StoredRun) -> Worth:
     """Everything in order: durability, trials that failed or may not be used, systems left out, then warnings."""
     names = names_of(run)
-    results = [one for one in run.results if not one.spec.exploratory]
+    results = [result for result in run.results if not result.spec.exploratory]
     found = [*_durability(run), *_failed(run, names), *_not_valid(results, names)]
     left_out = [note for note in run.notes if LEFT_OUT in note]
     found += [Advice(note, "") for note in left_out]
     covered = len(left_out)
     for beginnings, what, remedy in _KINDS:
         met = _begins(beginnings)
-        own = [one for one in results if any(map(met, one.warnings))]
+        own = [result for result in results if any(map(met, result.warnings))]
         covered += sum(sum(map(met, one.warnings)) for one in own)
         if own:
             busy = f"{what} ({busy_words(own)})" if CPU_WAIT in beginnings else what
             found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
-    reasons = sum(bool(one.reasons) for one in results)
-    remarks = sum(len(one.reasons) + len(one.warnings) + len(one.errors) for one in results)
+    reasons = sum(bool(result.reasons) for result in results)
+    remarks = sum(len(result.reasons) + len(result.warnings) + len(result.errors) for result in results)
     return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
 
 
@@ -150,7 +150,7 @@ def busy_words(results: Sequence[TrialResult]) -> str:
         if one.limiting is not None and one.limiting.resource is Resource.HOST_CPU:
             used, _, by = one.limiting.words.partition(";")[0].partition(" (")
             return f"{used}: {by.rstrip(')')}"
-    waited = next((said for one in results for said in one.warnings if said.startswith(CPU_WAIT)), "")
+    waited = next((said for result in results for said in result.warnings if said.startswith(CPU_WAIT)), "")
     return waited.partition(":")[0]
 
 
@@ -184,7 +184,7 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
     """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is told."""
     found = []
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
-        own = [one for one in results if one.validity is validity]
+        own = [result for result in results if result.validity is validity]
         if own:
             words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {reason_words(own[0])}"
             remedy = next(filter(None, map(_remedy, own[0].reasons)), "").strip(" ()")
@@ -222,16 +222,16 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
     if run.status != "finished":
         return _unfinished(run, program)
     ruled = thresholds.rulings(run)
-    results = [one for one in run.results if not one.spec.exploratory]
+    results = [result for result in run.results if not result.spec.exploratory]
     missed = [one for one in ruled if one.outcome is Outcome.MISSED]
     if missed:
         why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
         return Ending(End.THRESHOLD, _stop(why), f"All of them: {program} show {run_words(run)}")
-    refuted = [one for one in run.findings if one.refuted]
+    refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:
         why = f"what {names_of(run).of(refuted[0].system)} acknowledged was lost in a power cut: durability is refuted"
         return Ending(End.REFUTED, _stop(why), f"The witness: {program} show {run_words(run)}")
-    broken = [one for one in results if any(sub.lost or sub.corrupt for sub in one.subscriptions)]
+    broken = [result for result in results if any(sub.lost or sub.corrupt for sub in result.subscriptions)]
     if broken:
         why = f"{where_words(broken, len(results), names_of(run))} acknowledged messages were lost or damaged"
         return Ending(End.BROKEN, _stop(why), f"Which, and the servers' logs: {program} show {run_words(run)}")
@@ -240,7 +240,7 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
 
 def _open(run: StoredRun, results: list[TrialResult], program: str) -> Ending:
     """INVALID where something asked has no answer, else GOOD."""
-    invalid = [one for one in results if one.validity is Validity.INVALID]
+    invalid = [result for result in results if result.validity is Validity.INVALID]
     again = again_words(run, program)
     if invalid:
         where = where_words(invalid, len(results), names_of(run))
@@ -248,7 +248,7 @@ def _open(run: StoredRun, results: list[TrialResult], program: str) -> Ending:
         machine = f" The machine was busy ({busy})." if busy else ""
         why = f"{_stop(f'{where} figures may not be used, {reason_words(invalid[0])}')}{machine}"
         return Ending(End.INVALID, why, f"Close other programs and run it again: {again}")
-    undecided = [one for one in run.findings if not one.decided]
+    undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names_of(run).of(first.system)}: {first.summary[0]}"

@@ -89,7 +89,7 @@ def _trial(trial: StoredTrial) -> Case:
     result = trial.result
     told = "\n".join((_figures(result), *result.reasons, *result.warnings))
     reasons = "; ".join(result.reasons)
-    if any(one.lost or one.corrupt for one in result.subscriptions):
+    if any(subscription.lost or subscription.corrupt for subscription in result.subscriptions):
         return Case(trial.trial_id, suite, State.FAILURE, reasons, told, result.measured_s)
     if result.validity is Validity.INVALID:
         return Case(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", told, result.measured_s)

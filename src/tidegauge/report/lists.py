@@ -67,7 +67,7 @@ def plan_list(
         parts.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
     if thresholds:
         parts += [Text(""), heading("Asked of what is found (a threshold that is missed ends with exit code 4):")]
-        parts += [Paragraph(one, "", "  - ", "    ") for one in thresholds]
+        parts += [Paragraph(threshold, "", "  - ", "    ") for threshold in thresholds]
     workloads = _workloads(trials)
     for words in workloads[:WORKLOADS_MAX]:
         parts += [Text(""), Paragraph(words)]

@@ -57,14 +57,14 @@ def run_markdown(run: StoredRun) -> str:
     for block in blocks(run.results):
         lines += _block(block)
     names = names_of(run)
-    for experiment in dict.fromkeys(one.experiment for one in run.findings):
-        found = [one for one in run.findings if one.experiment == experiment]
+    for experiment in dict.fromkeys(finding.experiment for finding in run.findings):
+        found = [finding for finding in run.findings if finding.experiment == experiment]
         told = [(named(one, found, names), sentence) for one in found for sentence in one.summary]
         lines += _bullets(f"{experiment}, {who}: {sentence}" for who, sentence in told)
     lines += _comparisons(run)
     lines += _usage(run)
     lines += _published(run)
-    failed = [f"{one.trial_id}: {one.status_words}" for one in run.trials if one.result is None]
+    failed = [f"{trial.trial_id}: {trial.status_words}" for trial in run.trials if trial.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
     host = host_words(run.environment.get("host"))
     lines += [escaped(host), ""] if host else []
@@ -144,8 +144,8 @@ def _published(run: StoredRun) -> list[str]:
         return []
     marks = verdict_marks(run.published, bool(run.terms.unequal))
     claims = [
-        f"{one.verdict.value.upper()}{marks}: {one.text}: {one.reason}{_contradiction(one)}"
-        for one in run.published.claims
+        f"{claim.verdict.value.upper()}{marks}: {claim.text}: {claim.reason}{_contradiction(claim)}"
+        for claim in run.published.claims
     ]
     heading = f"### Published: {escaped(run.published.title)}"
     return [

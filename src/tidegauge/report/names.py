@@ -51,7 +51,7 @@ class SystemNames:
 
 def names_of(run: StoredRun) -> SystemNames:
     """Of all systems that a run planned or measured."""
-    return names_among([*run.planned, *(one.spec for one in run.results)])
+    return names_among([*run.planned, *(result.spec for result in run.results)])
 
 
 def names_among(specs: Sequence[TrialSpec]) -> SystemNames:

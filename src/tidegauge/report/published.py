@@ -88,7 +88,7 @@ def units_words(outcome: PublishedOutcome) -> str:
 
 def counts(outcome: PublishedOutcome) -> str:
     """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
-    counted = [(sum(one.verdict is verdict for one in outcome.claims), verdict.value) for verdict in Verdict]
+    counted = [(sum(claim.verdict is verdict for claim in outcome.claims), verdict.value) for verdict in Verdict]
     parts = [f"{number} {word}" for number, word in counted if number]
     brief = f", {BRIEF_MARK}" if outcome.scale == Scale.BRIEF else ""
     return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"

@@ -79,7 +79,7 @@ def ending_lines(ended: Ending, exit_code: int) -> Iterable[RenderableType]:
 
 def _head(run: StoredRun) -> Iterable[RenderableType]:
     trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
-    spoilt = Counter(one.validity for one in run.results if one.validity is not Validity.VALID)
+    spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
     trials += "".join(f", {number} {validity.value.upper()}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run.environment.get("host")).removeprefix("Host: ")
@@ -97,7 +97,7 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     whom = f"every system{levels.forms(found)}"
     promise = f"level {level} for {whom}, as asked ({levels.short_name(level)} when acknowledged)"
     yield Paragraph(f"Durability: {promise}: {levels.witnesses(run.results)}{tested}.")
-    loads = {_load(one.spec.workload) for one in run.results}
+    loads = {_load(result.spec.workload) for result in run.results}
     if len(loads) == 1:
         yield Paragraph(f"Load: {loads.pop()}.")
 
@@ -133,7 +133,7 @@ def _table(
     verdict: ExperimentVerdict, points: Sequence[Block], run: StoredRun, names: SystemNames
 ) -> Iterable[RenderableType]:
     """One table where it is short; a sweep and a long search have theirs in the report."""
-    found = [one for one in run.findings if one.experiment == verdict.experiment and one.rows]
+    found = [finding for finding in run.findings if finding.experiment == verdict.experiment and finding.rows]
     if len(points) == 1:
         yield short_table(points[0], names)
         cut = len(points[0].systems) - SYSTEMS_MAX
@@ -189,13 +189,13 @@ def _middle(results: Sequence[TrialResult], figure: Figure) -> float | None:
 
 def _messages(results: Sequence[TrialResult]) -> str:
     """ "all intact", or how many of all trials were not."""
-    subs = [sub for one in results for sub in one.subscriptions]
+    subs = [sub for result in results for sub in result.subscriptions]
     counted = (
         ("LOST", sum(sub.lost for sub in subs)),
         ("DAMAGED", sum(sub.corrupt for sub in subs)),
         ("twice", sum(sub.duplicated for sub in subs)),
         ("disordered", sum(sub.reordered for sub in subs)),
-        ("failed", sum(one.failed + one.unresolved for one in results)),
+        ("failed", sum(result.failed + result.unresolved for result in results)),
         ("behind", max(map(_behind, results), default=0)),
     )
     return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or "intact"
@@ -215,10 +215,10 @@ def _limit(found: Limiting | None) -> str:
 
 
 def _validity(results: Sequence[TrialResult]) -> str:
-    worst = max((one.validity for one in results), key=list(Validity).index)
+    worst = max((result.validity for result in results), key=list(Validity).index)
     if worst is Validity.VALID:
         return worst.value
-    number = sum(one.validity is worst for one in results)
+    number = sum(result.validity is worst for result in results)
     return worst.value.upper() if len(results) == 1 else f"{number} of {len(results)} {worst.value.upper()}"
 
 
@@ -252,7 +252,7 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
     ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
     needed = compare.repeats_needed(ratios)
     if needed is not None and run.campaign_path:
-        why = "To decide what's open:" if any(one.repeated for one in ratios) else "More than chance?"
+        why = "To decide what's open:" if any(ratio.repeated for ratio in ratios) else "More than chance?"
         yield Text(f"{why:<22} {again_words(run, program, needed)}", no_wrap=True, overflow="ignore")
 
 

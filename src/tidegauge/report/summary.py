@@ -110,7 +110,7 @@ def head(run: StoredRun) -> dict[str, Any]:
         "sessions": [
             {
                 **plain(session),
-                "trials": [one.trial_id for one in run.trials if one.session == session.number and one.result],
+                "trials": [trial.trial_id for trial in run.trials if trial.session == session.number and trial.result],
                 "changed": environment_changes(before, own) if before and own else [],
             }
             for session, before, own in zip(run.sessions, ({}, *run.environments), run.environments, strict=False)

@@ -123,11 +123,11 @@ def _latency(series: str, percentile: str) -> Figure:
 
 
 def _summed(what: str) -> Figure:
-    return lambda result: float(sum(getattr(one, what) for one in result.subscriptions))
+    return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
 
 
 def _largest_backlog(result: TrialResult) -> float:
-    return float(max((one.backlog for one in result.subscriptions), default=0))
+    return float(max((subscription.backlog for subscription in result.subscriptions), default=0))
 
 
 def figure_table(block: Block) -> FigureTable:

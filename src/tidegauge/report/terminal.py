@@ -50,8 +50,8 @@ def run_report(run: StoredRun) -> RenderableType:
         tables = swept(blocks(run.results))
         parts += [*_durability(run.results), Text("")]
         parts += [Paragraph(WORDS, "dim"), Text("")] if tables else []
-        for one in tables:
-            parts += [*_experiment(one), Text("")]
+        for table in tables:
+            parts += [*_experiment(table), Text("")]
         parts += distributions.parts(run)
         parts += findings(run.findings, names_of(run))
         comparison = list(_comparison(run))

@@ -49,8 +49,14 @@ def asked(run: StoredRun) -> list[Asked]:
         )
         for table in tables
     ]
-    for experiment, words in dict.fromkeys((one.experiment, point_words(one.point)) for one in run.findings):
-        own = [one for one in run.findings if (one.experiment, point_words(one.point)) == (experiment, words)]
+    for experiment, words in dict.fromkeys(
+        (finding.experiment, point_words(finding.point)) for finding in run.findings
+    ):
+        own = [
+            finding
+            for finding in run.findings
+            if (finding.experiment, point_words(finding.point)) == (experiment, words)
+        ]
         where = f"{experiment} at {words}" if words else experiment
         found.append(Asked(experiment, where, own[0].point, False, findings=own))
     return found

@@ -28,7 +28,7 @@ TRIALS_MAX = 3
 
 def limited_by(results: Sequence[TrialResult]) -> Limiting | None:
     """What limited most of these trials of one system; None where nothing was recorded or they disagree."""
-    found = [one.limiting for one in results if one.limiting is not None]
+    found = [result.limiting for result in results if result.limiting is not None]
     if not found:
         return None
     (resource, count), *_ = Counter(one.resource for one in found).most_common(1)
@@ -124,7 +124,9 @@ class Used:
 
 def used(run: StoredRun) -> list[Used]:
     """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
-    confirmed = {goal.get("confirmation_trial_id") for one in run.findings for goal in one.details.get("goals") or ()}
+    confirmed = {
+        goal.get("confirmation_trial_id") for finding in run.findings for goal in finding.details.get("goals") or ()
+    }
     return [
         _used(result, run) for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed
     ]

@@ -63,8 +63,8 @@ class ExperimentVerdict:
 def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
     """One for each experiment, in the order of measuring; one whose answer is beyond trials comes with it alone."""
     case = _Case(run)
-    found = {one.experiment for one in run.findings}
-    order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(one.spec for one in run.results)))
+    found = {finding.experiment for finding in run.findings}
+    order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
     answered = [_of_findings(name, case) for name in dict.fromkeys((*order, *found)) if name in found]
     by_trials = [
         _of_block(one.blocks[0], case) if len(one.blocks) == 1 else _of_sweep(one.experiment, one.blocks, case)
@@ -166,7 +166,7 @@ def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
     title = question.figure
     sayings = [one for one in case.within if (one.experiment, one.figure) == (where, title)]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
-    sentence, sureness = _sentence(question, ratios, sayings, [one for one in reasons if one], case)
+    sentence, sureness = _sentence(question, ratios, sayings, [reason for reason in reasons if reason], case)
     found = {system: limited_by(block.usable(system)) for system in block.systems}
     limits = {system: one.told for system, one in found.items() if one is not None}
     return ExperimentVerdict(block.experiment, sentence, sureness, limits)
@@ -192,8 +192,8 @@ def _sides(block: Block, figure: Callable[[TrialResult], float | None]) -> tuple
     sides = []
     for system in block.systems:
         results = block.usable(system)
-        doubtful = any(one.validity is Validity.DOUBTFUL for one in results)
-        slow = [one for one in results if any(said.startswith(NOT_KEPT_UP) for said in one.warnings)]
+        doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
+        slow = [result for result in results if any(said.startswith(NOT_KEPT_UP) for said in result.warnings)]
         marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall(slow)] if slow else []))
         known = estimate([value for value in map(figure, results) if value is not None])
         sides.append(_Side(system, known, marks))
@@ -218,8 +218,8 @@ def _objection(block: Block, case: _Case) -> str:
 def _damage(results: Sequence[TrialResult], case: _Case) -> str:
     """Acknowledged messages that were lost or damaged, by system."""
     told = []
-    for system in sorted({one.spec.system for one in results}):
-        subs = [sub for one in results if one.spec.system == system for sub in one.subscriptions]
+    for system in sorted({result.spec.system for result in results}):
+        subs = [sub for result in results if result.spec.system == system for sub in result.subscriptions]
         lost, corrupt = sum(sub.lost for sub in subs), sum(sub.corrupt for sub in subs)
         if lost or corrupt:
             what = " and ".join(
@@ -231,7 +231,7 @@ def _damage(results: Sequence[TrialResult], case: _Case) -> str:
 
 def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
-    own = [one for one in case.run.findings if one.experiment == experiment]
+    own = [finding for finding in case.run.findings if finding.experiment == experiment]
     compared = within.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
     told = []
     for at in dict.fromkeys(point_words(one.point) for one in own):
@@ -256,7 +256,9 @@ def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) 
     title = f"{figure.title}: "
     at = point_words(own[0].point)
     question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides, at)
-    sentence, sureness = _sentence(question, [one for one in ratios if one.name == figure.name], [], reasons, case)
+    sentence, sureness = _sentence(
+        question, [ratio for ratio in ratios if ratio.name == figure.name], [], reasons, case
+    )
     return sentence, Sureness.NO_ANSWER if len(open_for) == len(systems) else sureness
 
 
@@ -285,7 +287,7 @@ def _sentence(
         return _finished("; ".join(["no figure that may be used", *reasons]), case), Sureness.NO_ANSWER
     figures = [_figure(side, question, case, first=place == 0) for place, side in enumerate(sides)]
     sure, sureness = _how_sure(sides, ratios, within, question, case)
-    if any(one.startswith("don't compare") for one in reasons):
+    if any(reason.startswith("don't compare") for reason in reasons):
         sureness = Sureness.NOT_COMPARED
     return _finished("; ".join([f"{question.lead}{listed(figures)}", sure, *reasons]), case), sureness
 
@@ -306,13 +308,13 @@ def _how_sure(
 ) -> tuple[str, Sureness]:
     if len(sides) == 1:
         return _alone(sides[0], within, question, case)
-    repeated = [one for one in ratios if one.repeated]
+    repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
         told = [_compared(one, case, first=place == 0) for place, one in enumerate(ratios)]
         return f"over {compare.rests_on(repeated[0])}, {'; '.join(told)}", max(
             map(_sureness, ratios), key=list(Sureness).index
         )
-    if any(one.known and one.known.trials > 1 for one in sides):
+    if any(side.known and side.known.trials > 1 for side in sides):
         return "not compared", Sureness.NOT_COMPARED
     return f"{ONE_EACH}{_least_sure(within, case)}", Sureness.SINGLE_TRIALS
 
@@ -375,14 +377,14 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
         for one in within.ratios(block, case.run.terms.allowed)
         if one.figure == asked.figure
     ]
-    damage = _damage([one for block in points for one in block.results], case)
+    damage = _damage([result for block in points for result in block.results], case)
     sure, sureness = _over_points(ratios, len(points), case)
     parts = [f"{title} over {plural(len(points), 'point')}: {listed(told) or 'no figure'}", sure, damage]
     return ExperimentVerdict(experiment, _finished("; ".join(filter(None, parts)), case), sureness, {})
 
 
 def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> tuple[str, Sureness]:
-    repeated = [one for one in ratios if one.repeated]
+    repeated = [ratio for ratio in ratios if ratio.repeated]
     if not ratios:
         return "compared with nothing", Sureness.NOT_COMPARED
     if not repeated:

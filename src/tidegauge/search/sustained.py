@@ -375,10 +375,10 @@ def _msgs(rate: float) -> str:
 def _trials_left(bounds: Sequence[Bounds], width: float) -> int:
     """About how many trials the search needs yet: halvings of each bracket, with the fails that are tried again."""
     left = 0.0
-    for one in bounds:
-        if one.lower is None or one.upper is None:
+    for bound in bounds:
+        if bound.lower is None or bound.upper is None:
             left += 6
-        elif one.upper > one.lower:
-            widths = math.log(one.upper / one.lower) / -math.log1p(-width)
+        elif bound.upper > bound.lower:
+            widths = math.log(bound.upper / bound.lower) / -math.log1p(-width)
             left += 1.5 * math.ceil(math.log2(max(1.0, widths)))
     return math.ceil(left)

@@ -52,7 +52,7 @@ class PhaseTally:
 
     def take(self, phase: str, figures: SecondFigures) -> None:
         """One second more."""
-        late = [one for one in figures.subscriptions if one.name in self.late]
+        late = [subscription for subscription in figures.subscriptions if subscription.name in self.late]
         self.backlog_msgs = max((one.backlog for one in late), default=0)
         if phase not in PHASES:
             return

@@ -163,11 +163,11 @@ def _waited_for(evidence: Evidence) -> list[tuple[BusyConsumer, str]]:
     """Consumers without time left that messages waited for, for half of the end-to-end time or more; how, in words."""
     by_name = {sub.name: sub for sub in evidence.subscriptions}
     found = []
-    for one in evidence.busy_consumers:
-        if one.subscription in by_name and one.waiting_ms >= WAITING_FLOOR_MS:
-            end_to_end = by_name[one.subscription].end_to_end
-            words = _beyond_response(evidence, end_to_end) or _beyond_sending(evidence, end_to_end, one)
-            found += [(one, words)] if words else []
+    for busy_consumer in evidence.busy_consumers:
+        if busy_consumer.subscription in by_name and busy_consumer.waiting_ms >= WAITING_FLOOR_MS:
+            end_to_end = by_name[busy_consumer.subscription].end_to_end
+            words = _beyond_response(evidence, end_to_end) or _beyond_sending(evidence, end_to_end, busy_consumer)
+            found += [(busy_consumer, words)] if words else []
     return found
 
 

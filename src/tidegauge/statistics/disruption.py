@@ -91,7 +91,7 @@ class Disruption:
 
 def normal_before(seconds: Sequence[LoadSecond], first_fault_ns: int) -> Normal:
     """The seconds that ended before the first fault, at most `BEFORE_S` of them."""
-    before = [one for one in seconds if one.until_ns <= first_fault_ns and one.length_s > 0][-BEFORE_S:]
+    before = [second for second in seconds if second.until_ns <= first_fault_ns and second.length_s > 0][-BEFORE_S:]
     known = [one.p99_ms for one in before if one.p99_ms is not None]
     if not before or not known:
         return Normal(0.0, 0.0, None, None)
@@ -106,7 +106,11 @@ def normal_before(seconds: Sequence[LoadSecond], first_fault_ns: int) -> Normal:
 def disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> Disruption:
     """What happened from a fault's beginning until the next one's, or until the window's end if it was the last."""
     # The second in which the next fault begins is that one's.
-    after = [one for one in seconds if one.until_ns > span.begin_ns and one.until_ns <= (span.next_ns or one.until_ns)]
+    after = [
+        second
+        for second in seconds
+        if second.until_ns > span.begin_ns and second.until_ns <= (span.next_ns or second.until_ns)
+    ]
     under = [one for one in after if one.until_ns <= span.window_end_ns]
     return Disruption(
         publish_gap_s=sum(one.length_s for one in under if not one.acked),

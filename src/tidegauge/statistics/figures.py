@@ -74,7 +74,7 @@ class FindingFigure:
         """The share by which it may be off alike in all of these: how far the widest bracket of a search is open."""
         if not self.resolution:
             return 0.0
-        return max((self.resolution, *(_bracket_share(one) for one in findings)))
+        return max((self.resolution, *(_bracket_share(finding) for finding in findings)))
 
 
 def _bracket_share(finding: Finding) -> float:
@@ -103,7 +103,9 @@ def worst_end_to_end(result: TrialResult) -> Latency | None:
     Late readers beside others don't count: their times hold how long they were made to wait.
     """
     late = late_names(len(result.subscriptions), result.spec.late)
-    found = [one for one in result.subscriptions if one.name not in late] or list(result.subscriptions)
+    found = [subscription for subscription in result.subscriptions if subscription.name not in late] or list(
+        result.subscriptions
+    )
     return max((one.end_to_end for one in found), key=lambda one: one.p99_ms or one.max_ms, default=None)
 
 
@@ -122,20 +124,20 @@ def _times(series: str, title: str, latency: Callable[[TrialResult], Latency | N
 
 
 def _summed(what: str) -> Callable[[TrialResult], float | None]:
-    return lambda result: float(sum(getattr(one, what) for one in result.subscriptions))
+    return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
 
 
 def _lost(result: TrialResult) -> float | None:
     """None where the drain ended while consumers were behind: what they had not received may yet have come."""
-    lost = sum(one.lost for one in result.subscriptions)
-    behind = any(one.backlog for one in result.subscriptions)
+    lost = sum(subscription.lost for subscription in result.subscriptions)
+    behind = any(subscription.backlog for subscription in result.subscriptions)
     return None if behind and not lost else float(lost)
 
 
 def window_end_backlog(result: TrialResult) -> float | None:
     """Of the slowest subscription; None where it was not seen. Late readers beside others don't count."""
     late = late_names(len(result.subscriptions), result.spec.late)
-    found = [one.window_end_backlog for one in result.subscriptions if one.name not in late]
+    found = [subscription.window_end_backlog for subscription in result.subscriptions if subscription.name not in late]
     return max((float(one) for one in found if one is not None), default=None)
 
 
@@ -161,7 +163,7 @@ _ALL = (
     _counted(
         "backlog",
         "backlog after the drain",
-        lambda result: float(max((one.backlog for one in result.subscriptions), default=0)),
+        lambda result: float(max((subscription.backlog for subscription in result.subscriptions), default=0)),
     ),
     _counted("window_end_backlog", "backlog when the measured window ended", window_end_backlog),
     _measured("server_cpu_s", "CPU time of the servers", "s", False, lambda result: result.server_cpu_s),

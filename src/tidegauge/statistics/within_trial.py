@@ -59,11 +59,11 @@ def percentile_within(
 
     None with fewer than ten seconds or too few samples for the percentile (`summary.SAMPLES_MIN`).
     """
-    pieces = _thinned([one for one in seconds if one.count])
+    pieces = _thinned([second for second in seconds if second.count])
     whole = _merged(pieces)
     if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile]:
         return None
-    each = np.log([max(1, one.percentile_ns(percentile)) for one in pieces])
+    each = np.log([max(1, piece.percentile_ns(percentile)) for piece in pieces])
     length = block_length(each)
     drawn = _percentiles(pieces, whole, _draw(len(pieces), length), percentile)
     return _interval(whole.percentile_ns(percentile) / 1e6, drawn / 1e6, len(pieces), length, confidence)

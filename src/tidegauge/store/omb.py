@@ -145,7 +145,10 @@ def _rates(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[flo
 
 def _listed(field: str, histograms: Sequence[Histogram], unit_ns: float, whole: bool) -> dict[str, list[float | int]]:
     """The lists with one value for each period."""
-    return {f"{field}{name}": [figure(one) for one in histograms] for name, figure in _figures(unit_ns, whole).items()}
+    return {
+        f"{field}{name}": [figure(histogram) for histogram in histograms]
+        for name, figure in _figures(unit_ns, whole).items()
+    }
 
 
 def _aggregated(field: str, histogram: Histogram, unit_ns: float, whole: bool) -> dict[str, Any]:
@@ -172,8 +175,8 @@ def _value(value_ns: int, unit_ns: float, whole: bool) -> float | int:
 
 def _merged(histograms: Iterable[Histogram]) -> Histogram:
     merged = EMPTY
-    for one in histograms:
-        merged = add(merged, one)
+    for histogram in histograms:
+        merged = add(merged, histogram)
     return merged
 
 

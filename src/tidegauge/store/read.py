@@ -139,7 +139,7 @@ def load_run(path: Path) -> StoredRun:
     sessions = tuple(
         replace(one, status=_status_shown(one.status, alive and one.status == "running")) for one in read_sessions(head)
     )
-    environments = tuple(read_object(path / environment_name(one.number)) or {} for one in sessions)
+    environments = tuple(read_object(path / environment_name(session.number)) or {} for session in sessions)
     return StoredRun(
         path=path,
         name=str(head.get("name", path.name)),

@@ -109,12 +109,12 @@ def quantiles(encoded: bytes) -> Quantiles:
 
 def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
-    subscriptions = [_subscription(one) for one in figures.subscriptions]
+    subscriptions = [_subscription(subscription) for subscription in figures.subscriptions]
 
     def total(column: str) -> int:
-        return sum(one[column] for one in subscriptions)
+        return sum(subscription[column] for subscription in subscriptions)
 
-    slowest = _worst([quantiles(one.end_to_end) for one in figures.subscriptions])
+    slowest = _worst([quantiles(subscription.end_to_end) for subscription in figures.subscriptions])
     return {
         "second": figures.second,
         "from_mono_ns": figures.from_mono_ns,
@@ -127,7 +127,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         "received_msgs": total("received_msgs"),
         "received_bytes": total("received_bytes"),
         "in_flight_msgs": figures.in_flight,
-        "backlog_msgs": max((one["backlog_msgs"] for one in subscriptions), default=0),
+        "backlog_msgs": max((subscription["backlog_msgs"] for subscription in subscriptions), default=0),
         "duplicated_msgs": total("duplicated_msgs"),
         "reordered_msgs": total("reordered_msgs"),
         "corrupt_msgs": total("corrupt_msgs"),

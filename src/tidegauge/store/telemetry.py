@@ -111,8 +111,8 @@ class TelemetryLog:
         """Append one look. Raises `RunFailedError`."""
         self._directory.mkdir(exist_ok=True)
         span = {"from_mono_ns": sample.from_mono_ns, "until_mono_ns": sample.until_mono_ns}
-        self._tables[PROCESSES].append({**span, **process_row(one)} for one in sample.processes)
-        self._tables[DEVICES].append({**span, **device_row(one)} for one in sample.devices)
+        self._tables[PROCESSES].append({**span, **process_row(process)} for process in sample.processes)
+        self._tables[DEVICES].append({**span, **device_row(device)} for device in sample.devices)
         self._tables[HOST].append([{**span, **asdict(sample.host), "telemetry_cpu_s": sample.cost_s}])
 
     def metrics(self, rows: Sequence[MetricRow]) -> None:

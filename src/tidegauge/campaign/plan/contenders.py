@@ -93,7 +93,9 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
                 f"{system.name} {number}",
                 _deployment(system, choice, campaign.nodes),
                 known.network_problem(system.version or known.default_version) if _needs_network(campaign) else "",
-                known.machines(campaign.nodes, system.shape) if any(one.faults for one in campaign.experiments) else 0,
+                known.machines(campaign.nodes, system.shape)
+                if any(experiment.faults for experiment in campaign.experiments)
+                else 0,
             )
         )
     _check_twice(campaign, [one.label for one in found])

@@ -88,12 +88,12 @@ class Workers:
         planned = self._planned.get(spec.trial_id, replace(spec, msgs_per_s=None, schedule=None))
         if planned.servers is not Servers.SHARED:
             return worker_memory(planned, self.choice, self.machine)
-        shared = [one for one in self.trials if one.servers is Servers.SHARED and one.system == spec.system]
+        shared = [trial for trial in self.trials if trial.servers is Servers.SHARED and trial.system == spec.system]
         return _largest_worker([worker_memory(one, self.choice, self.machine) for one in (planned, *shared)])
 
     def most(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
         """The largest of a system's at a point of a sweep."""
-        own = [one for one in self.trials if one.system == system and one.point == point]
+        own = [trial for trial in self.trials if trial.system == system and trial.point == point]
         found = [self.of(one) for one in own]
         return _largest_worker(found or [WorkerMemory(*_least(self.choice))])
 

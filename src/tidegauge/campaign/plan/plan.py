@@ -245,7 +245,7 @@ def _rates_first(campaign: Campaign, seats: Sequence[Seat]) -> Sequence[Seat]:
     """With `rates-at` the rates are found there and nowhere else, before anything takes a share of them."""
     if not campaign.rates_at:
         return seats
-    names = [one.name for one in campaign.experiments]
+    names = [experiment.name for experiment in campaign.experiments]
     points = [point.values for point in campaign.each]
     made = [seat for seat in seats if is_made(names[seat.experiment], points[seat.point], campaign.rates_at)]
     return sorted(made, key=lambda seat: names[seat.experiment] not in FINDERS)

@@ -367,7 +367,7 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
 
 def refuse_swept_servers(source: Source, assignments: Sequence[Assignment]) -> None:
     """Raises `UserError` if a sweep changes what others run: leaving that out would leave nothing of the question."""
-    for at, origin in (placed for one in assignments for placed in one.placed.items()):
+    for at, origin in (placed for assignment in assignments for placed in assignment.placed.items()):
         if at[0] != "systems" or at[2] not in SERVERS_KEYS:
             continue
         system = as_mapping("systems", source.data["systems"][at[1]])

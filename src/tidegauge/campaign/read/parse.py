@@ -63,8 +63,8 @@ def _known(points: Sequence[Point]) -> Known:
         for axis, value in point.values.items():
             values.setdefault(axis, {})[value] = None
     return Known(
-        experiments=list(dict.fromkeys(choice.name for one in campaigns for choice in one.experiments)),
-        systems=list(dict.fromkeys(_label(system) for one in campaigns for system in one.systems)),
+        experiments=list(dict.fromkeys(choice.name for campaign in campaigns for choice in campaign.experiments)),
+        systems=list(dict.fromkeys(_label(system) for campaign in campaigns for system in campaign.systems)),
         point={axis: list(there_are) for axis, there_are in values.items()},
     )
 

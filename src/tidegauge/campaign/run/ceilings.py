@@ -35,7 +35,7 @@ def run_ceilings(
     if not _of_use(campaign) or os.environ.get(SWITCH, "").lower() == "off":
         return None
     try:
-        data_devices, journal_devices = (tuple(place_for(one)[1] for one in places) for places in (data, journals))
+        data_devices, journal_devices = (tuple(place_for(place)[1] for place in places) for places in (data, journals))
         disks = [*data, *journals]
         devices = list(dict.fromkeys((*data_devices, *journal_devices)))
         now = datetime.now(UTC)

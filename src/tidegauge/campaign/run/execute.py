@@ -97,12 +97,12 @@ class StepLab:
     @property
     def results(self) -> Sequence[TrialResult]:
         """Results of all trials of the run at this point so far."""
-        return tuple(one for one in self._run.results if self._knows(one.spec.experiment, one.spec.point))
+        return tuple(result for result in self._run.results if self._knows(result.spec.experiment, result.spec.point))
 
     @property
     def findings(self) -> Sequence[Finding]:
         """All findings of the run at this point so far."""
-        return tuple(one for one in self._run.findings if self._knows(one.experiment, one.point))
+        return tuple(finding for finding in self._run.findings if self._knows(finding.experiment, finding.point))
 
     def _knows(self, experiment: str, point: Mapping[str, str]) -> bool:
         return point == self._point or (experiment in FINDERS and point == self._rates_point)

@@ -66,9 +66,9 @@ def device_of(place: Path) -> str:
 def seen_of(use: WindowUse) -> Seen:
     """What was used, as far as it is compared with ceilings."""
     return Seen(
-        written_bytes_per_s={one.number: one.written_bytes_per_s for one in use.devices},
-        read_bytes_per_s={one.number: one.read_bytes_per_s for one in use.devices},
-        flushes_per_s={one.number: one.flushes_per_s for one in use.devices},
+        written_bytes_per_s={device.number: device.written_bytes_per_s for device in use.devices},
+        read_bytes_per_s={device.number: device.read_bytes_per_s for device in use.devices},
+        flushes_per_s={device.number: device.flushes_per_s for device in use.devices},
         loopback_bytes_per_s=use.host.loopback_bytes_per_s,
     )
 

@@ -116,7 +116,9 @@ class UseRecorder:
         wanted = self._sources.devices
         sample = replace(
             sample,
-            devices=tuple(one for one in sample.devices if one.number in wanted or one.reads or one.writes),
+            devices=tuple(
+                device for device in sample.devices if device.number in wanted or device.reads or device.writes
+            ),
         )
         self._store.sample(sample)
         with self._lock:
@@ -127,20 +129,20 @@ class UseRecorder:
     def _now(self, sample: Sample) -> UseNow:
         """One look as a few rates."""
         seconds, host = sample.length_s, sample.host
-        servers = [one for one in sample.processes if one.name in self._servers]
-        worker = [one for one in sample.processes if one.name not in self._servers]
+        servers = [process for process in sample.processes if process.name in self._servers]
+        worker = [process for process in sample.processes if process.name not in self._servers]
         wanted = self._sources.devices
-        devices = [one for one in sample.devices if not wanted or one.number in wanted]
+        devices = [device for device in sample.devices if not wanted or device.number in wanted]
         return UseNow(
             host_cpu_share=min(1.0, host.cpu_s / host.cpus / seconds),  # The kernel's clock ticks are coarse.
-            server_cpus=sum(one.cpu_s for one in servers) / seconds,
+            server_cpus=sum(server.cpu_s for server in servers) / seconds,
             worker_cpus=sum(one.cpu_s for one in worker) / seconds,
-            server_resident_bytes=sum(one.resident_bytes for one in servers),
-            disk_written_bytes_per_s=sum(one.written_bytes for one in devices) / seconds,
-            disk_read_bytes_per_s=sum(one.read_bytes for one in devices) / seconds,
-            disk_busy_share=min(1.0, max((one.busy_s for one in devices), default=0.0) / seconds),
+            server_resident_bytes=sum(server.resident_bytes for server in servers),
+            disk_written_bytes_per_s=sum(device.written_bytes for device in devices) / seconds,
+            disk_read_bytes_per_s=sum(device.read_bytes for device in devices) / seconds,
+            disk_busy_share=min(1.0, max((device.busy_s for device in devices), default=0.0) / seconds),
             loopback_bytes_per_s=host.loopback_bytes / seconds,
-            gc_pause_s=sum(one.gc_pause_s or 0.0 for one in servers),
+            gc_pause_s=sum(server.gc_pause_s or 0.0 for server in servers),
         )
 
     # Servers' own figures

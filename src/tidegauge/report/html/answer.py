@@ -77,7 +77,7 @@ def answer(run: StoredRun) -> Answer:
 
 def _title(run: StoredRun) -> str:
     names = names_of(run)
-    systems = sorted({one.spec.system for one in run.results} or set(names.systems))
+    systems = sorted({result.spec.system for result in run.results} or set(names.systems))
     if not systems:
         return run.name
     listed = names.listed(systems)
@@ -87,7 +87,7 @@ def _title(run: StoredRun) -> str:
 
 def _published(outcome: PublishedOutcome) -> str:
     """How many claims have a verdict, and which verdicts they are."""
-    decided = [one for one in outcome.claims if one.verdict is not Verdict.NOT_DECIDED]
+    decided = [claim for claim in outcome.claims if claim.verdict is not Verdict.NOT_DECIDED]
     words = "; ".join(f"{one.verdict.value}: {one.text.rstrip('.')}{_unsized(one)}" for one in decided)
     return f"{outcome.title}: {counts(outcome)}{f'. {words[:1].upper()}{words[1:]}' if words else ''}."
 
@@ -105,7 +105,7 @@ def _badges(run: StoredRun) -> list[Badge]:
     if not run.results:
         return badges
     badges.append(_level_badge(run))
-    cuts = [attestation for one in run.findings for attestation in one.attestations]
+    cuts = [attestation for finding in run.findings for attestation in finding.attestations]
     if cuts:
         badges.append(_cuts_badge(run, cuts))
     else:
@@ -150,7 +150,7 @@ def _level_badge(run: StoredRun) -> Badge:
         }
         return Badge(BAD, words[stands], told, "durability")
     found = [finding for _, finding in in_force.findings(run.results).values()]
-    numbers = sorted({one.spec.choice.level for one in run.results})
+    numbers = sorted({result.spec.choice.level for result in run.results})
     level = f"Level{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {levels.witnesses(run.results)}"
     if any(one.attested.startswith("REFUTED") for one in found):
         return Badge(BAD, f"{level}, REFUTED by power cuts", told, "durability")
@@ -164,10 +164,14 @@ def _level_badge(run: StoredRun) -> Badge:
 def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
     """What the cuts of this run itself said."""
     state = (
-        BAD if any(one.refuted for one in run.findings) else GOOD if all(one.decided for one in run.findings) else DOUBT
+        BAD
+        if any(finding.refuted for finding in run.findings)
+        else GOOD
+        if all(finding.decided for finding in run.findings)
+        else DOUBT
     )
-    lost = sum(one.lost for one in cuts)
-    text = f"{plural(sum(one.cuts for one in cuts), 'cut')}: lost {count(lost)} acknowledged messages"
+    lost = sum(cut.lost for cut in cuts)
+    text = f"{plural(sum(cut.cuts for cut in cuts), 'cut')}: lost {count(lost)} acknowledged messages"
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
 
 
@@ -175,11 +179,11 @@ def _message_badge(run: StoredRun) -> Badge:
     """Over all trials but the steps of searches, whose losses are answers to the question asked."""
     results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
     acked = sum(result.acked for result in results)
-    subscriptions = [one for result in results for one in result.subscriptions]
+    subscriptions = [subscription for result in results for subscription in result.subscriptions]
     if not subscriptions:
         return Badge(DOUBT, "Messages not checked", "Nobody read, so nothing is known of loss, damage or order.")
     found = {
-        what: sum(getattr(one, what) for one in subscriptions)
+        what: sum(getattr(subscription, what) for subscription in subscriptions)
         for what in ("lost", "duplicated", "corrupt", "reordered")
     }
     seen = [f"{what} {count(number)}" for what, number in found.items() if number or what in ("lost", "duplicated")]
@@ -197,13 +201,13 @@ def _millions(number: int) -> str:
 
 def _generator_badge(results: Sequence[TrialResult]) -> Badge:
     """Whether figures are those of the load generator instead of the system's."""
-    limited = {one.limiting.resource for one in results if one.limiting is not None}
-    late = [one for one in results if any(reason.startswith(OWN_LAG) for reason in one.reasons)]
+    limited = {result.limiting.resource for result in results if result.limiting is not None}
+    late = [result for result in results if any(reason.startswith(OWN_LAG) for reason in result.reasons)]
     if late:
         told = f"In {plural(len(late), 'trial')} of {len(results)} the load generator itself was late, not the system."
         state = BAD if any(one.validity is Validity.INVALID for one in late) else DOUBT
         return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", told)
-    slow = [one for one in results if any(reason.startswith(BUSY_CONSUMER) for reason in one.reasons)]
+    slow = [result for result in results if any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)]
     if slow:
         told = (
             f"In {plural(len(slow), 'trial')} of {len(results)} the load generator's own consumers were too slow: "
@@ -211,10 +215,10 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
         )
         return Badge(BAD, f"Generator's consumers slow in {len(slow)} of {plural(len(results), 'trial')}", told)
     own = [
-        one
-        for one in results
-        if (one.limiting is not None and one.limiting.resource is Resource.CLIENT_CPU)
-        or any(warning.startswith(GENERATOR_FIRST) for warning in one.warnings)
+        result
+        for result in results
+        if (result.limiting is not None and result.limiting.resource is Resource.CLIENT_CPU)
+        or any(warning.startswith(GENERATOR_FIRST) for warning in result.warnings)
     ]
     if own:
         whom = f"The load generator was the limit in {plural(len(own), 'trial')} of {len(results)}, not the system."
@@ -230,7 +234,7 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
 
 
 def _clock_badge(results: Sequence[TrialResult]) -> Badge:
-    negative = sum(one.negative_latency for result in results for one in result.subscriptions)
+    negative = sum(subscription.negative_latency for result in results for subscription in result.subscriptions)
     if negative:
         told = f"{count(negative)} messages seem to have arrived before they were sent: the clock can't be trusted."
         return Badge(BAD, "Clock went backwards", told)
@@ -266,7 +270,7 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
         for result in measured
     )
     length = duration(max(result.measured_s for result in measured))
-    cut = any(one.attestations for one in run.findings)
+    cut = any(finding.attestations for finding in run.findings)
     what = "this order" if len({one.spec.system for one in measured}) > 1 else "these figures"
     if cut:
         order = "Cuts that lost nothing are no proof that none ever will, nor one for other settings."

@@ -61,7 +61,7 @@ def experiment_names(run: StoredRun) -> list[str]:
     """Experiments in the order in which they were first measured, those with nothing but unfinished trials last."""
     measured = [result.spec.experiment for result in run.results]
     begun = [trial.spec.experiment for trial in run.trials if trial.spec is not None]
-    return list(dict.fromkeys([*measured, *(one.experiment for one in run.findings), *begun]))
+    return list(dict.fromkeys([*measured, *(finding.experiment for finding in run.findings), *begun]))
 
 
 def sections(run: StoredRun, details: Details) -> list[Section]:
@@ -93,7 +93,7 @@ def _machine(run: StoredRun) -> list[Section]:
     part = Part(
         title=title,
         words="",
-        plots=tuple(share_bars([one for one in rows if one.is_throughput][: usage.ROWS_MAX], "machine")),
+        plots=tuple(share_bars([row for row in rows if row.is_throughput][: usage.ROWS_MAX], "machine")),
         tables=(table,) if table is not None else (),
         notes=notes,
     )
@@ -195,7 +195,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
 
 def _confirmations(findings: Sequence[Finding], results: Sequence[TrialResult]) -> Block | None:
     """The trials that the findings publish, of the goal that each search lists first."""
-    names = {goals[0].get("confirmation_trial_id") for one in findings if (goals := one.details.get("goals"))}
+    names = {goals[0].get("confirmation_trial_id") for finding in findings if (goals := finding.details.get("goals"))}
     chosen = tuple(result for result in results if result.spec.trial_id in names)
     return Block(findings[0].experiment, chosen) if chosen else None
 

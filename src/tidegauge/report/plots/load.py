@@ -42,7 +42,7 @@ def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
 
 def _curve(finding: Finding, key: str, findings: Sequence[Finding]) -> Series:
     points: Sequence[Mapping[str, Any]] = finding.details["points"]
-    usable = [one for one in points if one.get("offered_msgs_per_s") is not None]
+    usable = [point for point in points if point.get("offered_msgs_per_s") is not None]
     states = [str(one.get("state", "")) for one in usable]
     return Series(
         system=finding.system,
@@ -65,8 +65,8 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
     """The rate of each trial of a search, in the order of the trials, and whether it was sustained."""
     series, parts = [], []
     for finding in findings:
-        steps = [one for one in results if one.spec.trial_id.startswith(f"{finding.finding_id}-s")]
-        rated = [one for one in steps if one.offered_msgs_per_s is not None]
+        steps = [result for result in results if result.spec.trial_id.startswith(f"{finding.finding_id}-s")]
+        rated = [step for step in steps if step.offered_msgs_per_s is not None]
         if not rated:
             continue
         states = [state(one) for one in rated]

@@ -167,12 +167,12 @@ class DataTable:
 
 def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
     """The same plots, those of times with one and the same y axis: whoever compares two of them compares heights."""
-    times = [one for one in plots if one.y.form is Form.MS and one.y.scale is Scale.LOG]
-    values = [v for one in times for s in one.series for v in (*s.y, *s.low, *s.high) if v is not None and v > 0]
+    times = [plot for plot in plots if plot.y.form is Form.MS and plot.y.scale is Scale.LOG]
+    values = [v for time in times for s in time.series for v in (*s.y, *s.low, *s.high) if v is not None and v > 0]
     if not values:
         return tuple(plots)
     span = min(values), max(values)
-    return tuple(replace(one, y=replace(one.y, span=span)) if one in times else one for one in plots)
+    return tuple(replace(plot, y=replace(plot.y, span=span)) if plot in times else plot for plot in plots)
 
 
 def data_table(plot: Plot) -> DataTable:

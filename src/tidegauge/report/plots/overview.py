@@ -177,16 +177,16 @@ def reading_words(plot: Plot) -> str:
 def _picture(dots: Sequence[Series], limits: Sequence[Series]) -> Plot:
     systems = sorted({one.system for one in (*dots, *limits)})
     middle = (len(systems) - 1) / 2
-    dots = [replace(one, shift_pt=(systems.index(one.system) - middle) * _APART_PT) for one in dots]
+    dots = [replace(dot, shift_pt=(systems.index(dot.system) - middle) * _APART_PT) for dot in dots]
     rates = [x for one in (*dots, *limits) for x in one.x]
     scale = Scale.LOG if max(rates) > _LOG_FROM * min(rates) else Scale.LINEAR
     parts = [
-        f"{one.name} {ms(y)} ms at {x:,.0f} msg/s"
-        for one in dots
-        for x, y in zip(one.x, one.y, strict=True)
-        if not one.minor and y is not None
+        f"{dot.name} {ms(y)} ms at {x:,.0f} msg/s"
+        for dot in dots
+        for x, y in zip(dot.x, dot.y, strict=True)
+        if not dot.minor and y is not None
     ]
-    parts += [f"{one.name} {x:,.0f} msg/s" for one in limits for x in one.x]
+    parts += [f"{limit.name} {x:,.0f} msg/s" for limit in limits for x in limit.x]
     return Plot(
         plot_id=_ID,
         title="Response time against load",
@@ -203,7 +203,7 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     for block in tables:
         for system in block.systems if not block.closed_loop else ():
             trials = [one for one in block.usable(system) or block.of(system) if one.response.p99_ms]
-            values = [one.response.p99_ms or 0.0 for one in trials]
+            values = [trial.response.p99_ms or 0.0 for trial in trials]
             known = _known(values, system, block.experiment, "response p99", within)
             if known is None or not block.results[0].offered_msgs_per_s:
                 continue
@@ -245,7 +245,7 @@ def _known(
 
 
 def _curves(findings: Sequence[Finding]) -> list[Series]:
-    plots = load_plots([one for one in findings if one.details.get("points")], _ID)
+    plots = load_plots([finding for finding in findings if finding.details.get("points")], _ID)
     return [one for plot in plots if plot.plot_id.endswith("-response-p99") for one in plot.series]
 
 

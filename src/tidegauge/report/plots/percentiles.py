@@ -48,7 +48,7 @@ def curve(histogram: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
     shares = [1 - 10 ** (-decades * step / steps) for step in range(1, steps + 1)]
     landmarks = [share for share in (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999) if share <= highest]
     percentiles = tuple(sorted({round(100 * share, 7) for share in (*shares, *landmarks)}))
-    return percentiles, tuple(histogram.percentile_ns(one) / NS_PER_MS for one in percentiles)
+    return percentiles, tuple(histogram.percentile_ns(percentile) / NS_PER_MS for percentile in percentiles)
 
 
 def merged(results: Sequence[TrialResult], details: Details, kind: str) -> Histogram:

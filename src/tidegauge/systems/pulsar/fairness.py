@@ -59,7 +59,9 @@ def client_facts(case: Case) -> ClientFacts:
         case.number_fact("producer", name, Fact(None, ""))
         for name in ("maxPendingMessages", "maxPendingMessagesAcrossPartitions")
     ]
-    facts[Property.IN_FLIGHT] = lower(engine_in_flight(case, facts), *(one for one in own_limits if one.value))
+    facts[Property.IN_FLIGHT] = lower(
+        engine_in_flight(case, facts), *(own_limit for own_limit in own_limits if own_limit.value)
+    )
     facts[Property.RECEIVE_QUEUE] = case.number_fact(
         "consumer", "receiverQueueSize", facts[Property.RECEIVE_QUEUE], case.workload.partitions
     )
