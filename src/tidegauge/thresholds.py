@@ -397,7 +397,7 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     if missing:
         why = f"{rounded(worst or 0.0)} {figure.title} in one of {trials}" if len(told) > 1 else _count(worst, figure)
     elif open_:
-        why = f"{figure.title} is not known of {len(told) - len(known)} of {trials}"
+        why = f"{figure.title}: not known for {len(told) - len(known)} of {trials}"
     else:
         why = f"{_count(worst, figure)}{' at most' if len(told) > 1 else ''}, {trials}"
     return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(told), why)

@@ -270,10 +270,11 @@ class BacklogWorker(FakeWorker):
 
     def _second(self, second: int) -> SecondFigures:
         figures = super()._second(second)
-        now_s = time.monotonic()
-        backlog = (now_s - self.began_s) * self.rate
+        # As of the second's end, also where a busy machine makes it later.
+        until_s = figures.until_mono_ns / 1e9
+        backlog = (until_s - self.began_s) * self.rate
         if self.resumed_s:
-            backlog -= (now_s - self.resumed_s) * self.reads_msgs_per_s
+            backlog -= max(0.0, until_s - self.resumed_s) * self.reads_msgs_per_s
         late = replace(figures.subscriptions[0], backlog=round(max(0.0, backlog)), received=0)
         return replace(figures, subscriptions=(late,))
 

@@ -44,7 +44,7 @@ def block_of(sample: Loaded, experiment: str) -> Block:
 def samples_of(*latencies_ms: float) -> bytes:
     from run_samples import encoded
 
-    return framed(encoded(*(int(latencies_m * 1e6) for latencies_m in latencies_ms)))
+    return framed(encoded(*(int(latency_ms * 1e6) for latency_ms in latencies_ms)))
 
 
 class TestPercentiles:

@@ -106,14 +106,14 @@ def test_a_sentence_is_shown_only_where_it_holds(path: Path, scale: str, setup: 
         return
     shown, trials = shown_for(campaign)
     assert campaign.published is not None
-    for differ in report(campaign.published.report).differs:
-        (holds,) = [holds for begin, holds in WHERE.items() if differ.sentence.startswith(begin)]
-        assert (differ.sentence in shown) is holds(campaign, trials), differ.sentence
+    for difference in report(campaign.published.report).differs:
+        (holds,) = [holds for begin, holds in WHERE.items() if difference.sentence.startswith(begin)]
+        assert (difference.sentence in shown) is holds(campaign, trials), difference.sentence
 
 
 @pytest.mark.parametrize("name", report_names())
 def test_every_sentence_is_known_here(name: str) -> None:
-    told = [differ.sentence for differ in report(name).differs]
+    told = [difference.sentence for difference in report(name).differs]
     assert [one for one in told if not one.startswith(tuple(WHERE))] == []
 
 

@@ -288,7 +288,7 @@ class TestAnswer:
             )
             for resource in (Resource.CLIENT_CPU, Resource.HOST_CPU, Resource.DISK)
         }
-        assert [state.state for state in states.values()] == [DOUBT, DOUBT, GOOD]
+        assert [badge.state for badge in states.values()] == [DOUBT, DOUBT, GOOD]
         assert states[Resource.CLIENT_CPU].text.startswith("Generator limited 1 of")
 
     def test_a_generator_that_was_late_is_bad_where_that_spoilt_a_trial(self, sample: Path) -> None:

@@ -1,1 +1,1 @@
-"""Durability tested by power cuts: what was acknowledged before, what is there after, and what follows. Pure."""
+"""Durability tested by power cuts: what was acknowledged, what is there after, what follows. Only evidence is read."""

@@ -90,7 +90,7 @@ class Campaign:
 
     `data_directory` is where servers keep their data ("" = in the run's directory); `data_directories` are disks that
     the nodes take by turns instead, `journal_directories` the same for the journals of systems that keep one apart.
-    `thresholds` are what is asked of its figures, each checked by `thresholds.grammar`.
+    `thresholds` are what is asked of its figures, each checked by `thresholds.parse_threshold`.
     `overrides` are the values from the command line that replaced those of the file, by its keys: see `option_of`.
     `deployment` says whether trials start servers of their own or have topics of their own on servers that go on.
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points

@@ -101,7 +101,7 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 @contextmanager
 def announced_interruption(announce: Callable[[], None]) -> Iterator[None]:
-    """`fleet.signals.interruptible`, but the first signal is announced before the stopping begins."""
+    """`interruptible`, but the first signal is announced before the stopping begins."""
     with interruptible(leave_now=_leave_now):
         said = False
 

@@ -1,4 +1,4 @@
-"""The verb `attest`: a campaign with one experiment, and what must be there before anything is started.
+"""What is asked to be run, `attest` included, and its plan, all before a start: `--dry-run` ends here.
 
 What measuring needs is imported by `tidegauge.cli.running` and not here, so that a plan is shown at once.
 """

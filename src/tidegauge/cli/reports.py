@@ -1,4 +1,4 @@
-"""The live page from the command line: `tidegauge serve`, and `--live` of runs.
+"""Pages and files of runs: `report`, `index` and `schema`, and the pages of `serve`, `--live` and `--prometheus`.
 
 What draws is imported when there is something to draw: it must cost neither the start of a command nor a measurement.
 """

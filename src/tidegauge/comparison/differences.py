@@ -61,10 +61,10 @@ class Around:
 
 def differences(runs: Sequence[Around]) -> list[Difference]:
     """Everything that differs: hosts first, then software, settings and campaigns."""
-    found = [*_differing("host", [_host(run.run) for run in runs])]
+    found = [*_differing("host", [_host(around.run) for around in runs])]
     found += _differing("software", [_software(run) for run in runs])
     found += _differing("settings", [_settings(run) for run in runs])
-    found += _differing("campaign", [_campaign(run.run) for run in runs])
+    found += _differing("campaign", [_campaign(around.run) for around in runs])
     return found
 
 

@@ -1,4 +1,4 @@
-"""The machine's certificate authorities as a Java key store.
+"""Files from a Maven repository over https, checked against its checksums; the machine's authorities for Java.
 
 A bundled Java runtime trusts only the authorities it came with. On a machine whose way out is a proxy with its own
 authority, Python works (it uses the system's list) and that Java does not. So it is given the system's list.

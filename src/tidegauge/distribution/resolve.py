@@ -1,4 +1,4 @@
-"""A system's files in a local directory, taken as they are: `kafka@/opt/kafka`.
+"""One version of a system as a directory in the cache, resolved once and verified at each start; or a local one.
 
 A warm cache is used without the network and without Maven. An entry appears only complete (it is renamed into place),
 one run at a time makes it (file lock), and an entry that is not exactly as its manifest says is made again.

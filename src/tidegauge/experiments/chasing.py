@@ -1,4 +1,4 @@
-"""How late readers caught up, in sentences. Pure.
+"""What `catch-up` and `mixed` have in common: keys, the plan of a trial with late readers, and sentences. Pure.
 
 The rate is the same the whole time: what is acknowledged while readers catch up is part of the question.
 """

@@ -1,6 +1,6 @@
 """What an experiment is: a name, its options, the trials it intends, and a pure procedure that has them measured.
 
-One file in this folder holds one experiment and exposes it as `EXPERIMENT`; the registry finds it there. Procedures do
+One file in this folder holds one experiment and exposes it as `EXPERIMENT`; `experiments` finds it there. Procedures do
 no I/O: the `Lab` that is given to them measures trials, knows what was found so far in the run, and takes in findings.
 """
 

@@ -1,4 +1,4 @@
-"""Where amounts come from: the published reports that disagree with each other, and what Tidegauge measured itself."""
+"""What a system says of its part in a comparison: facts to compare, hazards, and who measured amounts. Pure."""
 
 from __future__ import annotations
 

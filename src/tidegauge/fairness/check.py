@@ -1,4 +1,4 @@
-"""The properties that must be the same for all systems: why, by how much it tilts, and how to put it right. Pure."""
+"""The fairness check: systems as contenders, compared by property, with what each says of itself. Pure."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ RULES: Mapping[Property, Rule] = {
     ),
     Property.CONNECTIONS: Rule(
         "a client with several connections to a server has several streams of requests under way, and more threads "
-        "of the running server",
+        "of the server work for it",
         NO_FIGURE,
         BY_DEFINITION,
         "set the workload's `connections` to 1: only some clients let one choose",

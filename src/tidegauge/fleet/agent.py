@@ -1,4 +1,4 @@
-"""Ending a process with everything it started: ask, wait, force. A state machine, so that the agent never blocks.
+"""A host's agent: starts, follows and ends processes for a controller, and outlives it just long enough to clean up.
 
 Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks `wire` on standard input
 and output. It ends everything it started when the controller asks for it, closes the pipe (or dies), or has not renewed

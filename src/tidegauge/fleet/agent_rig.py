@@ -1,4 +1,4 @@
-"""The agent's network: namespaces on a switch, and what the switch does to packets."""
+"""The agent's side of the rig: its network and disks, what is done to them, and what it undoes at the agent's end."""
 
 from __future__ import annotations
 

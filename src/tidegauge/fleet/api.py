@@ -1,8 +1,8 @@
-"""Disks and networks of nodes' own on one host, and what is done to them: power cuts, slow and hung disks, partitions.
+"""Where processes run, and disks and networks of nodes' own with what is done to them.
 
-Everything here is plain data, so that it can travel to an agent on another host. Most of it needs root: `Rig.refusals`
-says what can't be done here, and why. The agent undoes everything when its lease ends; if it is killed itself, the next
-start of any command does.
+Everything here is plain data, so that it can travel to an agent on another host. Most of the rig needs root:
+`Rig.refusals` says what can't be done here, and why. The agent undoes everything when its lease ends; if it is killed
+itself, the next start of any command does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The few prctl(2) calls that Python does not offer. Linux only; numbers from `linux/prctl.h`.
+"""The agent's processes: starting them, finding everything that descends from them, and reaping what ends.
 
 The agent is a child subreaper: whatever its processes leave behind becomes its own child, however often it forks or
 starts sessions. So the tree below the agent always holds every descendant, and each tree below a child of the agent has

@@ -1,4 +1,4 @@
-"""The controller's side of the rig: each call is carried out by the agent."""
+"""The controller's side of an agent on this machine: its processes and its rig. The agent carries out each call."""
 
 from __future__ import annotations
 

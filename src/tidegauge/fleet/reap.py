@@ -1,4 +1,4 @@
-"""Undoing what the rig made, by its record alone: for the agent's end, and for who cleans up after a dead one."""
+"""Removing what an agent made, by its record: at its own end, or after a crash, when the agent is dead."""
 
 from __future__ import annotations
 

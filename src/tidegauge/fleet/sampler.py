@@ -1,4 +1,6 @@
-"""What the kernel tells of a host, parsed. Pure. Counters since boot, unless said otherwise.
+"""Looks once a second at what the host and the agent's processes use, for as long as somebody asks for it.
+
+What the kernel tells is parsed by pure functions; its counters are since boot, unless said otherwise.
 
 The looks keep their own rhythm and are kept for a while, so that a controller that is late loses none, and two that ask
 see the same. They run in the agent's only thread: a look takes some ms.

@@ -1,8 +1,9 @@
-"""Stopping processes so that it is sure that they stand: before a power cut nothing may be told durable any more.
+"""Process trees, stopped, resumed and killed by the names under which the agent started them.
 
-SIGSTOP only asks. A thread that runs on another CPU goes on until it enters the kernel; one that waits for a disk stops
-when it would return. What a server acknowledges in between would count as lost though no power failed while it was
-promised. So every thread's state is looked at.
+Before a power cut it must be sure that they stand, since nothing may become durable any more. SIGSTOP only asks. A
+thread that runs on another CPU goes on until it enters the kernel; one that waits for a disk stops when it would
+return. What a server acknowledges in between would count as lost though no power failed while it was promised. So
+every thread's state is looked at.
 """
 
 from __future__ import annotations

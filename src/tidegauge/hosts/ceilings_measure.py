@@ -1,4 +1,4 @@
-"""Measures how fast memory is copied: brokers and clients copy each message several times."""
+"""Measures the ceilings of this machine, one thing after the other, with the time left before each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hung disk: a frozen file system, on which every write waits. Root.
+"""A disk of its own for servers' data: a file in a file system, with direct I/O; frozen, it hangs. Root.
 
 Freezing makes durable what was written before, as ioctl_fsfreeze(2) says; reads of what is cached go on.
 

@@ -1,10 +1,10 @@
-"""Network namespaces: entering one, and opening sockets in one. Root. Source: setns(2), ip-netns(8).
+"""A network of nodes' own: a network namespace each, linked by a switch (bridge) with each other and the host. Root.
 
 Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would tell the
 sender. Everything that is made carries the network's identifier in its name, so that `remove` finds what a crash left.
 Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks.
 
-Sources: ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
+Sources: setns(2), ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The kernel's trace as text, to calls of a node. Pure.
+"""Watching how processes make data durable: each fsync, fdatasync and the like, with its times. Root only.
+
+The kernel's trace is text:
 
 # entries-in-buffer/entries-written: 4/4   #P:2
              java-790     [000] .....  1041.202001: sched_process_fork: comm=java pid=790 child_comm=java child_pid=812

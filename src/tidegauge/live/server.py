@@ -1,7 +1,8 @@
-"""Who may read the page: this machine only, or whoever has the token. Pure.
+"""The HTTP server: an index, reports, live pages and their state. GET only, no files by path, nothing cached.
 
-A page of another site, opened in the same browser, can send requests to a local port and, by a name of its own that
-resolves to loopback (DNS rebinding), could read the answers. So the host that a request names must be one of ours.
+Only this machine may read, or whoever has the token. A page of another site, opened in the same browser, can send
+requests to a local port and, by a name of its own that resolves to loopback (DNS rebinding), could read the answers.
+So the host that a request names must be one of ours.
 
 Python's own server is enough for a few readers on one machine, and brings no dependency along beside a measurement.
 """
@@ -139,7 +140,7 @@ class LiveServer:
     """A server that is up; its threads end with the process."""
 
     def __init__(self, runs_directory: Path, address: str, port: int, token: str = "") -> None:
-        """Raises `RunFailedError` if the port is not free."""
+        """Raises `RunFailedError` if it can't listen there."""
         access, pages = Access(address, token), Pages(runs_directory)
         handler = type("Handler", (_Handler,), {"access": access, "pages": pages})
         try:

@@ -148,7 +148,7 @@ class Attestation:
 
     Attributes:
         system: with its version, "kafka@4.3.1".
-        settings_digest: of the settings in force (`attestation.digest`).
+        settings_digest: of the settings in force (`attestation.record.settings_digest`).
         promised: whether the level promises that nothing is lost in this scenario; `promise` is the reason.
         losing_cuts: in how many of the cuts something acknowledged was lost or damaged.
         loss_per_cut_max: upper bound of the probability that such a cut loses something, 95 %.
@@ -244,7 +244,7 @@ class CycleOutcome:
 
     Attributes:
         acked: messages acknowledged in the whole cycle.
-        figures: of all kinds of anomalies, how many (`attestation.anomalies.Anomalies.figures`); {} where nothing could
+        figures: of all kinds of anomalies, how many (`attestation.judging.Anomalies.figures`); {} where nothing could
             be read.
         witness: the plainest broken promise.
         positions: committed positions that are lost or moved back.

@@ -23,7 +23,7 @@ class Finding:
         rows: the answer as a table: each row maps the columns' heads, units included, to its cells.
         details: the same and more for programs; JSON-able, units in the names.
         figures: its figures that thresholds and comparisons may name (`statistics.figures.FINDING_FIGURES`).
-        refuted: whether the claim that was tested turned out untrue.
+        refuted: whether the durability level that was tested was refuted.
         attestations: to be kept beyond the run, for later ones with the same settings.
         point: of the campaign's sweep (see `TrialSpec`); whoever keeps the finding fills it in.
     """

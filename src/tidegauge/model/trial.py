@@ -1,4 +1,4 @@
-"""Trials and experiments. An experiment is a pure procedure over trials: what it measures with is given to it."""
+"""Trials: what one is asked to do, and what came of it. Plain data."""
 
 from __future__ import annotations
 

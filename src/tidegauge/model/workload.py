@@ -201,7 +201,7 @@ MESSAGE_BYTES_MAX = 1 << 20
 IN_FLIGHT_BYTES_MAX = 32 << 20
 """Values of messages in flight over all producers, where nobody says more; the same bound for every system."""
 IN_FLIGHT_BYTES_MOST = 8 << 30
-"""The same where `in-flight` is said: the load generator's memory follows from it (`campaign.worker_memory`)."""
+"""The same where `in-flight` is said: the load generator's memory follows from it (`campaign.plan.memory`)."""
 IN_FLIGHT_MESSAGES_MOST = 1 << 20
 """Messages in flight over all producers: the worker keeps a place for each."""
 

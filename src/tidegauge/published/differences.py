@@ -51,7 +51,7 @@ def differences(report: Report, tests: Sequence[str], planned: Planned) -> tuple
         *_limits(planned.trials),
         *_alike(settings, len(_by_system(planned.trials))),
         *_own_settings(report, planned),
-        *(differ.sentence for differ in report.differs if differ.where.holds(planned)),
+        *(difference.sentence for difference in report.differs if difference.where.holds(planned)),
     )
 
 

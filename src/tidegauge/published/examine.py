@@ -1,4 +1,4 @@
-"""The reports that Tidegauge knows: data files of this package."""
+"""A report's claims examined in a run: for each a verdict, with our figures beside the published ones."""
 
 from __future__ import annotations
 

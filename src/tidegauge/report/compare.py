@@ -1,4 +1,4 @@
-"""One figure of a system over its repeated trials: the middle, and how far it is sure or how far it scatters."""
+"""How the systems of one experiment relate, in words that claim no more than the trials show; estimates of figures."""
 
 from __future__ import annotations
 

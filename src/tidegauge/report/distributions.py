@@ -142,10 +142,10 @@ def _percentiles(latency: Latency) -> str:
 
 
 def within_words(one: Within) -> str:
-    """One line: how far below and above the figure its seconds leave it, and from how many blocks of them."""
+    """One line: how far below and above the figure its seconds leave it, and from how many stretches of them."""
     interval = one.interval
     down, up = interval.low / interval.estimate - 1, interval.high / interval.estimate - 1
-    blocks = f"from {interval.blocks} blocks of consecutive seconds"
+    blocks = f"from {interval.blocks} stretches of consecutive seconds"
     return f"{one.experiment}, {one.system}: {one.figure} {down:+.0%} to {up:+.0%}, {blocks}"
 
 

@@ -1,4 +1,4 @@
-"""What the faults of trials did, as a table and in words; of repeated trials the median of each figure, all lost."""
+"""What experiments found beyond the figures of single trials, and what faults did: in sentences and as tables."""
 
 from __future__ import annotations
 

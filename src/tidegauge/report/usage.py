@@ -1,4 +1,4 @@
-"""What limited results, in the words of tables and sentences."""
+"""What limited results, their part of the machine's ceilings, and what they cost: tables, sentences, plain data."""
 
 from __future__ import annotations
 
@@ -210,11 +210,13 @@ def _limiting_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
     for where in dict.fromkeys(share.where for one in found for share in one.shares):
         kinds = [of for of in Ceiling if any(one.share(of, where) for one in found)]
-        columns = tuple(Column(str(kind), tuple(_cell(one.share(kind, where)) for one in found)) for kind in kinds)
+        columns = tuple(
+            Column(str(kind), tuple(_share_cell(one.share(kind, where)) for one in found)) for kind in kinds
+        )
         yield ColumnGroup(f"share of {where}" if where else "share", columns)
 
 
-def _cell(share: Share | None) -> str:
+def _share_cell(share: Share | None) -> str:
     if share is None:
         return MISSING
     if share.basis is Basis.COMPUTED:

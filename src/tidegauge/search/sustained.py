@@ -1,4 +1,4 @@
-"""Where to look next: the load selection of RFC 9971, by the MLRsearch package, for goals that are clauses.
+"""The search for the sustainable rate of each goal, then its confirmation. What measures is given to it.
 
 RFC 9971 searches for several goals at once, and every trial counts for all of them. A load is a lower bound of a goal
 or an upper one by the share of its trials that met the goal; the relevant upper bound is the lowest upper bound, the

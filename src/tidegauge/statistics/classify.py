@@ -142,7 +142,7 @@ def _invalid(evidence: Evidence) -> list[str]:
     lag = _own_lag(evidence)
     if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
         found.append(_own_lag_text(evidence, lag[0]))
-    # After a fault consumers work off what waited: that they are busy then means nothing for the rest.
+    # After a fault consumers work off what waited: that they are busy then tells nothing about the rest.
     waited_for = _waited_for(evidence)
     if _often(waited_for) and not evidence.faults:
         found.append(_busy_text(*waited_for[0]))

@@ -27,10 +27,9 @@ drift over the measured window is tested again and reported (see `classify`).
 Sources: H. B. Mann, "Nonparametric tests against trend", Econometrica 13 (1945); M. G. Kendall, "Rank Correlation
 Methods" (1975); P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968).
 
-The interval supposes that deviations from the line are independent. A backlog's are not quite: after a pause it takes
-seconds to fall. So the interval is rather too narrow, and whoever decides by it also asks whether the slope matters.
-
-Source: P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968).
+The interval of a slope (`growth`) supposes that deviations from the line are independent. A backlog's are not quite:
+after a pause it takes seconds to fall. So the interval is rather too narrow, and whoever decides by it also asks
+whether the slope matters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""How many repeats a question takes, from the spread that was seen.
-
-A number from three blocks is a rough guess itself: the spread of three values is off by a factor of two now and then.
-
-Source: J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition (1988), t tests.
+"""What an interval says of two systems, and how many repeats a question takes.
 
 | verdict | when |
 | --- | --- |
@@ -12,6 +8,11 @@ Source: J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd 
 
 So of two equal systems "better" or "worse" is said as rarely as the interval misses 1: once in twenty comparisons at
 95 %. "No difference" is a claim of its own and needs a narrow interval: not to have seen a difference is inconclusive.
+
+A number of repeats from three blocks is a rough guess itself: the spread of three values is off by a factor of two now
+and then.
+
+Source: J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition (1988), t tests.
 """
 
 from __future__ import annotations

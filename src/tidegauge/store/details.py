@@ -91,7 +91,7 @@ class TrialDetails:
     page_cache: Mapping[str, Any] = field(default_factory=dict)
     disclosed: Disclosed | None = None
     use: tuple[Mapping[str, Any], ...] = ()
-    """What was used, a row a second (`store.use_rows`)."""
+    """What was used, a row a second (`store.telemetry.use_rows`)."""
 
 
 def read_details(trial: StoredTrial) -> TrialDetails:

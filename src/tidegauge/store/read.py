@@ -82,7 +82,7 @@ class StoredRun:
     Attributes:
         environment: of the first session; `environments` has one for each.
         overrides: command-line options that replaced values of the campaign, by its keys.
-        meaning: what the campaign was understood to mean (`campaign.meaning`); None if the run does not say.
+        meaning: what the campaign was understood to mean (`campaign.read.fingerprint`); None if the run does not say.
         ceilings: what the machine could do at most; None if that was not measured.
         price: of a host for an hour; None if nobody gave one.
     """

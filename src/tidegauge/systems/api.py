@@ -1,4 +1,4 @@
-"""What of a deployment goes down together when one machine of a real cluster would.
+"""What a messaging system must offer to be measured. One folder here implements this; nothing else knows more.
 
 A system package exposes `SYSTEM: System`; `systems.registry` finds packages by their folder.
 """

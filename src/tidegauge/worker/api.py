@@ -11,7 +11,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.workload import RateSchedule, Workload
 
 HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST = 256, 128
-"""Of a worker: enough for a few clients at a low rate. `campaign.worker_memory` says what a load needs beyond it."""
+"""Of a worker: enough for a few clients at a low rate. `campaign.plan.memory` says what a load needs beyond it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a worker's log says about why it ended."""
+"""The worker as the rest of Tidegauge sees it: `LoadWorker` over gRPC, and what its log says about why it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker tells of a trial's topics when it is asked to read them back, as plain data. Times in monotonic ns."""
+"""Between the messages of worker.proto and the plain types of `worker.api` and `model`. Times in monotonic ns."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tidegauge.systems.api import System
 
 
 class ImpossibleError(UserError):
-    """A system is not available in this shape at this level. Points of a sweep may leave it out."""
+    """A system can't run in this shape or give this level. Points of a sweep may leave it out."""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
 """The plan of a campaign: every trial of it, in the order in which they run. Pure.
 
-Without it a share (`50% of lowest sustainable`) is one of what was found at each point: every point has its own rate.
-With `rates-at: {partitions: 100}` the experiments that find rates are made with 100 partitions only, before the others,
-and every number of partitions faces the same load. Axes that it does not name keep rates of their own. Pure.
+Without `rates-at` a share (`50% of lowest sustainable`) is one of what was found at each point: every point has its
+own rate. With `rates-at: {partitions: 100}` the experiments that find rates are made with 100 partitions only, before
+the others, and every number of partitions faces the same load. Axes that it does not name keep rates of their own.
 
 A block holds every experiment on every system at every point once. Systems take turns, so that what changes slowly on
 the host (heat, neighbours, a filling disk) touches all of them alike instead of the one measured last; the order of
 systems and of points is drawn anew for each block, so that nobody is always first.
-
-Blocks, and in each of them every experiment on every system at every point of a sweep (see `campaign.interleave`).
 """
 
 from __future__ import annotations
@@ -178,7 +176,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps in order. `left_out` says, in a sentence each, what a sweep was to measure and is not available."""
+    """All steps in order. `left_out` says, in a sentence each, what a sweep was to measure and can't."""
 
     steps: tuple[Step, ...]
     left_out: tuple[str, ...] = ()

@@ -351,7 +351,7 @@ def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, i
     """ "message 7 of producer 1: node 2, topic-0/00.log at byte 4096"."""
     places = []
     for copy in copies:
-        directory = next(node for node in nodes if node in copy.file.parents)
+        directory = next(place for place in nodes if place in copy.file.parents)
         places.append(f"node {nodes[directory]}, {copy.file.relative_to(directory)} at byte {copy.offset}")
     producer, sequence = message
     return f"message {sequence} of producer {producer}: {'; '.join(places)}"

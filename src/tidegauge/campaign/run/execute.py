@@ -1,4 +1,4 @@
-"""One step of a run as its experiment sees it: the `Lab` that measures trials and takes in findings."""
+"""A whole campaign: fetch, then step by step and trial after trial; what fails is recorded and the rest goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The phases of a trial by time, so that each second can be told with the phase it belongs to."""
+"""A trial second by second: its phases, the seconds that are remembered, and the thread that follows the worker."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Follower:
 
     `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
     `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
-    they grow is wanted, and means nothing for the system.
+    they grow is wanted, and tells nothing about the system.
     """
 
     def __init__(

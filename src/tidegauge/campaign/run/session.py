@@ -1,4 +1,4 @@
-"""The servers and the worker that trials may share, so that a search does not start them for each trial."""
+"""What a trial works with: the servers or the cluster of others, the load generator, and when they are ready."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tidegauge.worker.api import LoadWorker
 class Running:
     """Servers that are ready and a worker; `trial_id` is that of the trial that started them and holds their logs.
 
-    `wanted` is what they were started as (see `campaign.plan.Step`).
+    `wanted` is what they were started as (see `campaign.plan.plan.Step`).
     """
 
     deployment: Deployment

@@ -1,4 +1,4 @@
-"""How far a slow phase has come, with the time that it may take yet.
+"""One trial from an empty data directory to a result, and back to an empty machine.
 
 Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
 of starting, whatever ends the trial: its result, a failure, or an interruption. A trial that shares its servers leaves

@@ -59,7 +59,7 @@ def with_witness(level: LevelFinding, scene: Scene, store: TrialStore) -> LevelF
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
         # Whatever it means for the trial shows in the trial.
-        finding, evidence = not_watched(f"no message could be sent at the same time: {error.message}"), {}
+        finding, evidence = not_watched(f"no message could be sent while servers were watched: {error.message}"), {}
     store.witness(finding, evidence)
     return replace(level, syncs=finding)
 

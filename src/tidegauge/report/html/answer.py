@@ -170,8 +170,8 @@ def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
         if all(finding.decided for finding in run.findings)
         else DOUBT
     )
-    lost = sum(cut.lost for cut in cuts)
-    text = f"{plural(sum(cut.cuts for cut in cuts), 'cut')}: lost {count(lost)} acknowledged messages"
+    lost = sum(attestation.lost for attestation in cuts)
+    text = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}: lost {count(lost)} acknowledged messages"
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
 
 

@@ -1,4 +1,4 @@
-"""Colours, dashes and markers of systems: told apart without colour too.
+"""Draws plot models with matplotlib: as SVG for pages (colours by variables, text as text), as SVG or PNG files.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with any common kind of colour
 blindness can tell apart. On a dark page some are lighter; both sets have a contrast of 3:1 to their page at least.

@@ -168,7 +168,7 @@ class DataTable:
 def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
     """The same plots, those of times with one and the same y axis: whoever compares two of them compares heights."""
     times = [plot for plot in plots if plot.y.form is Form.MS and plot.y.scale is Scale.LOG]
-    values = [v for time in times for s in time.series for v in (*s.y, *s.low, *s.high) if v is not None and v > 0]
+    values = [v for plot in times for s in plot.series for v in (*s.y, *s.low, *s.high) if v is not None and v > 0]
     if not values:
         return tuple(plots)
     span = min(values), max(values)

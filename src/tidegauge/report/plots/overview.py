@@ -1,4 +1,4 @@
-"""The plots that come first: a run at a glance, rates as bars, and shares of CPU time."""
+"""The plots that come first: a run at a glance, rates as bars, and shares of the machine's ceilings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of Kafka nodes, as text. Pure."""
+"""Starts Kafka nodes: configures them, formats their directories, runs them; old versions with a ZooKeeper."""
 
 from __future__ import annotations
 

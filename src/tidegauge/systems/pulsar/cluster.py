@@ -180,7 +180,7 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         ports=plan.ports,
         metrics_endpoints=endpoints(
             *((one.process, f"http://{one.seat.address}:{one.admin_port}") for one in plan.brokers),
-            *((booky.process, booky.http) for booky in plan.bookies),
+            *((bookie.process, bookie.http) for bookie in plan.bookies),
         ),
         nodes=plan.machines,
     )

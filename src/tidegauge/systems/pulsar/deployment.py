@@ -1,4 +1,4 @@
-"""What of Pulsar's own figures matters: the brokers' and the bookies', each told by the process that has them.
+"""A running Pulsar, how its standalone form is started, and which of its own figures matter.
 
 Sources: https://pulsar.apache.org/docs/reference-metrics/, https://bookkeeper.apache.org/docs/admin/metrics
 """

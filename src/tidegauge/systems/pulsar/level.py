@@ -1,4 +1,4 @@
-"""How many copies of an entry an acknowledgement of Pulsar really waits for, and what is missing of a cluster. Pure.
+"""Pulsar's settings for each durability level, the level that settings in force really give, and its copies. Pure.
 
 Source: a ledger is made with an ensemble (bookies), a write quorum (copies of each entry) and an ack quorum (copies
 awaited). A topic's next ledger takes them from the policy of the topic, else of the namespace, else from the broker's

@@ -1,4 +1,4 @@
-"""Which artifacts a version of Pulsar consists of. Pure."""
+"""Pulsar as a `System`: the artifacts of a version, clusters that others run, what is asked of each deployment."""
 
 from __future__ import annotations
 

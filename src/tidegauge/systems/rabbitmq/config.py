@@ -1,4 +1,4 @@
-"""Where RabbitMQ and Erlang are in a directory: an unpacked package, an installed one, or the generic archive."""
+"""The configuration and environment of RabbitMQ nodes, and where RabbitMQ and Erlang are in a directory."""
 
 from __future__ import annotations
 

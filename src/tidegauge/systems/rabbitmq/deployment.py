@@ -1,4 +1,4 @@
-"""What of RabbitMQ's own figures matters, as its Prometheus plugin tells them summed over queues.
+"""Starts RabbitMQ nodes with an Erlang port mapper of their own; which figures matter, and why one failed.
 
 Source: https://github.com/rabbitmq/rabbitmq-server/blob/main/deps/rabbitmq_prometheus/metrics.md
 """

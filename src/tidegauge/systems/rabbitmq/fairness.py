@@ -1,4 +1,4 @@
-"""Which types of subscription RabbitMQ has, and what is peculiar to them. Pure."""
+"""What RabbitMQ says of its part in a comparison: facts, types of subscription, known mistakes. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Debian's packages of one suite, by a private apt: the system's apt state is neither read nor changed; no root needed.
+"""RabbitMQ's files: the installed package, a directory, or Debian's packages unpacked into the cache.
+
+Debian's packages of one suite, by a private apt: the system's apt state is neither read nor changed; no root needed.
 
 apt checks the archive's signature against Debian's keyring and every package against the signed list.
 

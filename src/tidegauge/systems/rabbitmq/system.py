@@ -1,4 +1,4 @@
-"""Attaching to a RabbitMQ cluster that others run."""
+"""RabbitMQ as a `System`, of its own nodes or of a cluster that others run."""
 
 from __future__ import annotations
 
