@@ -71,7 +71,7 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         used = (*block.usable(system), *block.usable(baseline))
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
         for figure in map(FIGURES.__getitem__, names):
-            values, base = _values(block.usable(system), figure), _values(block.usable(baseline), figure)
+            values, base = (values_by_block(block.usable(name), figure) for name in (system, baseline))
             ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
             forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
             found += [replace(ratio, point=block.point, forms=forms)] if ratio else []
@@ -94,7 +94,9 @@ def finding_ratios(
         own = [one for one in here if one.decided]
         systems = sorted({one.system for one in own})
         for figure in FINDING_FIGURES.values():
-            sides = {system: _found([one for one in own if one.system == system], figure) for system in systems}
+            sides = {
+                system: findings_by_block([one for one in own if one.system == system], figure) for system in systems
+            }
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
                 doubtful = rest_on_doubt([one for one in own if one.system in (system, systems[0])], results)
@@ -121,11 +123,13 @@ def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -
     return bool(published & doubted)
 
 
-def _values(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+def values_by_block(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+    """A figure of trials, by block."""
     return by_block([(result.spec.block, figure.of(result)) for result in results])
 
 
-def _found(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
+def findings_by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
+    """A figure of findings, by block."""
     return by_block([(finding.block, figure.of(finding)) for finding in findings])
 
 

@@ -24,7 +24,7 @@ def image_of(place: Path) -> Path:
 
 
 def lift(place: Path) -> None:
-    """Let a disk be as fast as it is, and thaw it. Never raises: what could not be done will be told by `remove_disk`.
+    """Let a disk be as fast as it is, and thaw it. Never raises: `remove_disk` reports what could not be done.
 
     Its limits belong to the device number, which others may get: so they go while it is known to be ours.
     """

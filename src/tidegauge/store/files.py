@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
+from tidegauge.hosts import procfs
 from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 
@@ -56,7 +57,7 @@ class Writer:
 def boot_id() -> str:
     """The identity of this boot of this host, or ""."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return procfs.boot_id()
     except OSError:
         return ""
 

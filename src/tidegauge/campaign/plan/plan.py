@@ -55,7 +55,7 @@ def check_experiments(campaign: Campaign) -> None:
             raise UserError(f"{where}: nobody reads with 'subscriptions: 0'.", "Give the workload a subscription.")
 
 
-KEY = "rates-at"
+RATES_AT = "rates-at"
 FINDERS = (peak.EXPERIMENT.name, max_throughput.NAME)
 """Experiments whose answer is a rate that others take a share of."""
 
@@ -67,19 +67,21 @@ def read_rates_at(source: Source, points: Sequence[Mapping[str, str]], label: An
         points: those of the campaign's sweep.
         label: how a value of a sweep is called.
     """
-    if KEY not in source.data:
+    if RATES_AT not in source.data:
         return {}
-    given = source.data[KEY]
+    given = source.data[RATES_AT]
     if not isinstance(given, dict) or not given:
-        source.complain((KEY,), "must be a mapping of axes of the sweep to a value of each, such as {partitions: 100}")
+        source.complain(
+            (RATES_AT,), "must be a mapping of axes of the sweep to a value of each, such as {partitions: 100}"
+        )
         return {}
     found = {}
     axes = {axis: list(dict.fromkeys(point[axis] for point in points)) for axis in (points[0] if points else ())}
     for axis, value in given.items():
         if axis not in axes:
-            source.complain((KEY, axis), f"the sweep has no such axis{nearest(axis, list(axes))}")
+            source.complain((RATES_AT, axis), f"the sweep has no such axis{nearest(axis, list(axes))}")
         elif label(value) not in axes[axis]:
-            source.complain((KEY, axis), f"'{label(value)}' is none of its values: {', '.join(axes[axis])}")
+            source.complain((RATES_AT, axis), f"'{label(value)}' is none of its values: {', '.join(axes[axis])}")
         else:
             found[axis] = label(value)
     return found

@@ -32,7 +32,7 @@ from tidegauge.systems.registry import get as find_system
 from tidegauge.thresholds import EXAMPLES, Known, parse_threshold
 from tidegauge.usage import Price, parse_price
 
-KEY = "thresholds"
+THRESHOLDS = "thresholds"
 
 
 def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
@@ -42,9 +42,9 @@ def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
         points: what the campaign has, at every point of its sweep; none if it could not be read, and then the names
             of experiments and systems are not checked.
     """
-    listed = source.data.get(KEY, [])
+    listed = source.data.get(THRESHOLDS, [])
     if not isinstance(listed, list):
-        source.complain((KEY,), f"must be a list of conditions, {EXAMPLES}")
+        source.complain((THRESHOLDS,), f"must be a list of conditions, {EXAMPLES}")
         return ()
     known = _known(points) if points else None
     found = []
@@ -52,7 +52,7 @@ def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
         try:
             found.append(parse_threshold(text, known).text)
         except ValueError as error:
-            source.complain((KEY, index), str(error))
+            source.complain((THRESHOLDS, index), str(error))
     return tuple(dict.fromkeys(found))
 
 
