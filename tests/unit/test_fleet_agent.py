@@ -111,6 +111,19 @@ def test_cpu_of_an_orphan_that_ended_is_kept(host: LocalHost, tmp_path: Path) ->
         assert host.status(status.name).cpu_s >= status.cpu_s
 
 
+def test_cpu_counts_also_between_an_end_and_its_reaping(tmp_path: Path) -> None:
+    children = Children("a" * 16)
+    child = children.start(spec(tmp_path, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"))
+    wait_until(lambda: not children.members()["p"], "it ended, and is a zombie")
+    unreaped = children.status("p")
+    assert unreaped.running
+    assert unreaped.resident_bytes == 0
+    assert unreaped.cpu_s >= 0.02
+    children.reap()
+    assert child.exit_code == 0
+    assert children.status("p").cpu_s == unreaped.cpu_s
+
+
 def test_stop_ends_grandchildren_that_fork_twice_into_other_sessions(host: LocalHost, tmp_path: Path) -> None:
     escape = "(setsid sh -c 'echo $$ > orphan; exec sleep 1000' &)"
     hidden = "(setsid env -i sh -c 'echo $$ > hidden; exec sleep 1000' &)"

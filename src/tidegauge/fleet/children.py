@@ -93,6 +93,10 @@ class Children:
 
     def members(self) -> dict[str, list[Stat]]:
         """Live processes by owner; "" owns what could not be told. Zombies are left out: they hold nothing any more."""
+        return {name: [stat for stat in tree if not stat.ended] for name, tree in self._trees().items()}
+
+    def _trees(self) -> dict[str, list[Stat]]:
+        """Processes by owner as `members`, and zombies with them."""
         below: dict[int, list[Stat]] = {}
         for stat in procfs.all_stats():
             below.setdefault(stat.parent, []).append(stat)
@@ -102,7 +106,7 @@ class Children:
             tree = [root]
             for stat in tree:
                 tree.extend(below.get(stat.pid, []))
-            found[owner].extend(stat for stat in tree if not stat.ended)
+            found[owner].extend(tree)
         return found
 
     def status(self, name: str) -> ProcessStatus:
@@ -112,8 +116,10 @@ class Children:
         its own, lost its parent, and ended before it was ever looked at.
         """
         child = self.by_name[name]
-        members = self.members()[name]
-        ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in members)
+        tree = self._trees()[name]
+        # A zombie's time counts here until it is reaped, and in `reaped_ticks` from then on.
+        ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in tree)
+        members = [stat for stat in tree if not stat.ended]
         return ProcessStatus(
             name=name,
             pid=child.identity.pid,
