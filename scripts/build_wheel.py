@@ -21,9 +21,8 @@ def stage() -> None:
     core = ROOT / "worker/app/target/dist/core"
     shutil.copytree(core, PACKAGE / "_worker/core")
     for services in sorted(ROOT.glob("worker/*/src/main/resources/META-INF/services/*DriverFactory")):
-        module = services.relative_to(ROOT / "worker").parts[0]
-        driver = "null" if module == "nulldriver" else module
-        shutil.copytree(ROOT / "worker" / module / "target/dist", PACKAGE / "_worker" / driver)
+        driver = services.relative_to(ROOT / "worker").parts[0]
+        shutil.copytree(ROOT / "worker" / driver / "target/dist", PACKAGE / "_worker" / driver)
     shutil.copytree(ROOT / "campaigns", PACKAGE / "_campaigns")
     shutil.copytree(ROOT / "workloads", PACKAGE / "_workloads")
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.hosts.abilities import Ability, abilities
+from tidegauge.hosts.abilities import Ability, Probe, abilities
 from tidegauge.hosts.advice import Advice, Bounds, advise
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
+from tidegauge.systems.registry import all_systems
 
 DISK = {
     "mount_point": "/data",
@@ -157,8 +158,15 @@ def test_what_is_not_known_is_no_fault() -> None:
 
 def test_abilities_of_this_machine() -> None:
     found = {one.name: one for one in abilities()}
-    assert len(found) == 15
+    assert len(found) == 14
     assert all(one.possible == (not one.reason) and one.used_for and one.without for one in found.values())
+
+
+def test_abilities_that_single_systems_need_are_tried_too() -> None:
+    own = Probe("toy", lambda: "no toys here", "playing", "nothing is played", "Buy one.")
+    assert abilities([own])[-1] == Ability("toy", False, "no toys here", "playing", "nothing is played", "Buy one.")
+    needs = [probe.name for system in all_systems().values() for probe in system.host_needs]
+    assert needs == ["Debian packages"]
 
 
 def test_what_can_not_be_tried_is_told_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +174,7 @@ def test_what_can_not_be_tried_is_told_and_not_raised(monkeypatch: pytest.Monkey
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(
-        "tidegauge.hosts.abilities._PROBES", (("thing", broken, "tests", "nothing is tested", "mend it"),)
+        "tidegauge.hosts.abilities._PROBES", (Probe("thing", broken, "tests", "nothing is tested", "mend it"),)
     )
     assert abilities() == (
         Ability(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tidegauge.systems.logs import find_cause
+from tidegauge.systems.pulsar.deployment import BAD_COOKIE
 from tidegauge.systems.servers import Servers, ended_error
 
 SAMPLES = Path(__file__).parent / "test_systems_samples"
@@ -35,7 +36,7 @@ SAMPLES = Path(__file__).parent / "test_systems_samples"
     ],
 )
 def test_known_causes(sample: str, summary: str, in_line: str) -> None:
-    cause = find_cause((SAMPLES / f"{sample}.log").read_text())
+    cause = find_cause((SAMPLES / f"{sample}.log").read_text(), (BAD_COOKIE,))
     assert cause is not None
     assert cause.summary == summary
     assert in_line in cause.line

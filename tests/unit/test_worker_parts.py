@@ -54,7 +54,7 @@ def make_jars(directory: Path, *names: str) -> list[Path]:
 def test_class_path_in_a_checkout(tmp_path: Path) -> None:
     package = tmp_path / "src" / "tidegauge"
     core = make_jars(tmp_path / "worker" / "app" / "target" / "dist" / "core", "b.jar", "a.jar", "notes.txt")[:2]
-    null = make_jars(tmp_path / "worker" / "nulldriver" / "target" / "dist", "n.jar")
+    null = make_jars(tmp_path / "worker" / "null" / "target" / "dist", "n.jar")
     kafka = make_jars(tmp_path / "worker" / "kafka" / "target" / "dist", "k.jar")
     assert worker_class_path("null", package) == core + null
     assert worker_class_path("kafka", package) == core + kafka

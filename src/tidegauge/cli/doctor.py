@@ -13,7 +13,7 @@ from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.abilities import abilities
+from tidegauge.hosts.abilities import Probe, abilities
 from tidegauge.hosts.advice import Bounds, advise
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_kept import keep
@@ -22,6 +22,7 @@ from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
+from tidegauge.systems.registry import all_systems
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def examine(request: DoctorRequest, out: Output) -> int:
     with _shown(out) as tell:
         tell("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
-        found = Diagnosis(host, clock, ceilings, advise(host, clock, _bounds()), abilities())
+        found = Diagnosis(host, clock, ceilings, advise(host, clock, _bounds()), abilities(_needs()))
     out.show(doctor_report(found), doctor_content(found))
     return EXIT_GOOD
 
@@ -83,6 +84,11 @@ def _shown(out: Output) -> Iterator[Callable[[str], None]]:
         return
     with console.status("") as status:
         yield status.update
+
+
+def _needs() -> list[Probe]:
+    """What single systems need of a host."""
+    return [probe for system in all_systems().values() for probe in system.host_needs]
 
 
 def _bounds() -> Bounds:

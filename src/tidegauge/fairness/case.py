@@ -192,7 +192,8 @@ _PORT = re.compile(r":\d{4,5}\b")
 _OWN_TOPIC = re.compile(r"tidegauge-[\w.-]+")
 _PATH = re.compile(r"/[^\s,;:=]*/(?:trials|data)/[^\s,;:=]*")
 _ADDRESS = re.compile(r"\b[\w.-]+:\d{4,5}\b")
-_NUMBERED = re.compile(r"\b(broker|bookie|node|server|controller|zookeeper)[- ]?\d+\b")
+_NUMBERED = re.compile(r"^([a-z]+)[- ]?\d+\b")
+"""One of several servers of a kind, as scopes name it: "broker 1"."""
 _BARE_PORT = re.compile(r"\b\d{4,5}\b")
 _A_PORT = re.compile(r"port", re.IGNORECASE)
 _OF_EACH_TRIAL = frozenset(
@@ -212,7 +213,7 @@ def normal_settings(settings: Mapping[tuple[str, str, str], str]) -> dict[tuple[
     for (kind, scope, name), value in settings.items():
         if name in _OF_EACH_TRIAL or name.endswith(_COUNTED):
             continue
-        place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", _ADDRESS.sub("", scope))).strip()
+        place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", _ADDRESS.sub("", scope)).strip()).strip()
         plain = _BARE_PORT.sub("PORT", value) if _A_PORT.search(name) else without_places(value)
         found.setdefault((kind, place, name), set()).add(plain)
     return {key: ", ".join(sorted(values)) for key, values in sorted(found.items())}

@@ -1,18 +1,22 @@
-"""What a messaging system must offer to be measured. One folder here implements this; nothing else knows more.
+"""What a messaging system must offer to be measured, and what it may. Its package has it; nothing else knows more.
 
-A system package exposes `SYSTEM: System`; `systems.registry` finds packages by their folder.
+A system's package exposes `SYSTEM: System`; `systems.registry` finds it. docs/adding-a-system.md shows a whole one.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, describe_choice, level_named
 from tidegauge.errors import RunFailedError, UserError
+from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
+from tidegauge.hosts.abilities import Probe
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
@@ -21,7 +25,6 @@ from tidegauge.systems.attach import AttachRules
 from tidegauge.systems.metrics import Endpoint, Metric
 
 if TYPE_CHECKING:
-    from tidegauge.fairness.case import Case, ClientFacts, Hazard
     from tidegauge.systems.attached import AttachedCluster, AttachRequest
 
 
@@ -113,7 +116,10 @@ Describe = Callable[[list[str]], list[Setting]]
 
 
 class Deployment(Protocol):
-    """A running system. `processes` are names on the host, none if others started it; the first is the one to show."""
+    """A running system. `processes` are names on the host, none if others started it; the first is the one to show.
+
+    `systems.servers` has nearly all of it: `Servers` for processes that were started here, `Serverless` where none was.
+    """
 
     @property
     def connection(self) -> Mapping[str, str]:
@@ -132,7 +138,7 @@ class Deployment(Protocol):
 
     @property
     def metrics_endpoints(self) -> tuple[Endpoint, ...]:
-        """Where its processes tell figures of their own (`System.metrics`); () if they don't."""
+        """Where its processes report figures of their own (`System.metrics`); () if they don't."""
         ...
 
     @property
@@ -192,100 +198,138 @@ class Deployment(Protocol):
         ...
 
 
-class System(Protocol):
-    """A messaging system. All methods may be called from any thread."""
+class Deploys(Protocol):
+    """How a system is fetched and started, and what its nodes need."""
 
     name: str
     title: str
-    driver: str
     default_version: str
-    attach_rules: AttachRules | None
-    """What a campaign may say of a cluster of it that others run; None if there is no such thing."""
-    metrics: tuple[Metric, ...]
-    """Figures that its servers tell of themselves and that matter; the same for each of its processes."""
-    server_defaults: Mapping[str, str]
+    server_defaults: Mapping[str, str] = MappingProxyType({})
     """Settings of its servers that Tidegauge gives where a campaign doesn't, and that follow from no deployment."""
-    spaces_in_paths: bool
+    spaces_in_paths: bool = False
     """Whether it runs with its programs and data below a directory that has a space in its name."""
 
+    @abstractmethod
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
-        """Fetch (or find in the cache) the files of a version; `report` is told what takes long.
+        """Fetch (or find in the cache) the files of a version; `report` is called with what takes long.
 
         Raises `UserError` if there is no such version, naming the nearest ones.
         """
-        ...
 
-    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
-        """The durability levels this system can give in this shape, best first."""
-        ...
+    @abstractmethod
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """Write the configuration and start all processes. Returns before the system is ready.
+
+        Raises `UserError` if the level or the shape is impossible (`refuse_impossible`).
+        """
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         """Why these options of layout can't be, with what is allowed; "" if they can. Pure."""
-        ...
+        return f"{self.title} has no options of layout" if shape else ""
 
     def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
         """How many nodes faults can be made on: more than `nodes` where others in front of them keep no data. Pure."""
-        ...
+        return nodes
 
     def network_problem(self, version: str) -> str:
         """Why its nodes can't be put into networks of their own, or "" if they can. Pure."""
-        ...
+        return "it has no setting for the address of a node"
+
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """The server processes of such a deployment, with the resident memory that each may need, MiB. Pure."""
+        return (ProcessMemory("node", nodes, heap_mb, direct_memory_mb, 0),)
+
+    def handles(self, partitions: int) -> Handles:
+        """About how many files and memory maps one server process has with so many partitions on it. Pure."""
+        return Handles(0, 0)
+
+
+class GivesLevels(Protocol):
+    """Which durability levels a system gives, by which settings, and how they are recognized."""
+
+    @abstractmethod
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """The durability levels this system can give in this shape, best first."""
+
+    @abstractmethod
+    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
+        """Pure: what level these effective settings give."""
+
+    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
+        """Topic-level settings that the level needs, in the system's own words."""
+        return {}
+
+    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
+        """ "all" or "one": which acknowledgement the producer asks for. Where it has no choice: "all"."""
+        return "all"
+
+    def incomplete(self, settings: list[Setting], nodes: int) -> str:
+        """Pure: what replicas are still missing of the topics read back; "" once replication is complete."""
+        return ""
+
+
+class IsRead(Protocol):
+    """How clients may read its topics."""
+
+    title: str
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure.
 
         `existing`: of topics that others made, which are read as they are.
         """
-        ...
+        return f"{self.title} has no {kind.value} subscriptions"
 
     def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
         """Whether clients can have a topic read from one node's own copy (`ReadingWorker.read_back`). Pure.
 
         Asked where every node has a copy.
         """
-        ...
+        return False
 
-    def processes(
-        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
-    ) -> Sequence[ProcessMemory]:
-        """The server processes of such a deployment, with the resident memory that each may need, MiB. Pure."""
-        ...
 
-    def handles(self, partitions: int) -> Handles:
-        """About how many files and memory maps one server process has with so many partitions on it. Pure."""
-        ...
+class Attaches(Protocol):
+    """How clusters of it that others run are reached."""
 
-    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
-        """Topic-level settings that the level needs, in the system's own words."""
-        ...
-
-    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
-        """ "all" or "one": which acknowledgement the producer asks for."""
-        ...
-
-    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
-        """Write the configuration and start all processes. Returns before the system is ready."""
-        ...
+    title: str
+    attach_rules: AttachRules | None = None
+    """What a campaign may say of such a cluster; None if there is no such thing."""
 
     def attach(self, request: AttachRequest) -> AttachedCluster:
         """A cluster that others run as a deployment. Asks nothing of it yet; called only where there are rules."""
-        ...
+        raise UserError(f"{self.title} can't be attached to.", "Leave out 'attach': Tidegauge starts it.")
 
-    def incomplete(self, settings: list[Setting], nodes: int) -> str:
-        """Pure: what replicas are still missing of the topics read back; "" once replication is complete."""
-        ...
 
-    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
-        """Pure: what level these effective settings give."""
-        ...
+class IsCompared(Protocol):
+    """What decides whether a comparison with others is on equal terms."""
 
     def client_facts(self, case: Case) -> ClientFacts:
-        """Pure: what this system's clients do, in words that can be compared with other systems'."""
-        ...
+        """Pure: what this system's clients do, in words that can be compared with other systems'.
+
+        As the workload asks, where a system does not say otherwise.
+        """
+        return ClientFacts(neutral_facts(case.workload), frozenset())
 
     def hazards(self, case: Case) -> list[Hazard]:
         """Pure: settings that tilt a comparison whatever the others do, and what only this system does."""
-        ...
+        return []
+
+
+@runtime_checkable
+class System(Deploys, GivesLevels, IsRead, Attaches, IsCompared, Protocol):
+    """A messaging system. Derive from this class: what is not abstract has a default. Any thread may call.
+
+    What it can do beyond starting servers and giving a level, it says by overriding: the defaults promise nothing.
+    """
+
+    driver: str
+    """The worker's driver that speaks with it: its own, or that of a system whose protocol it speaks."""
+    metrics: tuple[Metric, ...] = ()
+    """Figures that its servers report of themselves and that matter; the same for each of its processes."""
+    host_needs: tuple[Probe, ...] = ()
+    """What it takes of a host beyond what every system does; `tidegauge doctor` tries it."""
 
 
 def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: int) -> None:

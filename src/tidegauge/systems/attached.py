@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import Describe, Node, node_of
+from tidegauge.systems.api import Describe
 from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split
-from tidegauge.systems.metrics import Endpoint
+from tidegauge.systems.servers import Serverless
 
 UNKNOWN = "unknown: "
 """How the value of a setting begins that could not be read; what follows says why."""
@@ -36,56 +36,29 @@ class AttachRequest:
 
 
 @dataclass(frozen=True)
-class AttachedCluster:
+class AttachedCluster(Serverless):
     """A `Deployment` that others run.
 
     Attributes:
         topic_settings: of a run's topics, beside those that a deployment of our own would give them: what its servers'
             configuration would say there.
-        nodes_in: how many nodes the settings read back tell of; None if they don't.
+        nodes_in: how many nodes there are by the settings read back; None if they don't say.
         decides: whether a setting decides the durability level.
         read_more: settings that the driver can't ask for.
     """
 
-    connection: Mapping[str, str]
     topic_settings: Mapping[str, str]
     nodes_in: Callable[[Sequence[Setting]], int | None]
     decides: Callable[[Setting], bool]
     read_more: Callable[[], list[Setting]] = list
-    processes: tuple[str, ...] = ()
-    storage_processes: tuple[str, ...] = ()
-    metrics_endpoints: tuple[Endpoint, ...] = ()
-    jvm_flags: tuple[str, ...] = ()
-
-    nodes: tuple[Node, ...] = ()
-
-    def set_down(self, number: int) -> None:
-        """No node of it is in our hands. Raises `RunFailedError`."""
-        node_of(self.nodes, number)
-
-    kill_node = stop_node = start_node = set_down
-
-    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        """Its nodes have no numbers here."""
-        return {}
-
-    def check_alive(self) -> None:
-        """Nobody here can tell; clients notice."""
-
-    def last_words(self) -> str:
-        """Its logs are others'."""
-        return ""
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
-        """What the cluster tells with the rights given; what it does not is "unknown: ...", with the reason."""
+        """What the cluster shows with the rights given; what it does not is "unknown: ...", with the reason."""
         return [*describe(topics), *self.read_more()]
 
     def unread(self, settings: Sequence[Setting]) -> list[Setting]:
         """Those that decide the durability level and could not be read."""
         return [setting for setting in settings if setting.value.startswith(UNKNOWN) and self.decides(setting)]
-
-    def stop(self) -> None:
-        """It goes on: it was not started here."""
 
 
 def connection_settings(choice: AttachChoice, rules: AttachRules, secrets: Mapping[str, str]) -> ConnectionSettings:
@@ -116,8 +89,8 @@ def _all_secure(choice: AttachChoice, rules: AttachRules) -> bool:
 
 def with_rights_given(finding: LevelFinding, unread: Sequence[Setting]) -> LevelFinding:
     """A finding that claims nothing, because of settings that decide the level and could not be read."""
-    told = tuple(f"{setting.scope}: {setting.name} is {setting.value}" for setting in unread)
-    return replace(finding, level=None, reasoning=told, problems=())
+    reasons = tuple(f"{setting.scope}: {setting.name} is {setting.value}" for setting in unread)
+    return replace(finding, level=None, reasoning=reasons, problems=())
 
 
 def number_of(settings: Sequence[Setting], scope: str, name: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.printable import printable
@@ -31,63 +32,59 @@ class Pattern:
     hint: str
 
 
-def _pattern(expression: str, summary: str, hint: str) -> Pattern:
+def pattern(expression: str, summary: str, hint: str) -> Pattern:
+    """One of an expression as text."""
     return Pattern(re.compile(expression), summary, hint)
 
 
 KNOWN = (
-    _pattern(
+    pattern(
         r"No space left on device|NoWritableLedgerDirException|DiskOutOfSpaceException",
         "the disk is full.",
         "Free space, or put the data on another disk.",
     ),
-    _pattern(
+    pattern(
         r"OutOfMemoryError|OutOfDirectMemoryError|insufficient memory for the Java Runtime|Cannot allocate memory|"
         r"Could not reserve enough space",
         "it ran out of memory.",
         "Give it more heap or direct memory, or free memory on this machine.",
     ),
-    _pattern(
+    pattern(
         r"UnsupportedClassVersionError|has been compiled by a more recent version",
         "this Java is too old for it.",
         "Install a newer Java, or name its home in TIDEGAUGE_JAVA_HOME.",
     ),
-    _pattern(
+    pattern(
         r"Unrecognized (?:VM )?option|Could not create the Java Virtual Machine|Invalid maximum heap size|"
         r"Initial heap size set to a larger value|Too small (?:initial|maximum) heap",
         "Java refused its options.",
         "Correct the memory sizes or options given for this system.",
     ),
-    _pattern(
+    pattern(
         r"Address already in use|BindException|Failed to bind",
         "a port that it needs is taken.",
         "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
     ),
-    _pattern(
+    pattern(
         r"Invalid value .* for configuration|failed to initialize \w+ field while setting value",
         "a setting is not valid.",
         "Correct the setting given for this system in the campaign.",
     ),
-    _pattern(
+    pattern(
         r"ConfigException|IllegalArgumentException: requirement failed|"
         r"NumberFormatException|ConversionException|Cannot convert|cannot be parsed|invalid config",
         "a setting is not valid.",
         "Correct the setting given for this system in the campaign.",
     ),
-    _pattern(
+    pattern(
         r"NoClassDefFoundError|ClassNotFoundException|Could not find or load main class|NoSuchMethodError",
         "a class is missing from its files.",
         "Give the whole distribution, or remove this version from the cache so that it is fetched again.",
     ),
-    _pattern(
-        r"Exception in parsing cookie|InvalidCookieException",
-        "a bookie does not know its data directory: its cookie is empty, or another's.",
-        "The power went before the cookie was on disk, or the directory is not this bookie's.",
-    ),
-    _pattern(
+    pattern(
         r"Permission denied|AccessDeniedException", "it may not use a file.", "Check the owner of the data directory."
     ),
-    _pattern(r"Too many open files", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
+    pattern(r"Too many open files", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
 )
 LAST_RESORT = re.compile(r"\b(?:FATAL|ERROR|Exception|Error)\b|Exception:|Error:")
 STACK_FRAME = re.compile(r"^\s+at |^\s*\.\.\. \d+ more")
@@ -95,12 +92,12 @@ ADDRESS = re.compile(r"\d:\d{2,5}\b.*(?:in use|bind)|bind.*\d:\d{2,5}\b", re.IGN
 STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*|^\[[\w\-]+\]\s+(?=(?:ERROR|FATAL|WARN|INFO)\b)")
 
 
-def find_cause(log: str) -> Cause | None:
-    """The likeliest cause of a failure, None if no line looks like one."""
+def find_cause(log: str, own: Sequence[Pattern] = ()) -> Cause | None:
+    """The likeliest cause of a failure, None if no line looks like one. `own`: of one system; they win."""
     whole = [printable(line) for line in log.splitlines()]
     lines = [line for line in whole if line.strip() and not STACK_FRAME.match(line)]
     suspicious = [line for line in lines if not _harmless(line)]
-    for known in KNOWN:
+    for known in (*own, *KNOWN):
         matching = [line for line in suspicious if known.expression.search(line)]
         if matching:
             return Cause(known.summary, _shorten(_deepest(matching)), known.hint)

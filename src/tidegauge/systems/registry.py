@@ -1,14 +1,18 @@
-"""Finds the systems: every package in this folder that exposes `SYSTEM`."""
+"""Finds the systems: every package in this folder that exposes `SYSTEM`, and those that other packages bring."""
 
 from __future__ import annotations
 
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
+from tidegauge.distribution.extensions import extensions, origin
 from tidegauge.errors import UserError, nearest
 from tidegauge.systems.api import System
 from tidegauge.systems.omb import OmbDriver
@@ -19,24 +23,55 @@ VERSION = re.compile(r"\d[\w.\-+~]*")
 
 @cache
 def all_systems() -> dict[str, System]:
-    """Every system by name."""
+    """Every system by name. Raises `UserError` if an installed package does not bring what it says."""
     found: dict[str, System] = {}
+    for package in _own_packages():
+        if (system := getattr(import_module(package), "SYSTEM", None)) is not None:
+            found[system.name] = system
+    for point in extensions().values():
+        if point.name in found:
+            raise UserError(
+                f"The system '{point.name}' of the package {origin(point)} has the name of one that is built in.",
+                "Uninstall the package, or let it choose another name.",
+            )
+        found[point.name] = _brought(point)
+    return found
+
+
+def _own_packages() -> Iterator[str]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.ispkg:
-            system = getattr(import_module(f"{__package__}.{module.name}"), "SYSTEM", None)
-            if system is not None:
-                found[system.name] = system
-    return found
+            yield f"{__package__}.{module.name}"
+
+
+def _brought(point: EntryPoint) -> System:
+    """The system of an installed package. Whatever goes wrong in others' code is said, with whose it is."""
+    try:
+        loaded = point.load()
+    except Exception as error:
+        raise _unusable(point, f"{type(error).__name__}: {error}") from error
+    system = getattr(loaded, "SYSTEM", None) if isinstance(loaded, ModuleType) else None
+    if not isinstance(system, System):
+        raise _unusable(point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System")
+    if system.name != point.name:
+        raise _unusable(point, f"its SYSTEM is called '{system.name}'")
+    return system
+
+
+def _unusable(point: EntryPoint, why: str) -> UserError:
+    return UserError(
+        f"The system '{point.name}' of the package {origin(point)} can't be used: {why}.",
+        "Uninstall the package, or correct it.",
+    )
 
 
 @cache
 def omb_drivers() -> dict[str, OmbDriver]:
     """By the value of `driverClass`, the systems that read their driver files of the OpenMessaging Benchmark."""
     found: dict[str, OmbDriver] = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        name = f"{__package__}.{module.name}"
-        if module.ispkg and find_spec(f"{name}.omb") is not None:
-            driver: OmbDriver = import_module(f"{name}.omb").OMB
+    for package in (*_own_packages(), *(point.module for point in extensions().values())):
+        if find_spec(f"{package}.omb") is not None:
+            driver: OmbDriver = import_module(f"{package}.omb").OMB
             found[driver.driver_class] = driver
     return found
 

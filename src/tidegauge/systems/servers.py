@@ -1,4 +1,4 @@
-"""The processes of a deployment: are they alive, what did they say last, end them and give back their ports."""
+"""What deployments share: their processes (alive, last lines of a log, end, ports), or that there are none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import Node, node_of
+from tidegauge.systems.api import Describe, Node, node_of
 from tidegauge.systems.logs import Cause, find_cause
 from tidegauge.systems.metrics import Endpoint
 
@@ -87,6 +87,10 @@ class Servers:
         """See `Deployment.leaders`: none, where a system does not say otherwise."""
         return {}
 
+    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
+        """See `Deployment.read_back`: all that the driver reads, where a system does not say otherwise."""
+        return describe(topics)
+
     def check_alive(self) -> None:
         """See `Deployment.check_alive`."""
         for name in self.processes:
@@ -130,6 +134,42 @@ class Servers:
         # An agent that is gone has ended its processes itself.
         with contextlib.suppress(TidegaugeError, OSError):
             self.host.stop(name)
+
+
+@dataclass(frozen=True)
+class Serverless:
+    """A `Deployment` of which no process was started here: others run it, or there is nothing to run."""
+
+    connection: Mapping[str, str]
+    processes: tuple[str, ...] = field(default=(), init=False)
+    storage_processes: tuple[str, ...] = field(default=(), init=False)
+    metrics_endpoints: tuple[Endpoint, ...] = field(default=(), init=False)
+    jvm_flags: tuple[str, ...] = field(default=(), init=False)
+    nodes: tuple[Node, ...] = field(default=(), init=False)
+
+    def set_down(self, number: int) -> None:
+        """No node of it is ours. Raises `RunFailedError`."""
+        node_of(self.nodes, number)
+
+    kill_node = stop_node = start_node = set_down
+
+    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
+        """Its nodes have no numbers here."""
+        return {}
+
+    def check_alive(self) -> None:
+        """Nobody here can know; clients notice."""
+
+    def last_words(self) -> str:
+        """It has no log here."""
+        return ""
+
+    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
+        """All that the driver reads."""
+        return describe(topics)
+
+    def stop(self) -> None:
+        """Nothing was started here."""
 
 
 def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:

@@ -21,24 +21,28 @@ from pathlib import Path
 
 import tidegauge
 from tidegauge.distribution.cache import cache_directory
+from tidegauge.distribution.extensions import driver_directory, extensions
 from tidegauge.distribution.java import JavaRuntime
 from tidegauge.errors import UserError, nearest
 
 _PACKAGE = Path(tidegauge.__file__).parent
-_MODULES = {"null": "nulldriver"}
-"""Drivers whose Maven module has another name."""
 
 
 def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
-    """Jars of the worker and of one driver, in a fixed order. Raises `UserError` if they are not built or not known."""
+    """Jars of the worker and of one driver, in a fixed order: ours, or what an installed package brings.
+
+    Raises `UserError` if they are not built or not known.
+    """
     packed = package / "_worker"
     if packed.is_dir():
         core, own, known = packed / "core", packed / driver, _names(packed.iterdir())
     else:
         worker = package.parents[1] / "worker"
         core = worker / "app" / "target" / "dist" / "core"
-        own = worker / _MODULES.get(driver, driver) / "target" / "dist"
+        own = worker / driver / "target" / "dist"
         known = _names(path.parents[1] for path in worker.glob("*/target/dist"))
+    if not own.is_dir():
+        own, known = driver_directory(driver) or own, sorted({*known, *extensions()})
     jars = [*sorted(core.glob("*.jar")), *sorted(own.glob("*.jar"))]
     if not any(jar.parent == core for jar in jars):
         raise UserError(f"The load generator is not built ({core} has no jars).", "Run `make build`.")
@@ -52,9 +56,7 @@ def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
 
 def _names(directories: Iterable[Path]) -> list[str]:
     """Drivers by the directories that hold them."""
-    by_module = {module: driver for driver, module in _MODULES.items()}
-    found = (by_module.get(path.name, path.name) for path in directories)
-    return sorted(name for name in found if name not in ("app", "core", "bench"))
+    return sorted(path.name for path in directories if path.name not in ("app", "core", "bench"))
 
 
 JAVA_MAJOR = 25

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Describe
+from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import (
     STOP_GRACE_S,
@@ -177,10 +177,6 @@ class KafkaDeployment(Servers):
         """All brokers, then the ZooKeeper that they sign off from, if there is one."""
         keepers = tuple(name for name in self.processes if name == zookeeper.PROCESS)
         return (self.storage_processes, keepers) if keepers else (self.processes,)
-
-    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
-        """Broker and topic settings through the admin client: what the brokers say, defaults included."""
-        return describe(topics)
 
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
         """See `Deployment.leaders`: a broker's id is its node's number."""

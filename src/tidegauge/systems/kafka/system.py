@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe
 from tidegauge.distribution.resolve import provision, provision_directory
@@ -15,7 +14,7 @@ from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest, refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
 from tidegauge.systems.kafka import fairness, level, zookeeper
@@ -23,7 +22,6 @@ from tidegauge.systems.kafka.deployment import deploy, incomplete
 from tidegauge.systems.kafka.fairness import subscription_problem
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent
-from tidegauge.systems.metrics import Metric
 
 DEFAULT_VERSION = "4.3.1"
 VERIFIED = ("4.3.1", "4.4.0", "3.9.2")
@@ -97,16 +95,15 @@ OUTSIDE_HEAP_MB = 380
 """Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
 
 
-class KafkaSystem:
+class KafkaSystem(System):
     """Apache Kafka, KRaft mode, each node broker and controller."""
 
     name = "kafka"
     title = "Apache Kafka"
     driver = "kafka"
     default_version = DEFAULT_VERSION
-    attach_rules: AttachRules | None = RULES
-    metrics: tuple[Metric, ...] = METRICS
-    server_defaults: Mapping[str, str] = MappingProxyType({})
+    attach_rules = RULES
+    metrics = METRICS
     spaces_in_paths = True
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
@@ -119,14 +116,6 @@ class KafkaSystem:
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`."""
         return [LevelChoice(number) for number in levels_for_nodes(nodes)]
-
-    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
-        """See `System.shape_problem`."""
-        return "Kafka has no options of layout" if shape else ""
-
-    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
-        """See `System.machines`."""
-        return nodes
 
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""

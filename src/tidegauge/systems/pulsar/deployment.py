@@ -24,6 +24,7 @@ from tidegauge.systems.jvm import (
     stop_grace_s,
     write_text,
 )
+from tidegauge.systems.logs import Cause, find_cause, pattern
 from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.config import (
@@ -106,6 +107,11 @@ METRICS: tuple[Metric, ...] = (
 )
 
 
+BAD_COOKIE = pattern(
+    r"Exception in parsing cookie|InvalidCookieException",
+    "a bookie does not know its data directory: its cookie is empty, or another's.",
+    "The power went before the cookie was on disk, or the directory is not this bookie's.",
+)
 PROCESS = "pulsar-1"
 # It closes ledgers and threads one by one, which can take over 15 s under load.
 STOP_GRACE_S = 30.0
@@ -132,6 +138,10 @@ class PulsarDeployment(Servers):
     def storage_processes(self) -> tuple[str, ...]:
         """The bookies: brokers and the metadata store keep no messages."""
         return self.bookies
+
+    def cause_in(self, log: str) -> Cause | None:
+        """See `Servers.cause_in`: also what only bookies say."""
+        return find_cause(log, (BAD_COOKIE,))
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:

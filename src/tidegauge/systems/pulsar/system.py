@@ -15,8 +15,8 @@ from tidegauge.fleet.api import Host
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting
-from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest, refuse_impossible
+from tidegauge.model.workload import SubscriptionType
+from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split
 from tidegauge.systems.attached import (
     UNKNOWN,
@@ -24,7 +24,6 @@ from tidegauge.systems.attached import (
     AttachRequest,
     connection_settings,
 )
-from tidegauge.systems.metrics import Metric
 from tidegauge.systems.pulsar import fairness, level
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.cluster import deploy_cluster
@@ -146,17 +145,16 @@ def _bookies(settings: Sequence[Setting]) -> int | None:
     return len({s.scope for s in settings if s.scope.startswith("bookie ")}) or None
 
 
-class PulsarSystem:
+class PulsarSystem(System):
     """Apache Pulsar with BookKeeper: one process on one node, a cluster on several."""
 
     name = "pulsar"
     title = "Apache Pulsar"
     driver = "pulsar"
     default_version = DEFAULT_VERSION
-    attach_rules: AttachRules | None = RULES
-    metrics: tuple[Metric, ...] = METRICS
-    server_defaults: Mapping[str, str] = BROKER_DEFAULTS
-    spaces_in_paths = False
+    attach_rules = RULES
+    metrics = METRICS
+    server_defaults = BROKER_DEFAULTS
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
@@ -188,10 +186,6 @@ class PulsarSystem:
         """See `System.subscription_problem`: it has all of them."""
         return ""
 
-    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
-        """See `System.serves_replicas`. A broker reads an entry from whichever bookie it likes; one may lack it."""
-        return False
-
     def processes(
         self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
     ) -> Sequence[ProcessMemory]:
@@ -201,14 +195,6 @@ class PulsarSystem:
     def handles(self, partitions: int) -> Handles:
         """See `System.handles`. Bookies keep ledgers in common files (4.2.4: 370, whatever the partitions)."""
         return Handles(600, 1500)
-
-    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
-        """See `System.topic_settings`. In Pulsar the level is the bookies' and the namespace's matter."""
-        return {}
-
-    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
-        """See `System.client_acks`. A Pulsar producer can't choose: the ack quorum decides."""
-        return "all"
 
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level or the shape is impossible."""

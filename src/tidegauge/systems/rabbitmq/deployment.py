@@ -17,7 +17,7 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting
 from tidegauge.systems import logs
-from tidegauge.systems.api import LOOPBACK, DeployRequest, Describe, Seat
+from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import make_directories, write_text
 from tidegauge.systems.logs import Cause
@@ -187,10 +187,6 @@ class RabbitmqDeployment(Servers):
     def storage_processes(self) -> tuple[str, ...]:
         """The nodes; port mappers keep nothing."""
         return tuple(name for name in self.processes if not name.startswith(EPMD))
-
-    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
-        """Version, nodes, policies and queues as the management API tells them."""
-        return describe(topics)
 
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
         """See `Deployment.leaders`, by queue."""

@@ -29,6 +29,7 @@ from tidegauge.distribution import cache
 from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import nearest_versions
 from tidegauge.errors import UserError
+from tidegauge.hosts.abilities import Probe
 from tidegauge.model.server import Distribution
 from tidegauge.systems.rabbitmq.config import find_layout, find_server, version_of
 
@@ -51,6 +52,20 @@ NO_CONNECTION = re.compile(
 )
 UNREACHABLE = re.compile(f"{NO_CONNECTION.pattern}|Failed to fetch")
 UNSIGNED = re.compile(r"NO_PUBKEY|is not signed|signature|GPG error|Sqv|sqv")
+
+
+def _missing_tools() -> str:
+    missing = [tool for tool in ("apt-get", "dpkg") if shutil.which(tool) is None]
+    return f"{', '.join(missing)} can't be found" if missing else ""
+
+
+DEBIAN_PACKAGES = Probe(
+    "Debian packages",
+    _missing_tools,
+    "fetching RabbitMQ in the version that is asked for",
+    "RabbitMQ is left out or must be given as a directory; other systems are not concerned",
+    "Use a Debian or Ubuntu machine, or rabbitmq@/DIRECTORY.",
+)
 
 
 class AptError(UserError):

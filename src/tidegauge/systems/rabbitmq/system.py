@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
@@ -12,16 +11,15 @@ from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.api import Deployment, DeployRequest, refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
-from tidegauge.systems.metrics import Metric
 from tidegauge.systems.rabbitmq import fairness, level
 from tidegauge.systems.rabbitmq.config import find_server, version_numbers, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
 from tidegauge.systems.rabbitmq.fairness import subscription_problem
 from tidegauge.systems.rabbitmq.level import form_of
-from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION, provision
+from tidegauge.systems.rabbitmq.provision import DEBIAN_PACKAGES, DEFAULT_VERSION, provision
 
 RULES = AttachRules(
     keys=(
@@ -72,17 +70,16 @@ OUTSIDE_WATERMARK_MB = 150
 """What a node uses beside what its memory watermark counts, MiB."""
 
 
-class RabbitmqSystem:
+class RabbitmqSystem(System):
     """RabbitMQ, one node or a cluster."""
 
     name = "rabbitmq"
     title = "RabbitMQ"
     driver = "rabbitmq"
     default_version = DEFAULT_VERSION
-    attach_rules: AttachRules | None = RULES
-    metrics: tuple[Metric, ...] = METRICS
-    server_defaults: Mapping[str, str] = MappingProxyType({})
-    spaces_in_paths = False
+    attach_rules = RULES
+    metrics = METRICS
+    host_needs = (DEBIAN_PACKAGES,)
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
@@ -91,14 +88,6 @@ class RabbitmqSystem:
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`. Most levels have several forms, by queue type."""
         return level.possible_levels(_numbers_of(version), nodes)
-
-    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
-        """See `System.shape_problem`."""
-        return "RabbitMQ has no options of layout" if shape else ""
-
-    def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
-        """See `System.machines`."""
-        return nodes
 
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""
@@ -126,10 +115,6 @@ class RabbitmqSystem:
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """See `System.topic_settings`."""
         return level.topic_settings(choice)
-
-    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
-        """See `System.client_acks`. The broker decides what a confirm means, by the queue's type."""
-        return "all"
 
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""

@@ -14,6 +14,11 @@ import org.apache.pulsar.PulsarVersion;
  * client's ClientConfigurationData (numIoThreads, authParams, tls*).
  */
 public final class PulsarDriverFactory implements DriverFactory {
+  static {
+    // The client has Netty under a name of its own, which asks once whether it may reach into the JDK.
+    System.setProperty("org.apache.pulsar.shade.io.netty.tryReflectionSetAccessible", "true");
+  }
+
   @Override
   public String name() {
     return "pulsar";
