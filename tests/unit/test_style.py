@@ -171,6 +171,55 @@ def test_no_import_crosses_a_boundary() -> None:
     assert crossed == []
 
 
+NAMES = re.compile("kafka|pulsar|rabbit|bookie|bookkeeper", re.IGNORECASE)
+"""Of systems, and of what only one of them is made of."""
+EXAMPLES = ("cli/", "campaign/plan/plan.py", "campaign/read/", "thresholds.py")
+"""Where help and messages may name a system as an example."""
+REPORTS = ("published/", "fairness/")
+"""Where published reports are spoken of."""
+
+
+def named_systems(source: str) -> list[str]:
+    """Identifiers and texts that name a system, but for docstrings."""
+    found, prose = [], set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            prose.add(node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
+            found += [node.value] if NAMES.search(node.value) else []
+        else:
+            names = (getattr(node, kind, None) for kind in ("name", "id", "attr", "arg", "module"))
+            found += [name for name in names if isinstance(name, str) and NAMES.search(name)]
+    return found
+
+
+def test_no_system_is_named_outside_of_its_folder() -> None:
+    """Adding one would need a change there, too."""
+    named = {
+        place: found
+        for path in python_files()
+        if not re.match(r"systems/\w+/", place := path.relative_to(PACKAGE).as_posix())
+        if (found := named_systems(path.read_text()))
+    }
+    assert {place: found for place, found in named.items() if not place.startswith((*EXAMPLES, *REPORTS))} == {}
+    exactly = [place for place, found in named.items() if any(NAMES.fullmatch(name) for name in found)]
+    assert exactly == [], "an example is part of a sentence; a name by itself is a decision"
+    java = [
+        path for module in ("api", "app", "engine") for path in (ROOT / "worker" / module / "src/main").rglob("*.java")
+    ]
+    code = {path.name: re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.DOTALL) for path in java}
+    assert java
+    assert [name for name, text in code.items() if NAMES.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "source", ["if name == 'kafka': pass", "import tidegauge.systems.pulsar", "from x import bookies", "rabbit = 1"]
+)
+def test_a_named_system_is_found(source: str) -> None:
+    assert named_systems(source)
+    assert not named_systems('"""As Kafka does."""\nx = 1')
+
+
 def prints(source: str) -> bool:
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"

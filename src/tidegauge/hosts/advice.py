@@ -140,7 +140,7 @@ def _files(bounds: Bounds) -> Advice:
 
 
 def _maps(bounds: Bounds) -> Advice:
-    why = "Kafka maps two files into memory for each segment; at the limit it fails"
+    why = "servers that map their logs need two maps for each segment; at the limit they fail"
     good = bounds.maps is None or bounds.maps >= MAPS_WANTED
     found = "no limit" if bounds.maps is None else f"{bounds.maps:,} a process"
     return Advice("memory maps", found, good, why, "" if good else f"sysctl vm.max_map_count={MAPS_WANTED}")

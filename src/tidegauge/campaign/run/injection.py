@@ -287,7 +287,7 @@ class Injector:
             numbers = ", ".join(map(str, nodes))
             raise RunFailedError(
                 f"A fault of disks can't be made on node {numbers}, which keeps no data.",
-                "Choose a node by its number: of a tiered Pulsar the first ones are the bookies.",
+                "Choose a node by its number: those that keep data come first.",
             )
         return found
 
