@@ -15,7 +15,7 @@ import org.apache.pulsar.PulsarVersion;
  */
 public final class PulsarDriverFactory implements DriverFactory {
   static {
-    // The client has Netty under a name of its own, which asks once whether it may reach into the JDK.
+    // The client has a Netty of its own, which asks once whether it may reach into the JDK.
     System.setProperty("org.apache.pulsar.shade.io.netty.tryReflectionSetAccessible", "true");
   }
 
