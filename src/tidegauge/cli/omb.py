@@ -226,7 +226,7 @@ def _write_results(
 
 def _figures_of(run: store.StoredRun) -> store.StoredTrial | None:
     """The trial whose figures stand for the run: the confirmation of a search, else the only one; None without one."""
-    confirmed = [goal.get("confirmation_trial_id") for found in run.findings for goal in found.details.get("goals", ())]
+    confirmed = [goal.confirmation_trial_id for finding in run.findings for goal in finding.goals]
     for trial in run.trials:
         if trial.result is not None and (trial.trial_id in confirmed or not trial.result.spec.exploratory):
             return trial

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, Share, duration_between
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, TrialOptions
-from tidegauge.model.finding import Cell, Finding
+from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
 from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.search.goals import Goal, Outcome, judge
+from tidegauge.statistics.figures import FIGURES
 
 NAME = "curve"
 _SHARES = [tenth / 10 for tenth in range(1, 12)]
@@ -97,10 +98,7 @@ def _finding(
         decided=len(invalid) < len(results) and len(results) == planned,
         summary=(summary,),
         rows=tuple(_row(share, result) for share, result in zip(shares, results, strict=False)),
-        details={
-            "full_rate_msgs_per_s": full,
-            "points": [_point(share, result) for share, result in zip(shares, results, strict=False)],
-        },
+        details=curve_details(full, [_point(share, result) for share, result in zip(shares, results, strict=False)]),
     )
 
 
@@ -111,23 +109,23 @@ def _row(share: float, result: TrialResult) -> dict[str, Cell]:
         "msg/s": result.msgs_per_s,
         "p50, ms": result.response.p50_ms,
         "p99, ms": result.response.p99_ms,
-        "end-to-end p99, ms": result.end_to_end_p99_ms,
+        "end-to-end p99, ms": FIGURES["end_to_end_ms_p99"].of(result),
         "state": _state(result),
     }
 
 
-def _point(share: float, result: TrialResult) -> dict[str, Any]:
-    return {
-        "share": share,
-        "trial_id": result.spec.trial_id,
-        "offered_msgs_per_s": result.offered_msgs_per_s,
-        "msgs_per_s": result.msgs_per_s,
-        "response_p50_ms": result.response.p50_ms,
-        "response_p99_ms": result.response.p99_ms,
-        "end_to_end_p99_ms": result.end_to_end_p99_ms,
-        "state": _state(result),
-        "validity": result.validity.value,
-    }
+def _point(share: float, result: TrialResult) -> CurvePoint:
+    return CurvePoint(
+        share=share,
+        trial_id=result.spec.trial_id,
+        offered_msgs_per_s=result.offered_msgs_per_s,
+        msgs_per_s=result.msgs_per_s,
+        response_p50_ms=result.response.p50_ms,
+        response_p99_ms=result.response.p99_ms,
+        end_to_end_p99_ms=FIGURES["end_to_end_ms_p99"].of(result),
+        state=_state(result),
+        validity=result.validity.value,
+    )
 
 
 def _objection(options: CurveOptions, earlier: Sequence[str]) -> str:

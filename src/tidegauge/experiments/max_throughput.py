@@ -10,7 +10,7 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -18,10 +18,11 @@ from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime,
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.peak import first_peaks, rate_stands
 from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, TrialOptions
-from tidegauge.model.finding import Cell, Finding
+from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
 from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket, sentence
+from tidegauge.statistics.figures import SUSTAINABLE
 
 if TYPE_CHECKING:
     from tidegauge.search.sustained import Space, SustainedSearch
@@ -206,7 +207,7 @@ def _finding(trials: _Trials, spec: TrialSpec, outcomes: Sequence[GoalOutcome]) 
         decided=all(outcome.decided for outcome in outcomes),
         summary=tuple(map(sentence, outcomes)),
         rows=tuple(_row(outcome) for outcome in outcomes),
-        details={"trials": trials.number, "goals": [_details(outcome) for outcome in outcomes]},
+        details=search_details(trials.number, [_found(outcome) for outcome in outcomes]),
         figures=_figures(outcomes[0]),
     )
 
@@ -214,7 +215,7 @@ def _finding(trials: _Trials, spec: TrialSpec, outcomes: Sequence[GoalOutcome]) 
 def _figures(first: GoalOutcome) -> dict[str, float]:
     """The first goal's rate stands for the search, as it does for experiments that build on it."""
     rate = first.sustainable_msgs_per_s
-    return {} if rate is None else {"sustainable_msgs_per_s": rate}
+    return {} if rate is None else {SUSTAINABLE: rate}
 
 
 def _row(outcome: GoalOutcome) -> dict[str, Cell]:
@@ -230,22 +231,22 @@ def _row(outcome: GoalOutcome) -> dict[str, Cell]:
     }
 
 
-def _details(outcome: GoalOutcome) -> dict[str, Any]:
+def _found(outcome: GoalOutcome) -> GoalFound:
     above, confirmed = outcome.above, outcome.confirmation
-    return {
-        "goal": outcome.goal.name,
-        "limits": [str(limit) for limit in outcome.goal.limits],
-        "decided": outcome.decided,
-        "sustainable_msgs_per_s": outcome.sustainable_msgs_per_s,
-        "lower_msgs_per_s": outcome.lower,
-        "upper_msgs_per_s": outcome.upper,
-        "above": {"kind": above.kind, "clause": above.clause, "outcome": above.outcome.value} if above else None,
-        "confirmation_trial_id": confirmed.spec.trial_id if confirmed else None,
-        "confirmation_mb_per_s": confirmed.mb_per_s if confirmed else None,
-        "stepped_down": outcome.stepped_down,
-        "problem": outcome.problem,
-        "remark": outcome.remark,
-    }
+    return GoalFound(
+        goal=outcome.goal.name,
+        limits=tuple(map(str, outcome.goal.limits)),
+        decided=outcome.decided,
+        sustainable_msgs_per_s=outcome.sustainable_msgs_per_s,
+        lower_msgs_per_s=outcome.lower,
+        upper_msgs_per_s=outcome.upper,
+        above=Above(above.kind, above.clause, above.outcome.value) if above else None,
+        confirmation_trial_id=confirmed.spec.trial_id if confirmed else None,
+        confirmation_mb_per_s=confirmed.mb_per_s if confirmed else None,
+        stepped_down=outcome.stepped_down,
+        problem=outcome.problem,
+        remark=outcome.remark,
+    )
 
 
 def first_sustainable(findings: Sequence[Finding]) -> dict[str, float]:
@@ -255,10 +256,8 @@ def first_sustainable(findings: Sequence[Finding]) -> dict[str, float]:
     """
     rates: dict[str, float] = {}
     for finding in findings:
-        if finding.experiment == NAME and finding.details.get("goals"):
-            rate = finding.details["goals"][0].get("sustainable_msgs_per_s")
-            if rate:
-                rates.setdefault(finding.system, float(rate))
+        if finding.experiment == NAME and finding.goals and (rate := finding.goals[0].sustainable_msgs_per_s):
+            rates.setdefault(finding.system, rate)
     return rates
 
 

@@ -2,14 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from tidegauge.model.attest import Attestation
 
 Cell = str | int | float | None
 """A value of a finding's table: words, a number (of the unit that its head names), or nothing."""
+
+
+@dataclass(frozen=True)
+class Above:
+    """Why the rate above a sustainable one is not: the kind of clause that was broken, the clause, and the outcome."""
+
+    kind: str = ""
+    clause: str = ""
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class GoalFound:
+    """What a search found for one of its goals; the fields are the keys in its stored form.
+
+    Attributes:
+        goal: its name.
+        limits: the latencies that had to hold, in words.
+        sustainable_msgs_per_s: as confirmed; None where no rate was.
+        lower_msgs_per_s, upper_msgs_per_s: the bracket in which the search ended.
+        above: what was broken at the upper end.
+        stepped_down: how many rates failed their confirmation before.
+        problem: why it is not decided, or "".
+        remark: what a reader should know though it is decided, or "".
+    """
+
+    goal: str = ""
+    limits: tuple[str, ...] = ()
+    decided: bool = False
+    sustainable_msgs_per_s: float | None = None
+    lower_msgs_per_s: float | None = None
+    upper_msgs_per_s: float | None = None
+    above: Above | None = None
+    confirmation_trial_id: str | None = None
+    confirmation_mb_per_s: float | None = None
+    stepped_down: int = 0
+    problem: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One load of a curve; the fields are the keys in its stored form.
+
+    Attributes:
+        share: of the rate that counts as full.
+        state: "sustained", or what was not.
+        validity: of the trial.
+    """
+
+    share: float = 0.0
+    trial_id: str = ""
+    offered_msgs_per_s: float | None = None
+    msgs_per_s: float | None = None
+    response_p50_ms: float | None = None
+    response_p99_ms: float | None = None
+    end_to_end_p99_ms: float | None = None
+    state: str = ""
+    validity: str = ""
+
+
+Part = TypeVar("Part", Above, GoalFound, CurvePoint)
+_GOALS, _POINTS, _TRIAL = "goals", "points", "trial_id"
 
 
 @dataclass(frozen=True)
@@ -21,7 +84,8 @@ class Finding:
         decided: False where the question stays open; `summary` then says why.
         summary: the answer, a sentence for each thing asked.
         rows: the answer as a table: each row maps the columns' heads, units included, to its cells.
-        details: the same and more for programs; JSON-able, units in the names.
+        details: the same and more for programs as it is stored: JSON-able, units in the names. Written by
+            `search_details` and `curve_details`, read by `goals`, `points`, `published_trial_id` and `figure`.
         figures: its figures that thresholds and comparisons may name (`statistics.figures.FINDING_FIGURES`).
         refuted: whether the durability level that was tested was refuted.
         attestations: to be kept beyond the run, for later ones with the same settings.
@@ -40,3 +104,55 @@ class Finding:
     point: Mapping[str, str] = field(default_factory=dict)
     refuted: bool = False
     attestations: tuple[Attestation, ...] = ()
+
+    @property
+    def goals(self) -> tuple[GoalFound, ...]:
+        """What a search found, goal by goal; of several the first stands for it."""
+        return _parts(GoalFound, self.details.get(_GOALS))
+
+    @property
+    def points(self) -> tuple[CurvePoint, ...]:
+        """The loads of a curve."""
+        return _parts(CurvePoint, self.details.get(_POINTS))
+
+    @property
+    def published_trial_id(self) -> str | None:
+        """The trial whose figures it publishes: that of late readers, or the confirmation of a search's first goal."""
+        return self.goals[0].confirmation_trial_id if self.goals else self.details.get(_TRIAL)
+
+    def with_goals(self, goals: Sequence[GoalFound]) -> Finding:
+        """The same search with other answers."""
+        return replace(self, details={**self.details, _GOALS: [asdict(goal) for goal in goals]})
+
+    def figure(self, name: str) -> float | None:
+        """One of its figures; None where it has none. Runs stored before there were `figures` have it elsewhere."""
+        for place in (self.figures, self.details, asdict(self.goals[0]) if self.goals else {}):
+            value = place.get(name)
+            if value is not None:
+                return float(value)
+        return None
+
+
+def search_details(trials: int, goals: Sequence[GoalFound]) -> dict[str, Any]:
+    """The stored form of a search of so many trials."""
+    return {"trials": trials, _GOALS: [asdict(goal) for goal in goals]}
+
+
+def curve_details(full_rate_msgs_per_s: float, points: Sequence[CurvePoint]) -> dict[str, Any]:
+    """The stored form of a curve up to multiples of a rate."""
+    return {"full_rate_msgs_per_s": full_rate_msgs_per_s, _POINTS: [asdict(point) for point in points]}
+
+
+def _parts(kind: type[Part], stored: object) -> tuple[Part, ...]:
+    """From the stored form. Keys of other versions are left out, and those that are missing keep their defaults."""
+    listed = stored if isinstance(stored, (list, tuple)) else ()
+    return tuple(_part(kind, content) for content in listed if isinstance(content, Mapping))
+
+
+def _part(kind: type[Part], content: Mapping[str, Any]) -> Part:
+    known = {one.name: content[one.name] for one in fields(kind) if one.name in content}
+    if "limits" in known:
+        known["limits"] = tuple(known["limits"])
+    if known.get("above"):
+        known["above"] = _part(Above, known["above"])
+    return kind(**known)

@@ -98,12 +98,10 @@ def _spec(spec: TrialSpec, letter: str, offset: int) -> TrialSpec:
 
 def _finding(finding: Finding, letter: str, offset: int) -> Finding:
     goals = [
-        {**goal, "confirmation_trial_id": _name(letter, str(goal.get("confirmation_trial_id")))}
-        for goal in finding.details.get("goals") or []
+        replace(goal, confirmation_trial_id=_name(letter, str(goal.confirmation_trial_id))) for goal in finding.goals
     ]
-    details = {**finding.details, "goals": goals} if goals else finding.details
-    name = _name(letter, finding.finding_id)
-    return replace(finding, finding_id=name, block=finding.block + offset, details=details)
+    named = replace(finding, finding_id=_name(letter, finding.finding_id), block=finding.block + offset)
+    return named.with_goals(goals) if goals else named
 
 
 def of_different_runs(above: Observed, below: Observed, run: Measured) -> bool:

@@ -124,9 +124,7 @@ class Used:
 
 def used(run: StoredRun) -> list[Used]:
     """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
-    confirmed = {
-        goal.get("confirmation_trial_id") for finding in run.findings for goal in finding.details.get("goals") or ()
-    }
+    confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
     return [
         _used(result, run) for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed
     ]

@@ -179,11 +179,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         plots=on_one_scale(
             [
                 *sustainable_bars(findings, prefix),
-                *(
-                    search_plots(findings, run.results, prefix)
-                    if any("goals" in one.details for one in findings)
-                    else ()
-                ),
+                *(search_plots(findings, run.results, prefix) if any(finding.goals for finding in findings) else ()),
                 *load_plots(findings, prefix),
             ]
         ),
@@ -195,7 +191,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
 
 def _confirmations(findings: Sequence[Finding], results: Sequence[TrialResult]) -> Block | None:
     """The trials that the findings publish, of the goal that each search lists first."""
-    names = {goals[0].get("confirmation_trial_id") for finding in findings if (goals := finding.details.get("goals"))}
+    names = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
     chosen = tuple(result for result in results if result.spec.trial_id in names)
     return Block(findings[0].experiment, chosen) if chosen else None
 

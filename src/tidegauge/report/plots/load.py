@@ -4,51 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.finding import Finding
+from tidegauge.model.finding import CurvePoint, Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.report.compare import estimate
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import Swept, in_order
 from tidegauge.search.goals import Goal, Outcome, judge
-from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.statistics.figures import FIGURES, Figure
 
 _SUSTAINED = "sustained"
 
 
 def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
     """Response p50 and p99, and end-to-end p99, by the load offered."""
-    charts = [
-        ("response-p50", "Median response time against load", "response p50, ms", "response_p50_ms"),
-        ("response-p99", "Response p99 against load", "response p99, ms", "response_p99_ms"),
-        ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms", "end_to_end_p99_ms"),
+    charts: list[tuple[str, str, str, Callable[[CurvePoint], float | None]]] = [
+        ("response-p50", "Median response time against load", "response p50, ms", lambda one: one.response_p50_ms),
+        ("response-p99", "Response p99 against load", "response p99, ms", lambda one: one.response_p99_ms),
+        ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms", lambda one: one.end_to_end_p99_ms),
     ]
     plots = []
-    for name, title, label, key in charts:
-        series = tuple(_curve(finding, key, findings) for finding in findings if finding.details.get("points"))
+    for name, title, label, figure in charts:
+        series = tuple(_curve(finding, figure, findings) for finding in findings if finding.points)
         if any(not one.empty for one in series):
             told = (
                 "Latency at each load offered; hollow points are loads that were not sustained. "
                 f"{'; '.join(_ends(one) for one in series if not one.empty)}."
             )
             x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
-            y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in key else "")
+            y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in name else "")
             plots.append(Plot(f"{prefix}-load-{name}", title, told, x, y, series))
     return plots
 
 
-def _curve(finding: Finding, key: str, findings: Sequence[Finding]) -> Series:
-    points: Sequence[Mapping[str, Any]] = finding.details["points"]
-    usable = [point for point in points if point.get("offered_msgs_per_s") is not None]
-    states = [str(one.get("state", "")) for one in usable]
+def _curve(finding: Finding, figure: Callable[[CurvePoint], float | None], findings: Sequence[Finding]) -> Series:
+    known = [(point, point.offered_msgs_per_s) for point in finding.points]
+    usable = [(point, rate) for point, rate in known if rate is not None]
+    states = [point.state for point, _ in usable]
     return Series(
         system=finding.system,
         label=_block(finding, findings),
-        x=tuple(float(one["offered_msgs_per_s"]) for one in usable),
-        y=tuple(None if one.get(key) is None else float(one[key]) for one in usable),
+        x=tuple(rate for _, rate in usable),
+        y=tuple(figure(point) for point, _ in usable),
         mark=Mark.LINE_POINTS,
         hollow=tuple(state != _SUSTAINED for state in states),
         notes=tuple("" if state == _SUSTAINED else state for state in states),
@@ -117,19 +116,14 @@ class _Chart:
     name: str
     title: str
     axis: Axis
-    figure: Callable[[TrialResult], float | None]
+    figure: Figure
 
 
-def _end_to_end_p99(result: TrialResult) -> float | None:
-    latency = worst_end_to_end(result)
-    return None if latency is None else latency.p99_ms
-
-
-_RATE = _Chart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), lambda one: one.msgs_per_s)
+_RATE = _Chart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), FIGURES["msgs_per_s"])
 _TIMES = (
-    _Chart("p50", "Median response time", Axis("ms", Scale.LOG, Form.MS), lambda one: one.response.p50_ms),
-    _Chart("p99", "Response p99", Axis("ms", Scale.LOG, Form.MS, meaning=P99_MEANING), lambda one: one.response.p99_ms),
-    _Chart("end-to-end-p99", "End-to-end p99", Axis("ms", Scale.LOG, Form.MS), _end_to_end_p99),
+    _Chart("p50", "Median response time", Axis("ms", Scale.LOG, Form.MS), FIGURES["response_ms_p50"]),
+    _Chart("p99", "Response p99", Axis("ms", Scale.LOG, Form.MS, meaning=P99_MEANING), FIGURES["response_ms_p99"]),
+    _Chart("end-to-end-p99", "End-to-end p99", Axis("ms", Scale.LOG, Form.MS), FIGURES["end_to_end_ms_p99"]),
 )
 
 
@@ -183,7 +177,7 @@ def _series(blocks: Sequence[Block], axis: str, values: Sequence[str], chart: _C
     lines: dict[str, dict[int, tuple[float, float, float]]] = {}
     for block in blocks:
         for system in block.systems:
-            known = [value for value in map(chart.figure, block.usable(system)) if value is not None]
+            known = [value for value in map(chart.figure.of, block.usable(system)) if value is not None]
             found = estimate(known)
             if found is not None:
                 place = values.index(block.point.get(axis, ""))

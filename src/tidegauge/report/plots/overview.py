@@ -16,7 +16,7 @@ from tidegauge.report.plots.load import load_plots, sweep_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import swept
 from tidegauge.report.usage import Used
-from tidegauge.statistics.figures import FINDING_FIGURES
+from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Ceiling, Share
 
@@ -42,13 +42,13 @@ def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
     """The confirmed sustainable rate of each system for each goal, with the bracket of the search."""
     rates: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     for finding in findings:
-        for goal in finding.details.get("goals") or ():
-            rate = goal.get("sustainable_msgs_per_s")
+        for goal in finding.goals:
+            rate = goal.sustainable_msgs_per_s
             if rate:
-                low, high = goal.get("lower_msgs_per_s") or rate, goal.get("upper_msgs_per_s") or rate
-                rates.setdefault(str(goal.get("goal")), {}).setdefault(finding.system, []).append((rate, low, high))
+                low, high = goal.lower_msgs_per_s or rate, goal.upper_msgs_per_s or rate
+                rates.setdefault(goal.goal, {}).setdefault(finding.system, []).append((rate, low, high))
     plots = []
-    for number, (goal, by_system) in enumerate(rates.items(), 1):
+    for number, (name, by_system) in enumerate(rates.items(), 1):
         names = tuple(sorted(by_system))
         series, parts = [], []
         for place, system in enumerate(names):
@@ -58,7 +58,7 @@ def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
             series.append(_bar(system, "", place, (low, rate, high)))
             parts.append(f"{system} {count(rate)} msg/s, bracket {count(low)} to {count(high)}")
         told = f"Bars are confirmed rates, whiskers the bracket in which the search ended: {'; '.join(parts)}."
-        plots.append(_barplot(f"{prefix}-sustainable-{number}", f"Sustainable rate, goal: {goal}", told, names, series))
+        plots.append(_barplot(f"{prefix}-sustainable-{number}", f"Sustainable rate, goal: {name}", told, names, series))
     return plots
 
 
@@ -245,13 +245,13 @@ def _known(
 
 
 def _curves(findings: Sequence[Finding]) -> list[Series]:
-    plots = load_plots([finding for finding in findings if finding.details.get("points")], _ID)
+    plots = load_plots([finding for finding in findings if finding.points], _ID)
     return [one for plot in plots if plot.plot_id.endswith("-response-p99") for one in plot.series]
 
 
 def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     """The most that each system took: searched and confirmed, else in a closed loop."""
-    figure = FINDING_FIGURES["sustainable_msgs_per_s"]
+    figure = FINDING_FIGURES[SUSTAINABLE]
     searched: dict[str, list[float]] = {}
     for finding in run.findings:
         value = figure.of(finding)
