@@ -37,6 +37,11 @@ def short(value: float | None) -> str:
     return f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
+def in_unit(value: float | None, unit: str) -> str:
+    """A figure as those of its unit ("" for a count) are written, without the unit."""
+    return {"ms": ms, "s": short, "MB/s": short, "cores": short}.get(unit, count)(value)
+
+
 def size(size_bytes: int) -> str:
     """A size: "100 B", "1 KiB", "1.5 MiB"."""
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, family, match
 from tidegauge.comparison.differences import Around, Difference, differences, host_differences, settings_digest
-from tidegauge.comparison.within import CLOSED_LOOP_FIGURES, Ratio, findings_by_block, rest_on_doubt, values_by_block
+from tidegauge.comparison.within import Ratio, findings_by_block, rest_on_doubt, values_by_block
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, TrialSpec, Validity, point_words
@@ -16,12 +16,10 @@ from tidegauge.published.across import Lettered, together
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure
+from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
 from tidegauge.statistics.verdict import NOISE_THRESHOLD, compare_unpaired
 from tidegauge.store.read import StoredRun
 
-OPEN_LOOP_ACROSS = ("response_ms_p50", "response_ms_p99", "response_ms_p999", "end_to_end_ms_p99")
-"""What is compared between runs at a fixed rate."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -132,12 +130,11 @@ def _unequal_themselves(runs: Sequence[tuple[str, StoredRun]]) -> list[str]:
 
 def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], noise: float) -> Pair:
     base, other = matched.base.of(names[0]), matched.other.of(names[1])
-    figures = CLOSED_LOOP_FIGURES if matched.base.closed_loop else OPEN_LOOP_ACROSS
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
     shown = (_shown(matched.base.label(names[0]), letters[0]), _shown(matched.other.label(names[1]), letters[1]))
     ratios = []
-    for figure in map(FIGURES.__getitem__, figures):
+    for figure in compared(Shown.ACROSS, closed_loop=matched.base.closed_loop):
         first, second = (values_by_block(side, figure) for side in usable)
         above, below = (shown[1], second), (shown[0], first)
         ratios += _ratio(matched.base.experiment, figure, above, below, noise=noise, doubtful=doubtful)
@@ -246,7 +243,7 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
                 for own, name in zip((ours, theirs), names, strict=True)
             ]
             doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
-            for figure in FINDING_FIGURES.values():
+            for figure in figures_found(Shown.ACROSS):
                 below, above = ((name, findings_by_block(own, figure)) for name, own in zip(shown, sides, strict=True))
                 step = figure.resolution_in([*sides[0], *sides[1]])
                 ratios += _ratio(experiment, figure, above, below, noise=noise, doubtful=doubtful, resolution=step)

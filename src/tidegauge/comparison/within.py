@@ -9,12 +9,8 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.durability import in_force
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, by_block
+from tidegauge.statistics.figures import Figure, FindingFigure, Shown, by_block, compared, figures_found
 from tidegauge.statistics.verdict import Comparison, compare_paired, compare_unpaired
-
-CLOSED_LOOP_FIGURES = ("msgs_per_s",)
-OPEN_LOOP_FIGURES = ("response_ms_p99", "end_to_end_ms_p99")
-"""What a run's report compares."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +60,12 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
     """
     if not (across_levels or in_force.equal(block.results)) or len(block.systems) < 2:
         return []
-    names = CLOSED_LOOP_FIGURES if block.closed_loop else OPEN_LOOP_FIGURES
     baseline, *others = block.systems
     found = []
     for system in others:
         used = (*block.usable(system), *block.usable(baseline))
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
-        for figure in map(FIGURES.__getitem__, names):
+        for figure in compared(Shown.WITHIN, closed_loop=block.closed_loop):
             values, base = (values_by_block(block.usable(name), figure) for name in (system, baseline))
             ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
             forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
@@ -93,7 +88,7 @@ def finding_ratios(
         here = [finding for finding in findings if (finding.experiment, point_words(finding.point)) == (experiment, at)]
         own = [one for one in here if one.decided]
         systems = sorted({one.system for one in own})
-        for figure in FINDING_FIGURES.values():
+        for figure in figures_found(Shown.WITHIN):
             sides = {
                 system: findings_by_block([one for one in own if one.system == system], figure) for system in systems
             }
@@ -116,11 +111,7 @@ def _form(system: str, at: str, results: Sequence[TrialResult]) -> str:
 def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -> bool:
     """Whether a trial of the same run, whose figures one of these findings publishes, is DOUBTFUL."""
     doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
-    goals = [(finding.details.get("goals") or [{}])[0] for finding in findings]
-    published = {finding.details.get("trial_id") for finding in findings} | {
-        goal.get("confirmation_trial_id") for goal in goals
-    }
-    return bool(published & doubted)
+    return not doubted.isdisjoint(finding.published_trial_id for finding in findings)
 
 
 def values_by_block(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:

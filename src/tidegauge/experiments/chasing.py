@@ -27,8 +27,9 @@ from tidegauge.experiments.latency import rate_objection, resolve_rate
 from tidegauge.experiments.procedure import Lab, TrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import CatchUp, Latency, Servers, TrialResult, TrialSpec, Validity
-from tidegauge.model.workload import DURING, FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
+from tidegauge.model.workload import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
 from tidegauge.numbers import rounded
+from tidegauge.statistics.figures import FINDING_FIGURES
 
 _MORE_THAN_ONCE = 1.1
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
@@ -192,7 +193,7 @@ def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: 
         decided=not invalid,
         summary=(*summary, reads_sentence(found.reads), *found.limits),
         rows=({**row, "from device": None if share is None else f"{share:.0%}", "state": _state(result, found)},),
-        figures={} if invalid else _figures(found),
+        figures={} if invalid else _figures(result),
         details={
             "trial_id": result.spec.trial_id,
             "offered_msgs_per_s": result.offered_msgs_per_s,
@@ -222,18 +223,10 @@ def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: 
     )
 
 
-def _figures(found: CatchUp) -> dict[str, float]:
+def _figures(result: TrialResult) -> dict[str, float]:
     """What thresholds and comparisons may name; a figure that there is none of is left out."""
-    during = found.phase(DURING)
-    tailing = during.tailing_end_to_end
-    figures = {
-        "drain_msgs_per_s": found.drain_msgs_per_s,
-        "peak_read_msgs_per_s": found.peak_read_msgs_per_s,
-        "chase_s": found.chase_s,
-        "response_ms_p99_during": during.response.p99_ms,
-        "tailing_ms_p99_during": tailing.p99_ms if tailing else None,
-    }
-    return {name: value for name, value in figures.items() if value is not None}
+    found = {name: figure.of_trial(result) for name, figure in FINDING_FIGURES.items() if figure.of_trial}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _state(result: TrialResult, found: CatchUp) -> str:

@@ -331,8 +331,3 @@ class TrialResult:
     """The load generator's consumer that had no time left most often; None if each always had some."""
     jit_cpus: float | None = None
     """CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked."""
-
-    @property
-    def end_to_end_p99_ms(self) -> float | None:
-        """That of the slowest subscription; None where no subscription has enough samples."""
-        return max((sub.end_to_end.p99_ms for sub in self.subscriptions if sub.end_to_end.p99_ms), default=None)

@@ -5,10 +5,10 @@ Rates of bytes are bytes a second here. Each report has its own unit for them, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegauge.model.trial import Latency, TrialResult
+from tidegauge.model.trial import TrialResult
+from tidegauge.statistics.figures import SUSTAINABLE, of_trial
 
 MAX_THROUGHPUT = "max-throughput"
 CONFIRMATION = "confirmation"
@@ -26,9 +26,7 @@ class Figure:
 
     Attributes:
         experiment: whose trials, or findings, have it in a run; "" = none.
-        of_trial: the figure of one trial, None where it has too few samples.
-        of_goal: for `max-throughput`: from what was found for its first goal, the confirmed rate in messages a second
-            and the size of a message.
+        name: of the figure in `statistics.figures`, which says how it is got.
         margin: factor by which single trials must differ before that counts as more than chance. Chosen by judgement.
     """
 
@@ -36,97 +34,52 @@ class Figure:
     unit: str
     margin: float
     experiment: str = ""
-    of_trial: Callable[[TrialResult], float | None] | None = None
-    of_goal: Callable[[float, int], float] | None = None
+    name: str = ""
 
     @property
     def measured(self) -> bool:
         """Whether runs have it at all."""
         return bool(self.experiment)
 
+    def of_trial(self, result: TrialResult) -> float | None:
+        """The figure of one trial; None where it has too few samples, or it takes several trials."""
+        getter = of_trial(self.name)
+        return getter(result) if getter else None
+
 
 RATE_MARGIN = 1.5
 LATENCY_MARGIN = 3.0
 """Chosen by judgement (see docs/methodology.md). Times and read rates of a catch-up are rates in this sense."""
 
-_PERCENTILES = {
-    "mean": ("mean", "mean_ms"),
-    "p50": ("p50", "p50_ms"),
-    "p75": ("p75", "p75_ms"),
-    "p90": ("p90", "p90_ms"),
-    "p95": ("p95", "p95_ms"),
-    "p99": ("p99", "p99_ms"),
-    "p999": ("p99.9", "p999_ms"),
-    "p9999": ("p99.99", "p9999_ms"),
-    "max": ("maximum", "max_ms"),
-}
+
+def _latency(words: str, name: str, experiment: str = LATENCY) -> Figure:
+    return Figure(words, MILLISECONDS, LATENCY_MARGIN, experiment, name)
 
 
-def _worst_end_to_end(result: TrialResult, field: str) -> float | None:
-    """That of the slowest subscription."""
-    values = [_of(subscription.end_to_end, field) for subscription in result.subscriptions]
-    return max((value for value in values if value is not None), default=None)
+_PERCENTILES = {"p999": "p99.9", "p9999": "p99.99", "max": "maximum"}
+"""In words, where these differ from what they are called."""
 
 
-def _of(latency: Latency, field: str) -> float | None:
-    value: float | None = getattr(latency, field) if latency.count else None
-    return value
-
-
-def _publish(name: str) -> Figure:
-    shown, field = _PERCENTILES[name]
-    return Figure(
-        f"publish latency, {shown}", MILLISECONDS, LATENCY_MARGIN, LATENCY, lambda result: _of(result.response, field)
-    )
-
-
-def _end_to_end(name: str) -> Figure:
-    shown, field = _PERCENTILES[name]
-    return Figure(
-        f"end-to-end latency, {shown}",
-        MILLISECONDS,
-        LATENCY_MARGIN,
-        LATENCY,
-        lambda result: _worst_end_to_end(result, field),
-    )
-
-
-def _at_maximum(shown: str, field: str) -> Figure:
-    """Of the trial that confirmed a sustainable rate."""
-    words = f"publish latency at the sustainable rate, {shown}"
-    return Figure(words, MILLISECONDS, LATENCY_MARGIN, MAX_THROUGHPUT, lambda result: _of(result.response, field))
-
-
-def _catch_up(words: str, unit: str, field: str) -> Figure:
-    def figure(result: TrialResult) -> float | None:
-        value: float | None = getattr(result.catch_up, field, None)
-        return value
-
-    return Figure(words, unit, RATE_MARGIN, "catch-up", figure)
-
-
-def _phase_p99(words: str, experiment: str, phase: str) -> Figure:
-    def figure(result: TrialResult) -> float | None:
-        return None if result.catch_up is None else _of(result.catch_up.phase(phase).response, "p99_ms")
-
-    return Figure(words, MILLISECONDS, LATENCY_MARGIN, experiment, figure)
+def _percentiles(words: str, series: str) -> dict[str, Figure]:
+    names = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max")
+    return {name: _latency(f"{words}, {_PERCENTILES.get(name, name)}", f"{series}_ms_{name}") for name in names}
 
 
 FIGURES: dict[str, Figure] = {
-    "throughput": Figure(
-        "sustainable rate", BYTES_PER_S, RATE_MARGIN, MAX_THROUGHPUT, of_goal=lambda rate, size: rate * size
+    "throughput": Figure("sustainable rate", BYTES_PER_S, RATE_MARGIN, MAX_THROUGHPUT, SUSTAINABLE),
+    "throughput-messages": Figure("sustainable rate", "msg/s", RATE_MARGIN, MAX_THROUGHPUT, SUSTAINABLE),
+    **{f"publish-{name}": figure for name, figure in _percentiles("publish latency", "response").items()},
+    **{f"end-to-end-{name}": figure for name, figure in _percentiles("end-to-end latency", "end_to_end").items()},
+    "maximum-publish-mean": _latency(
+        "publish latency at the sustainable rate, mean", "response_ms_mean", MAX_THROUGHPUT
     ),
-    "throughput-messages": Figure(
-        "sustainable rate", "msg/s", RATE_MARGIN, MAX_THROUGHPUT, of_goal=lambda rate, _size: rate
+    "maximum-publish-p99": _latency("publish latency at the sustainable rate, p99", "response_ms_p99", MAX_THROUGHPUT),
+    "peak-read-rate": Figure("catch-up reads, peak", BYTES_PER_S, RATE_MARGIN, "catch-up", "peak_read_bytes_per_s"),
+    "chase-time": Figure("time to catch up", "s", RATE_MARGIN, "catch-up", "chase_s"),
+    "publish-p99-before": _latency("publish latency before catching up, p99", "response_ms_p99_before", "catch-up"),
+    "publish-p99-during": _latency("publish latency while catching up, p99", "response_ms_p99_during", "catch-up"),
+    "mixed-publish-p99-before": _latency(
+        "publish latency before catch-up readers begin, p99", "response_ms_p99_before", "mixed"
     ),
-    **{f"publish-{name}": _publish(name) for name in _PERCENTILES},
-    **{f"end-to-end-{name}": _end_to_end(name) for name in _PERCENTILES},
-    "maximum-publish-mean": _at_maximum("mean", "mean_ms"),
-    "maximum-publish-p99": _at_maximum("p99", "p99_ms"),
-    "peak-read-rate": _catch_up("catch-up reads, peak", BYTES_PER_S, "peak_read_bytes_per_s"),
-    "chase-time": _catch_up("time to catch up", "s", "chase_s"),
-    "publish-p99-before": _phase_p99("publish latency before catching up, p99", "catch-up", "before"),
-    "publish-p99-during": _phase_p99("publish latency while catching up, p99", "catch-up", "during"),
-    "mixed-publish-p99-before": _phase_p99("publish latency before catch-up readers begin, p99", "mixed", "before"),
-    "mixed-publish-p99": _phase_p99("publish latency beside catch-up readers, p99", "mixed", "during"),
+    "mixed-publish-p99": _latency("publish latency beside catch-up readers, p99", "response_ms_p99_during", "mixed"),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
@@ -13,7 +12,7 @@ from tidegauge.fairness.check import Contender
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, TrialSpec, Validity
 from tidegauge.model.use import ROUND_TRIPS
-from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT, Figure
+from tidegauge.published.figures import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
@@ -179,7 +178,7 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
         if result.validity is Validity.INVALID:
             problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
             continue
-        value = figure.of_trial(result) if figure.of_trial else None
+        value = figure.of_trial(result)
         if value is None or value <= 0:
             problems.append(f"{spec.trial_id} has no figure for it (too few samples, or it never came so far)")
             continue
@@ -221,35 +220,34 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
     for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
         spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
         finding = next((one for one in run.findings if one.finding_id == step_id), None)
-        if finding is None or not finding.details.get("goals"):
+        if finding is None or not finding.goals:
             failed = [failure for failure in run.failures if failure.startswith(f"{step_id}-s")]
             problems.append(f"{step_id} {_why(failed[0] if failed else step_id, run)}")
             continue
-        goal = finding.details["goals"][0]
-        rate = goal.get("sustainable_msgs_per_s")
-        if not goal.get("decided") or not rate:
-            problems.append(f"the sustainable rate of {step_id} was not decided: {goal.get('problem') or 'no reason'}")
+        goal = finding.goals[0]
+        rate = goal.sustainable_msgs_per_s
+        if not goal.decided or not rate:
+            problems.append(f"the sustainable rate of {step_id} was not decided: {goal.problem or 'no reason'}")
             continue
-        confirmation = results.get(str(goal.get("confirmation_trial_id")))
-        value = _of_goal(figure, float(rate), spec, confirmation)
+        confirmation = results.get(goal.confirmation_trial_id or "")
+        value = _of_goal(figure, rate, spec, confirmation)
         if value is None:
             problems.append(f"the confirmation of {step_id} has no figure for it (too few samples)")
             continue
         values[spec.block] = value
         used.append(finding)
         doubts |= _doubt(confirmation) if confirmation else {}
-        window += _at_the_window(step_id, goal, run)
+        window += _at_the_window(step_id, goal.upper_msgs_per_s, run)
     specs = tuple(spec for spec in fitting if spec.block in values)
     resolution = FINDING_FIGURES[SUSTAINABLE].resolution_in(used)
     return Observed(values, tuple(problems), doubts, resolution, specs, tuple(window))
 
 
-def _at_the_window(step_id: str, goal: Mapping[str, Any], run: Measured) -> list[str]:
+def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str]:
     """The evidence that a search ended where the load's window was full and nothing else; [] if it did not.
 
     Of the trials at the lowest rate that failed. Where nobody recorded what limited a trial, nothing is known.
     """
-    upper = goal.get("upper_msgs_per_s")
     above = [
         result.limiting
         for result in run.results
@@ -260,9 +258,9 @@ def _at_the_window(step_id: str, goal: Mapping[str, Any], run: Measured) -> list
 
 def _of_goal(figure: Figure, rate: float, spec: TrialSpec, confirmation: TrialResult | None) -> float | None:
     """Of the rate that was found, or of the trial that confirmed it."""
-    if figure.of_goal is not None:
-        return figure.of_goal(rate, spec.workload.payload.message_bytes)
-    return figure.of_trial(confirmation) if figure.of_trial and confirmation else None
+    if figure.name == SUSTAINABLE:
+        return rate * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else rate
+    return figure.of_trial(confirmation) if confirmation else None
 
 
 def _why(trial_id: str, run: Measured) -> str:

@@ -12,7 +12,7 @@ from tidegauge.comparison.across import LETTERS, Across, Pair
 from tidegauge.comparison.differences import Difference
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
-from tidegauge.numbers import count, local_time, ms, percent
+from tidegauge.numbers import local_time, percent
 from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, fairness
@@ -22,7 +22,6 @@ from tidegauge.report.markdown import escaped, table
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import head
 from tidegauge.report.terminal import heading, host_words
-from tidegauge.statistics.intervals import geometric_mean
 from tidegauge.statistics.verdict import Verdict
 from tidegauge.store.read import StoredRun
 
@@ -102,12 +101,12 @@ def _pair(pair: Pair, across: Across) -> Iterable[RenderableType]:
 
 def claim_across(ratio: Ratio) -> str:
     """The ratio, what it rests on, both figures, the verdict."""
-    form = ms if ratio.unit == "ms" else count
     comparison = ratio.comparison
-    figures = f"{form(geometric_mean(ratio.values))} against {form(geometric_mean(ratio.baseline_values))} {ratio.unit}"
     doubt = " (doubtful)" if ratio.doubtful else ""
     says = compare.verdict_words(comparison)
-    return f"{ratio.figure}: {compare.times(comparison)} ({figures}; {compare.rests_on(ratio)}): {says}{doubt}"
+    return (
+        f"{ratio.figure}: {compare.times(comparison)} ({compare.both(ratio)}; {compare.rests_on(ratio)}): {says}{doubt}"
+    )
 
 
 def _style(verdict: Verdict) -> str:

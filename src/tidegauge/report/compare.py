@@ -9,7 +9,7 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import in_force
 from tidegauge.model.trial import point_words, with_form
-from tidegauge.numbers import count, factor, ms, percent, plural
+from tidegauge.numbers import factor, in_unit, percent, plural
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, figure_interval, geometric_mean
 from tidegauge.statistics.verdict import BLOCKS_MAX, Comparison, Verdict
 
@@ -71,14 +71,18 @@ def _named(experiment: str, point: Mapping[str, str]) -> str:
 
 def claim(ratio: Ratio) -> str:
     """The same without the experiment and the doubt: "Pulsar's p99 is 0.41x [0.36, 0.47] Kafka's, ..."."""
-    form = ms if ratio.unit == "ms" else count
-    figures = f"{form(geometric_mean(ratio.values))} against {form(geometric_mean(ratio.baseline_values))} {ratio.unit}"
     names = (with_form(ratio.system, ratio.forms[0]), with_form(ratio.baseline, ratio.forms[1]))
     what = f"{names[0]}'s {ratio.figure} is {times(ratio.comparison)} {names[1]}'s"
     if not ratio.repeated:
         single = len(ratio.values) == len(ratio.baseline_values) == 1
-        return f"{what} ({figures}); {NO_EVIDENCE if single else ONE_BLOCK}."
-    return f"{what}, {rests_on(ratio)} ({figures}): {verdict_words(ratio.comparison)}."
+        return f"{what} ({both(ratio)}); {NO_EVIDENCE if single else ONE_BLOCK}."
+    return f"{what}, {rests_on(ratio)} ({both(ratio)}): {verdict_words(ratio.comparison)}."
+
+
+def both(ratio: Ratio) -> str:
+    """The two figures: "7.80 against 15.6 ms"."""
+    values = (geometric_mean(side) for side in (ratio.values, ratio.baseline_values))
+    return f"{' against '.join(in_unit(value, ratio.unit) for value in values)} {ratio.unit}".rstrip()
 
 
 def times(comparison: Comparison) -> str:

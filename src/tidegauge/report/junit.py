@@ -13,8 +13,9 @@ from enum import StrEnum
 from xml.etree import ElementTree
 
 from tidegauge.model.trial import TrialResult, Validity
-from tidegauge.numbers import ms
+from tidegauge.numbers import in_unit
 from tidegauge.report import fairness, thresholds
+from tidegauge.statistics.figures import Shown, figures_shown
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds import Outcome, Ruling
 
@@ -97,9 +98,13 @@ def _trial(trial: StoredTrial) -> Case:
 
 
 def _figures(result: TrialResult) -> str:
-    p99 = result.response.p99_ms
-    shown = f", response p99 {ms(p99)} ms" if p99 is not None else ""
-    return f"{result.spec.label}: {result.msgs_per_s:,.0f} msg/s{shown}, {result.validity.value}"
+    known = [(figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT)]
+    told = [
+        f"{figure.title} {in_unit(value, figure.unit)} {figure.unit}".rstrip()
+        for figure, value in known
+        if value is not None
+    ]
+    return f"{result.spec.label}: {', '.join((*told, result.validity.value))}"
 
 
 def _ruling(ruling: Ruling) -> Case:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import point_words
-from tidegauge.numbers import count, ms
+from tidegauge.numbers import MISSING, in_unit
 from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
@@ -16,13 +16,12 @@ from tidegauge.report.findings import named
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
 from tidegauge.report.terminal import host_words, load_words, workload_words
-from tidegauge.statistics.figures import FIGURES, Figure
+from tidegauge.statistics.figures import Figure, Kind, Shown, figures_shown
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 _SIGNS = {Outcome.MET: "met", Outcome.MISSED: "**MISSED**", Outcome.INCONCLUSIVE: "*inconclusive*"}
-_COLUMNS = ("msgs_per_s", "response_ms_p50", "response_ms_p99", "end_to_end_ms_p99", "lost", "duplicated")
 
 
 def escaped(text: str) -> str:
@@ -89,12 +88,8 @@ def _thresholds(run: StoredRun) -> list[str]:
 
 
 def _block(block: Block) -> list[str]:
-    figures = [FIGURES[name] for name in _COLUMNS]
-    heads = [
-        "system",
-        *(f"{figure.title}{f', {figure.unit}' if figure.unit else ''}" for figure in figures),
-        "validity",
-    ]
+    figures = figures_shown(Shown.MARKDOWN)
+    heads = ["system", *(figure.head for figure in figures), "validity"]
     rows = [
         [escaped(block.label(system)), *(_cell(block, system, one) for one in figures), _validity(block, system)]
         for system in block.systems
@@ -107,17 +102,15 @@ def _block(block: Block) -> list[str]:
 def _cell(block: Block, system: str, figure: Figure) -> str:
     """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest."""
     known = [value for value in map(figure.of, block.usable(system)) if value is not None]
-    form = ms if figure.unit == "ms" else count
     if not known:
-        return "-"
-    if not figure.unit:
-        return form(max(known))
+        return MISSING
+    if figure.kind is Kind.COUNTED:
+        return in_unit(max(known), figure.unit)
     found = estimate(known)
     if found is None or found.trials == 1:
-        return form(known[0])
-    if found.sure:
-        return f"{form(found.value)} [{form(found.low)}, {form(found.high)}]"
-    return f"{form(found.value)} ({form(found.low)} to {form(found.high)})"
+        return in_unit(known[0], figure.unit)
+    value, low, high = (in_unit(one, figure.unit) for one in (found.value, found.low, found.high))
+    return f"{value} [{low}, {high}]" if found.sure else f"{value} ({low} to {high})"
 
 
 def _validity(block: Block, system: str) -> str:

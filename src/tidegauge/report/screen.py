@@ -20,7 +20,7 @@ from tidegauge.durability import in_force
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
-from tidegauge.numbers import MISSING, count, local_time, ms, plural, size
+from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.compare import estimate
 from tidegauge.report.ending import Advice, End, Ending, again_words, run_words, worth_acting_on
@@ -32,7 +32,7 @@ from tidegauge.report.sweeps import swept
 from tidegauge.report.terminal import host_words, path_line
 from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
-from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
+from tidegauge.statistics.figures import FIGURES, Figure
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun
 
@@ -46,8 +46,6 @@ SYSTEMS_MAX = 6
 ADVICE_MAX = 2
 BEHIND_S = 0.25
 """A backlog of so many seconds is worth a word; less is what readers that keep up owe too."""
-
-Figure = Callable[[TrialResult], float | None]
 
 
 def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "tidegauge") -> RenderableType:
@@ -150,22 +148,17 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
     systems = block.systems[:SYSTEMS_MAX]
     times = "closed loop, ms" if block.closed_loop else "response, ms"
 
-    def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
-        return Column(head, tuple(form(_middle(block.usable(system), figure)) for system in systems))
+    def column(head: str, name: str) -> Column:
+        figure = FIGURES[name]
+        return Column(head, tuple(in_unit(_middle(block.usable(system), figure), figure.unit) for system in systems))
 
     def words(head: str, cell: Callable[[str], str]) -> ColumnGroup:
         return ColumnGroup("", (Column(head, tuple(map(cell, systems)), words=True),))
 
     groups = (
-        ColumnGroup("", (column("msg/s", count, lambda one: one.msgs_per_s),)),
-        ColumnGroup(
-            times,
-            (
-                column("p50", ms, lambda one: one.response.p50_ms),
-                column("p99", ms, lambda one: one.response.p99_ms),
-            ),
-        ),
-        ColumnGroup("end-to-end, ms", (column("p99", ms, _end_to_end),)),
+        ColumnGroup("", (column("msg/s", "msgs_per_s"),)),
+        ColumnGroup(times, (column("p50", "response_ms_p50"), column("p99", "response_ms_p99"))),
+        ColumnGroup("end-to-end, ms", (column("p99", "end_to_end_ms_p99"),)),
         words("messages", lambda system: _messages(block.of(system))),
         words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
         words("validity", lambda system: _validity(block.of(system))),
@@ -176,13 +169,8 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
     return table
 
 
-def _end_to_end(result: TrialResult) -> float | None:
-    found = worst_end_to_end(result)
-    return found.p99_ms if found else None
-
-
 def _middle(results: Sequence[TrialResult], figure: Figure) -> float | None:
-    values = [value for value in map(figure, results) if value is not None]
+    values = [value for value in map(figure.of, results) if value is not None]
     found = estimate(values)
     return found.value if found else None
 
@@ -203,7 +191,7 @@ def _messages(results: Sequence[TrialResult]) -> str:
 
 def _behind(result: TrialResult) -> int:
     """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual."""
-    waited = window_end_backlog(result) or 0.0
+    waited = FIGURES["window_end_backlog"].of(result) or 0.0
     return int(waited) if waited > BEHIND_S * result.msgs_per_s else 0
 
 

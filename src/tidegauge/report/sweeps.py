@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import point_words
-from tidegauge.report.layout import BETWEEN_COLUMNS, Column, ColumnGroup, FigureTable
-from tidegauge.report.tables import figure_table
+from tidegauge.report.layout import BETWEEN_COLUMNS, FigureTable
+from tidegauge.report.tables import figure_rows, figure_table
 
 Point = Mapping[str, str]
 
@@ -77,18 +77,10 @@ class Swept:
 
     def table(self) -> FigureTable:
         """One table of all points."""
-        tables = [figure_table(block) for block in self.blocks]
-        points = [block.point for block, table in zip(self.blocks, tables, strict=True) for _ in table.labels]
-        head, labels = labelled(points, [label for table in tables for label in table.labels], "system")
-        groups = []
-        for alike in zip(*(table.groups for table in tables), strict=True):
-            columns = [_joined(same) for same in zip(*(group.columns for group in alike), strict=True)]
-            groups.append(ColumnGroup(alike[0].head, tuple(columns), alike[0].begins_table))
-        return FigureTable(head, labels, tuple(groups), LABEL_CHARS_MAX)
-
-
-def _joined(columns: Sequence[Column]) -> Column:
-    return replace(columns[0], cells=tuple(cell for column in columns for cell in column.cells))
+        table = figure_table(*self.blocks)
+        points = [block.point for block in self.blocks for _ in figure_rows(block)]
+        head, labels = labelled(points, table.labels, "system")
+        return FigureTable(head, labels, table.groups, LABEL_CHARS_MAX)
 
 
 def swept(blocks: Sequence[Block]) -> list[Swept]:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.trial import Latency, RecordResult, TrialResult, Validity
+from tidegauge.model.trial import RecordResult, TrialResult, Validity
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import MISSING, count, ms, plural, short
+from tidegauge.numbers import MISSING, count, in_unit, ms, plural
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.statistics.figures import window_end_backlog, worst_end_to_end
+from tidegauge.statistics.figures import FIGURES, Figure
 
 RecordFigure = Callable[[RecordResult], float | None]
+_SECOND_TABLE = "backlog"
+"""The group of columns with which a further table begins."""
 
 
 def records_table(block: Block) -> FigureTable | None:
@@ -97,92 +99,39 @@ def remarks(block: Block) -> Iterable[Remark]:
             yield Remark(f"{who}: {plural(times, 'error')} in {where}: {message}")
 
 
-Figure = Callable[[TrialResult], float | None]
 Reduce = Callable[[Sequence[float]], float]
 
 
-def cpu_cores(cpu_s: float | None, result: TrialResult) -> float | None:
-    """CPU seconds of the window as cores kept busy on average; None if they are not known."""
-    return cpu_s / result.measured_s if cpu_s is not None and result.measured_s > 0 else None
-
-
-def _end_to_end(percentile: str) -> Figure:
-    def figure(result: TrialResult) -> float | None:
-        latency = worst_end_to_end(result)
-        return None if latency is None or not latency.count else getattr(latency, percentile)
-
-    return figure
-
-
-def _latency(series: str, percentile: str) -> Figure:
-    def figure(result: TrialResult) -> float | None:
-        latency: Latency = getattr(result, series)
-        return getattr(latency, percentile) if latency.count else None
-
-    return figure
-
-
-def _summed(what: str) -> Figure:
-    return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
-
-
-def _largest_backlog(result: TrialResult) -> float:
-    return float(max((subscription.backlog for subscription in result.subscriptions), default=0))
-
-
-def figure_table(block: Block) -> FigureTable:
-    """The table of one experiment. Without repeats each trial is a row; else each system has min, median and max."""
+def figure_rows(block: Block) -> list[tuple[str, Sequence[TrialResult], Reduce]]:
+    """Label, trials and what is made of them: each trial without repeats; else min, median and max of each system."""
     if all(len(block.of(system)) == 1 for system in block.systems):
-        rows: list[tuple[str, Sequence[TrialResult], Reduce]] = [
-            (block.label(system), block.of(system), max) for system in block.systems
-        ]
-    else:
-        rows = [
-            (f"{block.label(system)} {name}", block.usable(system), reduce)
-            for system in block.systems
-            for name, reduce in (("min", min), ("median", median), ("max", max))
-        ]
-    labels = tuple(label for label, _, _ in rows)
-    return FigureTable("system", labels, _groups([(results, reduce) for _, results, reduce in rows], block))
+        return [(block.label(system), block.of(system), max) for system in block.systems]
+    return [
+        (f"{block.label(system)} {name}", block.usable(system), reduce)
+        for system in block.systems
+        for name, reduce in (("min", min), ("median", median), ("max", max))
+    ]
 
 
-def _groups(rows: list[tuple[Sequence[TrialResult], Reduce]], block: Block) -> tuple[ColumnGroup, ...]:
-    def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
-        return Column(head, tuple(form(_reduced(results, figure, reduce)) for results, reduce in rows))
-
-    percentiles = [("p50", "p50_ms"), ("p95", "p95_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("max", "max_ms")]
-    if any(result.response.p9999_ms is not None for results, _ in rows for result in results):
-        percentiles.insert(-1, ("p99.99", "p9999_ms"))
-    lost = [column(what, count, _summed(what)) for what in ("lost", "duplicated", "reordered", "corrupt")]
-    failed = column("failed", count, lambda result: result.failed + result.unresolved)
-    return (
-        ColumnGroup(
-            "rate", (column("msg/s", count, lambda r: r.msgs_per_s), column("MB/s", short, lambda r: r.mb_per_s))
-        ),
-        ColumnGroup("response time, ms", tuple(column(h, ms, _latency("response", p)) for h, p in percentiles)),
-        ColumnGroup("service, ms", (column("p99", ms, _latency("service", "p99_ms")),)),
-        ColumnGroup(
-            "end-to-end, ms", tuple(column(h, ms, _end_to_end(p)) for h, p in (percentiles[0], percentiles[2]))
-        ),
-        ColumnGroup(
-            "backlog",
-            (column("end", count, window_end_backlog), column("left", count, _largest_backlog)),
-            begins_table=True,
-        ),
-        ColumnGroup("messages", (*lost, failed)),
-        ColumnGroup(
-            "CPU, cores",
-            (
-                column("client", short, lambda r: cpu_cores(r.worker_cpu_s, r)),
-                column("server", short, lambda r: cpu_cores(r.server_cpu_s, r)),
-            ),
-        ),
-        ColumnGroup("", (Column("validity", tuple(_validity(results) for results, _ in rows), words=True),)),
-    )
+def figure_table(*blocks: Block) -> FigureTable:
+    """The table of one experiment, of a sweep at several points: a column for each figure that has one."""
+    listed = [row for block in blocks for row in figure_rows(block)]
+    rows = [(results, reduce) for _, results, reduce in listed]
+    groups: dict[str, list[Column]] = {}
+    for figure in FIGURES.values():
+        if figure.column is None:
+            continue
+        values = [_reduced(results, figure, reduce) for results, reduce in rows]
+        if not figure.column.optional or any(value is not None for value in values):
+            cells = tuple(in_unit(value, figure.unit) for value in values)
+            groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
+    validity = Column("validity", tuple(_validity(results) for results, _ in rows), words=True)
+    found = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
+    return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
 
 
 def _reduced(results: Sequence[TrialResult], figure: Figure, reduce: Reduce) -> float | None:
-    values = [value for value in map(figure, results) if value is not None]
+    values = [value for value in map(figure.of, results) if value is not None]
     return float(reduce(values)) if values else None
 
 
@@ -202,6 +151,8 @@ def footnotes(block: Block) -> list[str]:
     if MISSING in cells:
         needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
         notes.append(f"'{MISSING}': too few samples ({needed}) or none at all.")
+    if any(FIGURES["lost"].of(result) is None for result in block.results):
+        notes.append("Whether messages were lost can't be told where consumers were still behind when the drain ended.")
     without_cpu = [s for s in block.systems if any(result.server_cpu_s is None for result in block.of(s))]
     if without_cpu:
         notes.append(f"The servers' CPU is not known where others run them: {', '.join(without_cpu)}.")

@@ -1,20 +1,26 @@
-"""The figures of a trial that have a name: what thresholds are written in and comparisons are made of.
+"""The figures of trials and findings: the one list that thresholds, comparisons, reports and published claims look up.
 
-A name ends in its unit, and for times in which of the distribution: `response_ms_p99`. Figures are of two kinds:
-MEASURED ones scatter from trial to trial and get intervals; COUNTED ones (lost messages) are facts of each trial, and
-what is asked of them is asked of every single one.
+An entry says what a figure is called, its unit, which direction is better, how it is got, and where reports show it of
+their own accord; thresholds may name every one (docs/decisions/0052-one-registry-of-figures.md). A name ends in its
+unit, and for times in which of the distribution: `response_ms_p99`. Figures are of two kinds: MEASURED ones scatter
+from trial to trial and get intervals; COUNTED ones (lost messages) are facts of each trial, and what is asked of them
+is asked of every single one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, fields
+from enum import Flag, StrEnum, auto
+from typing import Any
 
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Latency, TrialResult
-from tidegauge.model.workload import late_names
+from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult
+from tidegauge.model.workload import BEFORE, DURING, late_names
 from tidegauge.statistics.intervals import geometric_mean
+
+Of = Callable[[TrialResult], float | None]
+"""The figure of a result; None where there are too few samples, or nothing was measured."""
 
 
 class Kind(StrEnum):
@@ -24,6 +30,36 @@ class Kind(StrEnum):
     COUNTED = "counted"
 
 
+class Shown(Flag):
+    """Where a figure stands without being asked for. Its column in the table of trials is `Figure.column`."""
+
+    NOWHERE = 0
+    MARKDOWN = auto()
+    """A column of the run's tables in Markdown."""
+    JUNIT = auto()
+    """In what a trial's case tells."""
+    TRIALS = auto()
+    """A column of the page's list of all trials, the discarded ones too."""
+    WITHIN = auto()
+    """Compared between the systems of a run."""
+    ACROSS = auto()
+    """Compared between runs."""
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A figure's column in the table of trials (terminal and page).
+
+    Attributes:
+        group: the head above it, which all columns of the same group share.
+        optional: left out where no trial has the figure.
+    """
+
+    group: str
+    head: str
+    optional: bool = False
+
+
 @dataclass(frozen=True)
 class Figure:
     """One figure of a trial.
@@ -31,9 +67,11 @@ class Figure:
     Attributes:
         name: as thresholds write it.
         title: in sentences and tables.
-        unit: "" for a count.
+        unit: "" for a count; how the number is written follows from it (`numbers.in_unit`).
+        of: how it is got.
         scheduled: it means nothing without a schedule: response times of a closed loop hide waiting.
-        of: the figure of a result; None where there are too few samples, or nothing was measured.
+        offered: with a schedule it is what was asked for, so there it is not compared.
+        column: None = none.
     """
 
     name: str
@@ -41,16 +79,26 @@ class Figure:
     unit: str
     higher_is_better: bool
     kind: Kind
-    of: Callable[[TrialResult], float | None]
+    of: Of
     scheduled: bool = False
+    offered: bool = False
+    column: TableColumn | None = None
+    shown: Shown = Shown.NOWHERE
+
+    @property
+    def head(self) -> str:
+        """Of a column: "response p99, ms"."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
 @dataclass(frozen=True)
 class FindingFigure:
-    """One figure that an experiment finds. `name` is its key in `Finding.figures`, or in `Finding.details`.
+    """One figure that an experiment finds, by its name in `Finding.figures`.
 
-    `resolution`: the share by which it may be off though it comes out the same each time, as a search's steps do; the
-    least of it, see `resolution_in`.
+    Attributes:
+        resolution: the share by which it may be off though it comes out the same each time, as a search's steps do; the
+            least of it, see `resolution_in`.
+        of_trial: how the experiment gets it from its only trial; None where it takes several.
     """
 
     name: str
@@ -58,17 +106,12 @@ class FindingFigure:
     unit: str
     higher_is_better: bool
     resolution: float = 0.0
+    of_trial: Of | None = None
+    shown: Shown = Shown.WITHIN | Shown.ACROSS
 
     def of(self, finding: Finding) -> float | None:
         """The figure in a finding; None where it has none."""
-        goals = finding.details.get("goals")
-        first = goals[0] if isinstance(goals, list) and goals else {}
-        # Of several goals the first stands for a search; runs stored before findings had `figures` have it there only.
-        for place in (finding.figures, finding.details, first):
-            value = place.get(self.name) if isinstance(place, Mapping) else None
-            if value is not None:
-                return float(value)
-        return None
+        return finding.figure(self.name)
 
     def resolution_in(self, findings: Iterable[Finding]) -> float:
         """The share by which it may be off alike in all of these: how far the widest bracket of a search is open."""
@@ -79,38 +122,60 @@ class FindingFigure:
 
 def _bracket_share(finding: Finding) -> float:
     """How far a search's first goal has its ends apart, as a share of the lower; 0 where one is not known."""
-    goals = finding.details.get("goals") or [{}]
-    lower, upper = goals[0].get("lower_msgs_per_s"), goals[0].get("upper_msgs_per_s")
-    return float(upper) / float(lower) - 1 if lower and upper else 0.0
+    for goal in finding.goals[:1]:
+        if goal.lower_msgs_per_s and goal.upper_msgs_per_s:
+            return goal.upper_msgs_per_s / goal.lower_msgs_per_s - 1
+    return 0.0
+
+
+def prompt_readers(result: TrialResult) -> list[SubscriptionResult]:
+    """All subscriptions but late readers beside others: the times of these hold how long they were made to wait."""
+    late = late_names(len(result.subscriptions), result.spec.late)
+    return [one for one in result.subscriptions if one.name not in late] or list(result.subscriptions)
+
+
+def slowest(latencies: Sequence[Latency]) -> Latency | None:
+    """The worst of several subscriptions: of each percentile the largest, so a limit holds for it if it does for all.
+
+    A percentile is None where any of them has too few samples; None of no subscriptions. `count` is the least.
+    """
+    if not latencies:
+        return None
+    worst: dict[str, Any] = {}
+    for name in (field.name for field in fields(Latency) if field.name != "count"):
+        values = [getattr(latency, name) for latency in latencies]
+        worst[name] = None if None in values else max(values)
+    return Latency(count=min(latency.count for latency in latencies), **worst)
+
+
+def _worst_end_to_end(result: TrialResult) -> Latency | None:
+    return slowest([subscription.end_to_end for subscription in prompt_readers(result)])
 
 
 _PERCENTILES = (
-    ("p50", "p50_ms", "p50"),
-    ("p75", "p75_ms", "p75"),
-    ("p90", "p90_ms", "p90"),
-    ("p95", "p95_ms", "p95"),
-    ("p99", "p99_ms", "p99"),
-    ("p999", "p999_ms", "p99.9"),
-    ("p9999", "p9999_ms", "p99.99"),
-    ("mean", "mean_ms", "mean"),
-    ("max", "max_ms", "maximum"),
+    ("p50", "p50", "p50"),
+    ("p75", "p75", "p75"),
+    ("p90", "p90", "p90"),
+    ("p95", "p95", "p95"),
+    ("p99", "p99", "p99"),
+    ("p999", "p99.9", "p99.9"),
+    ("p9999", "p99.99", "p99.99"),
+    ("mean", "mean", "mean"),
+    ("max", "maximum", "max"),
 )
+"""By the end of a name: in titles, and as a column's head."""
 
 
-def worst_end_to_end(result: TrialResult) -> Latency | None:
-    """End-to-end latency of the slowest subscription (percentiles are never averaged); None without subscriptions.
+def _times(
+    series: str,
+    title: str,
+    latency: Callable[[TrialResult], Latency | None],
+    columns: tuple[str, ...] = (),
+    shown: Mapping[str, Shown] | None = None,
+) -> list[Figure]:
+    """All percentiles of a series. `columns`: those in the table of trials, after the head of their group."""
 
-    Late readers beside others don't count: their times hold how long they were made to wait.
-    """
-    late = late_names(len(result.subscriptions), result.spec.late)
-    found = [subscription for subscription in result.subscriptions if subscription.name not in late] or list(
-        result.subscriptions
-    )
-    return max((one.end_to_end for one in found), key=lambda one: one.p99_ms or one.max_ms, default=None)
-
-
-def _times(series: str, title: str, latency: Callable[[TrialResult], Latency | None]) -> list[Figure]:
-    def of(field: str) -> Callable[[TrialResult], float | None]:
+    def of(field: str) -> Of:
         def figure(result: TrialResult) -> float | None:
             found = latency(result)
             return getattr(found, field) if found is not None and found.count else None
@@ -118,12 +183,22 @@ def _times(series: str, title: str, latency: Callable[[TrialResult], Latency | N
         return figure
 
     return [
-        Figure(f"{series}_ms_{name}", f"{title} {shown}", "ms", False, Kind.MEASURED, of(field), scheduled=True)
-        for name, field, shown in _PERCENTILES
+        Figure(
+            f"{series}_ms_{name}",
+            f"{title} {words}",
+            "ms",
+            False,
+            Kind.MEASURED,
+            of(f"{name}_ms"),
+            scheduled=True,
+            column=TableColumn(columns[0], head, optional=name == "p9999") if name in columns[1:] else None,
+            shown=(shown or {}).get(name, Shown.NOWHERE),
+        )
+        for name, words, head in _PERCENTILES
     ]
 
 
-def _summed(what: str) -> Callable[[TrialResult], float | None]:
+def _summed(what: str) -> Of:
     return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
 
 
@@ -134,58 +209,198 @@ def _lost(result: TrialResult) -> float | None:
     return None if behind and not lost else float(lost)
 
 
-def window_end_backlog(result: TrialResult) -> float | None:
-    """Of the slowest subscription; None where it was not seen. Late readers beside others don't count."""
+def _window_end_backlog(result: TrialResult) -> float | None:
+    """Of the slowest subscription; None where it was not seen. Late readers don't count."""
     late = late_names(len(result.subscriptions), result.spec.late)
     found = [subscription.window_end_backlog for subscription in result.subscriptions if subscription.name not in late]
-    return max((float(one) for one in found if one is not None), default=None)
+    return max((float(backlog) for backlog in found if backlog is not None), default=None)
 
 
-def _counted(name: str, title: str, of: Callable[[TrialResult], float | None]) -> Figure:
-    return Figure(name, title, "", False, Kind.COUNTED, of)
+def _cores(cpu_s: Callable[[TrialResult], float | None]) -> Of:
+    """CPU seconds of the window as cores kept busy on average."""
+
+    def figure(result: TrialResult) -> float | None:
+        used_s = cpu_s(result)
+        return used_s / result.measured_s if used_s is not None and result.measured_s > 0 else None
+
+    return figure
 
 
-def _measured(name: str, title: str, unit: str, better: bool, of: Callable[[TrialResult], float | None]) -> Figure:
-    return Figure(name, title, unit, better, Kind.MEASURED, of)
+def _catch_up(field: str) -> Of:
+    return lambda result: getattr(result.catch_up, field, None)
 
 
+def _phase_p99(series: str, phase: str) -> Of:
+    """Of a phase of a trial with late readers."""
+
+    def figure(result: TrialResult) -> float | None:
+        latency: Latency | None = getattr(result.catch_up.phase(phase), series) if result.catch_up else None
+        return latency.p99_ms if latency is not None else None
+
+    return figure
+
+
+def _counted(name: str, title: str, of: Of, column: TableColumn | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
+    return Figure(name, title, "", False, Kind.COUNTED, of, column=column, shown=shown)
+
+
+def _messages(what: str, of: Of | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
+    """Messages to which something happened, over all subscriptions."""
+    return _counted(what, f"{what} messages", of or _summed(what), TableColumn("messages", what), shown)
+
+
+def _used(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
+    return Figure(name, title, unit, False, Kind.MEASURED, of, column=column)
+
+
+_EVERYWHERE = Shown.MARKDOWN | Shown.JUNIT | Shown.TRIALS | Shown.WITHIN | Shown.ACROSS
 _ALL = (
-    _measured("msgs_per_s", "rate", "msg/s", True, lambda result: result.msgs_per_s),
-    _measured("mb_per_s", "throughput", "MB/s", True, lambda result: result.mb_per_s),
-    *_times("response", "response", lambda result: result.response),
-    *_times("service", "service", lambda result: result.service),
+    Figure(
+        "msgs_per_s",
+        "rate",
+        "msg/s",
+        True,
+        Kind.MEASURED,
+        lambda result: result.msgs_per_s,
+        offered=True,
+        column=TableColumn("rate", "msg/s"),
+        shown=_EVERYWHERE,
+    ),
+    Figure(
+        "mb_per_s",
+        "throughput",
+        "MB/s",
+        True,
+        Kind.MEASURED,
+        lambda result: result.mb_per_s,
+        offered=True,
+        column=TableColumn("rate", "MB/s"),
+    ),
+    *_times(
+        "response",
+        "response",
+        lambda result: result.response,
+        columns=("response time, ms", "p50", "p95", "p99", "p999", "p9999", "max"),
+        shown={"p50": Shown.MARKDOWN | Shown.ACROSS, "p99": _EVERYWHERE, "p999": Shown.ACROSS},
+    ),
+    *_times("service", "service", lambda result: result.service, columns=("service, ms", "p99")),
     *_times("delay", "delay", lambda result: result.delay),
-    *_times("end_to_end", "end-to-end", worst_end_to_end),
-    *[_counted(name, f"{name} messages", _summed(name)) for name in ("duplicated", "reordered", "corrupt", "foreign")],
-    _counted("lost", "lost messages", _lost),
-    _counted("failed", "failed messages", lambda result: float(result.failed)),
-    _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
+    *_times(
+        "end_to_end",
+        "end-to-end",
+        _worst_end_to_end,
+        columns=("end-to-end, ms", "p50", "p99"),
+        shown={"p99": _EVERYWHERE & ~Shown.JUNIT},
+    ),
+    _counted(
+        "window_end_backlog",
+        "backlog when the measured window ended",
+        _window_end_backlog,
+        TableColumn("backlog", "end"),
+    ),
     _counted(
         "backlog",
         "backlog after the drain",
         lambda result: float(max((subscription.backlog for subscription in result.subscriptions), default=0)),
+        TableColumn("backlog", "left"),
     ),
-    _counted("window_end_backlog", "backlog when the measured window ended", window_end_backlog),
-    _measured("server_cpu_s", "CPU time of the servers", "s", False, lambda result: result.server_cpu_s),
-    _measured("worker_cpu_s", "CPU time of the clients", "s", False, lambda result: result.worker_cpu_s),
+    _messages("lost", _lost, Shown.MARKDOWN),
+    _messages("duplicated", shown=Shown.MARKDOWN),
+    _messages("reordered"),
+    _messages("corrupt"),
+    _counted("foreign", "foreign messages", _summed("foreign")),
+    _counted("failed", "failed messages", lambda result: float(result.failed)),
+    _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
+    _counted(
+        "unacknowledged",
+        "messages failed or without an outcome",
+        lambda result: float(result.failed + result.unresolved),
+        TableColumn("messages", "failed"),
+    ),
+    _used("server_cpu_s", "CPU time of the servers", "s", lambda result: result.server_cpu_s),
+    _used("worker_cpu_s", "CPU time of the clients", "s", lambda result: result.worker_cpu_s),
+    _used(
+        "worker_cpu_cores",
+        "CPU cores of the clients",
+        "cores",
+        _cores(lambda result: result.worker_cpu_s),
+        TableColumn("CPU, cores", "client"),
+    ),
+    _used(
+        "server_cpu_cores",
+        "CPU cores of the servers",
+        "cores",
+        _cores(lambda result: result.server_cpu_s),
+        TableColumn("CPU, cores", "server"),
+    ),
 )
 
 FIGURES = {figure.name: figure for figure in _ALL}
-"""Figures of a trial, by name."""
+"""Figures of a trial, by name, in the order in which tables show them."""
 
 SUSTAINABLE = "sustainable_msgs_per_s"
 FINDING_FIGURES = {
     figure.name: figure
     for figure in (
         FindingFigure(SUSTAINABLE, "sustainable rate", "msg/s", higher_is_better=True, resolution=0.05),
-        FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", higher_is_better=True),
-        FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", higher_is_better=True),
-        FindingFigure("chase_s", "chase time", "s", higher_is_better=False),
-        FindingFigure("response_ms_p99_during", "response p99 while catching up", "ms", higher_is_better=False),
-        FindingFigure("tailing_ms_p99_during", "end-to-end p99 of readers that keep up", "ms", higher_is_better=False),
+        FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", True, of_trial=_catch_up("drain_msgs_per_s")),
+        FindingFigure(
+            "peak_read_msgs_per_s", "peak read rate", "msg/s", True, of_trial=_catch_up("peak_read_msgs_per_s")
+        ),
+        FindingFigure("chase_s", "chase time", "s", False, of_trial=_catch_up("chase_s")),
+        FindingFigure(
+            "response_ms_p99_during",
+            "response p99 while catching up",
+            "ms",
+            False,
+            of_trial=_phase_p99("response", DURING),
+        ),
+        FindingFigure(
+            "tailing_ms_p99_during",
+            "end-to-end p99 of readers that keep up",
+            "ms",
+            False,
+            of_trial=_phase_p99("tailing_end_to_end", DURING),
+        ),
+        FindingFigure(
+            "response_ms_p99_before",
+            "response p99 before catching up",
+            "ms",
+            False,
+            of_trial=_phase_p99("response", BEFORE),
+            shown=Shown.NOWHERE,
+        ),
+        FindingFigure(
+            "peak_read_bytes_per_s",
+            "peak read rate in bytes",
+            "B/s",
+            True,
+            of_trial=_catch_up("peak_read_bytes_per_s"),
+            shown=Shown.NOWHERE,
+        ),
     )
 }
 """Figures that experiments find, by name."""
+
+
+def figures_shown(where: Shown) -> list[Figure]:
+    """Those of trials that a place shows, in order."""
+    return [figure for figure in FIGURES.values() if where in figure.shown]
+
+
+def compared(where: Shown, *, closed_loop: bool) -> list[Figure]:
+    """Those of trials that a place compares: of a closed loop no waiting times, else nothing that was asked for."""
+    return [figure for figure in figures_shown(where) if not (figure.scheduled if closed_loop else figure.offered)]
+
+
+def figures_found(where: Shown) -> list[FindingFigure]:
+    """Those of findings that a place compares, in order."""
+    return [figure for figure in FINDING_FIGURES.values() if where in figure.shown]
+
+
+def of_trial(name: str) -> Of | None:
+    """How a figure of that name is got from one trial; None where that takes several. KeyError for an unknown name."""
+    return FIGURES[name].of if name in FIGURES else FINDING_FIGURES[name].of_trial
 
 
 def known_names() -> list[str]:

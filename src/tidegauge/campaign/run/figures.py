@@ -16,7 +16,6 @@ from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.workload import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
-from tidegauge.statistics.histograms import merge
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.statistics.summary import live_ms
 from tidegauge.store.api import TrialStore
@@ -249,7 +248,7 @@ class Follower:
         backlogs = {sub.name: sub.backlog for sub in figures.subscriptions if sub.name not in self.tally.late}
         backlog = max(backlogs.values(), default=0)
         p50_ms, p99_ms = live_ms(figures.response)
-        end_to_end = merge(sub.end_to_end for sub in figures.subscriptions)
+        end_to_end_ms = [live_ms(sub.end_to_end)[1] for sub in figures.subscriptions]
         moved, moved_bytes = figures.acked, figures.acked_bytes
         if self._spec.reads_only:
             moved = sum(sub.received for sub in figures.subscriptions)
@@ -266,7 +265,7 @@ class Follower:
                 msgs_per_s=rate,
                 mb_per_s=moved_bytes / length_s / 1e6,
                 response_p99_ms=p99_ms,
-                end_to_end_p99_ms=end_to_end.percentile_ns(99.0) / 1e6 if end_to_end.count else None,
+                end_to_end_p99_ms=max((p99 for p99 in end_to_end_ms if p99 is not None), default=None),
                 backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
                 use=self._use(),
             )

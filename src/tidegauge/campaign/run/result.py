@@ -33,6 +33,7 @@ from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
+from tidegauge.statistics.figures import slowest
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, growth, too_short_to_judge
 from tidegauge.statistics.summary import summarise
 from tidegauge.usage import connections_of
@@ -215,7 +216,7 @@ def _records(spec: TrialSpec, totals: TotalFigures, measured_s: float) -> tuple[
                 response=summarise(figures.response),
                 service=summarise(figures.service),
                 delay=summarise(figures.delay),
-                end_to_end=max(end_to_end, key=lambda one: one.p99_ms or one.max_ms, default=NO_LATENCY),
+                end_to_end=slowest(end_to_end) or NO_LATENCY,
             )
         )
     return tuple(found)

@@ -9,11 +9,10 @@ from typing import Any
 
 from tidegauge.fairness.case import normal_settings
 from tidegauge.model.trial import TrialResult
-from tidegauge.numbers import count, duration, ms, plural, short
+from tidegauge.numbers import count, duration, in_unit, plural
 from tidegauge.report.ending import command_words
 from tidegauge.report.plots.percentiles import Details
-from tidegauge.report.tables import cpu_cores
-from tidegauge.statistics.figures import worst_end_to_end
+from tidegauge.statistics.figures import FIGURES, Shown, figures_shown
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun, StoredTrial
 
@@ -52,8 +51,8 @@ class Settings:
 
 def trial_rows(run: StoredRun) -> Rows:
     """Every trial with what became of it, the discarded ones too."""
-    latencies = ("response p99, ms", "end-to-end p99, ms")
-    heads = ("trial", "system", "load", "msg/s", *latencies, "warm-up", "cores: client, server", "validity", "why")
+    shown = (figure.head for figure in figures_shown(Shown.TRIALS))
+    heads = ("trial", "system", "load", *shown, "warm-up", "cores: client, server", "validity", "why")
     rows = tuple(_trial_row(trial) for trial in run.trials)
     if len(run.sessions) < 2:
         return Rows(heads, rows)
@@ -64,19 +63,17 @@ def trial_rows(run: StoredRun) -> Rows:
 def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
     result = trial.result
     system = trial.spec.system if trial.spec else ""
+    shown = figures_shown(Shown.TRIALS)
     if result is None:
-        return (trial.trial_id, system, "", "", "", "", "", "", f"no result: {trial.status}", trial.why)
-    end_to_end = worst_end_to_end(result)
-    cores = ", ".join(short(cpu_cores(used, result)) for used in (result.worker_cpu_s, result.server_cpu_s))
+        return (trial.trial_id, system, "", *[""] * len(shown), "", "", f"no result: {trial.status}", trial.why)
+    used = (FIGURES[name] for name in ("worker_cpu_cores", "server_cpu_cores"))
     return (
         trial.trial_id,
         system,
         _load(result),
-        count(result.msgs_per_s),
-        ms(result.response.p99_ms),
-        ms(end_to_end.p99_ms if end_to_end else None),
+        *(in_unit(figure.of(result), figure.unit) for figure in shown),
         f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}{_compiling(result)}",
-        cores,
+        ", ".join(in_unit(figure.of(result), figure.unit) for figure in used),
         result.validity.value if result.validity.value == "valid" else result.validity.value.upper(),
         _why(result),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import reduce
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.numbers import ms
 from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series
+from tidegauge.statistics.figures import prompt_readers
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.details import END_TO_END, TrialDetails
 
@@ -38,9 +38,10 @@ def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     return found
 
 
-def curve(histogram: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Percentiles, in percent, and the latency in ms at each; none without enough samples for the median."""
-    highest = 1 - BEYOND_MIN / histogram.count if histogram.count > 2 * BEYOND_MIN else 0.0
+def curve(*histograms: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Percentiles, in percent, and the largest latency in ms at each; none without enough samples for the median."""
+    count = min((histogram.count for histogram in histograms), default=0)
+    highest = 1 - BEYOND_MIN / count if count > 2 * BEYOND_MIN else 0.0
     if highest < 0.5:
         return (), ()
     decades = -math.log10(1 - highest)
@@ -48,29 +49,28 @@ def curve(histogram: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
     shares = [1 - 10 ** (-decades * step / steps) for step in range(1, steps + 1)]
     landmarks = [share for share in (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999) if share <= highest]
     percentiles = tuple(sorted({round(100 * share, 7) for share in (*shares, *landmarks)}))
-    return percentiles, tuple(histogram.percentile_ns(percentile) / NS_PER_MS for percentile in percentiles)
+    return percentiles, tuple(
+        max(histogram.percentile_ns(percentile) for histogram in histograms) / NS_PER_MS for percentile in percentiles
+    )
 
 
-def merged(results: Sequence[TrialResult], details: Details, kind: str) -> Histogram:
-    """Samples of all trials; of end-to-end those of each trial's slowest subscription."""
-    parts = [part for result in results if (part := _of_trial(result, details, kind)) is not None]
-    return reduce(add, parts, EMPTY)
-
-
-def _of_trial(result: TrialResult, details: Details, kind: str) -> Histogram | None:
-    trial = details.get(result.spec.trial_id)
-    if trial is None:
-        return None
-    if kind != END_TO_END:
-        return trial.histograms.get(kind)
-    own = [histogram for tag, histogram in trial.histograms.items() if tag.partition("/")[0] == END_TO_END]
-    return max(own, key=lambda one: one.percentile_ns(99), default=None)
+def _merged(results: Sequence[TrialResult], details: Details, kind: str) -> list[Histogram]:
+    """Samples of all trials; of end-to-end those of each subscription but late readers, as the figures have it."""
+    whole: dict[str, Histogram] = {}
+    for result in results:
+        late = {one.name for one in result.subscriptions} - {one.name for one in prompt_readers(result)}
+        trial = details.get(result.spec.trial_id)
+        for tag, histogram in trial.histograms.items() if trial is not None else ():
+            series, _, subscription = tag.partition("/")
+            if series == kind and subscription not in late:
+                whole[tag] = add(whole.get(tag, EMPTY), histogram)
+    return list(whole.values())
 
 
 def _system(block: Block, system: str, details: Details, kind: str) -> Series | None:
     """A system's usable trials merged; where all are INVALID those, named as such."""
     used = block.usable(system) or block.of(system)
-    percentiles, latencies = curve(merged(used, details, kind))
+    percentiles, latencies = curve(*_merged(used, details, kind))
     if not percentiles:
         return None
     label = "INVALID" if all(one.validity is Validity.INVALID for one in used) else ""
