@@ -21,6 +21,7 @@ from tidegauge.experiments.latency import resolve_rate
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import PreconditionError
 from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.workload import LateReaders
 from tidegauge.report.lists import plan_list
 from tidegauge.search.goals import Limit
 
@@ -89,6 +90,22 @@ def test_a_curve_measures_each_load_in_turn_up_to_more_than_is_sustained() -> No
     assert finding.rows[-1]["state"] == "not sustained (rate)"
     assert len(finding.details["points"]) == 11
     assert lab.told[0][1] == 10
+
+
+def test_a_curve_has_the_end_to_end_latency_of_the_tables() -> None:
+    def several(spec: TrialSpec) -> TrialResult:
+        found = trial(spec, spec.msgs_per_s or 0.0)
+        slow = replace(found.subscriptions[0].end_to_end, p99_ms=8_000.0)
+        late = replace(found.subscriptions[0], name="sub-1", end_to_end=slow)
+        readers = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
+        return replace(found, spec=replace(spec, late=readers), subscriptions=(*found.subscriptions, late))
+
+    options = CurveOptions.model_validate({"full-rate": "20k", "shares": ["50%"]})
+    lab = FakeLab(several)
+    CURVE.run(options, CURVE.plan(options, base("curve")), lab)
+    (point,) = lab.findings[0].points
+    assert point.end_to_end_p99_ms == lab.results[0].subscriptions[0].end_to_end.p99_ms
+    assert lab.findings[0].rows[0]["end-to-end p99, ms"] == point.end_to_end_p99_ms
 
 
 def test_a_curve_without_a_scale_says_so() -> None:

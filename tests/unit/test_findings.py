@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
 from tidegauge.cli.running import CODES
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.events import Decided, Found, RunStarted
-from tidegauge.model.finding import Finding
+from tidegauge.model.finding import Above, Finding, curve_details, search_details
 from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.plain import plain
 from tidegauge.report.ending import ending
 from tidegauge.report.findings import findings
 from tidegauge.report.live import LiveState, advance, lasting, plain_lines, seconds_left
@@ -123,3 +125,61 @@ def test_the_time_left_follows_what_is_expected() -> None:
     state = advance(LiveState(), RunStarted("runs/x", (spec(),), 50.0), 0.0)
     state = advance(state, Decided("", (spec(), spec(number=2)), 1, 50.0), 1.0)
     assert seconds_left(state, 1.0) == 2 * seconds_expected(spec())
+
+
+STORED_GOAL = {
+    "goal": "10 ms",
+    "limits": ["response p99 <= 10 ms"],
+    "decided": True,
+    "sustainable_msgs_per_s": 52_000.0,
+    "lower_msgs_per_s": 52_000.0,
+    "upper_msgs_per_s": 54_000.0,
+    "above": {"kind": "rate", "clause": "achieved 90 % of the offered rate", "outcome": "fail"},
+    "confirmation_trial_id": "0001-max-throughput-kafka-s09-confirm",
+    "confirmation_mb_per_s": 53.2,
+    "stepped_down": 1,
+    "problem": "",
+    "remark": "",
+}
+STORED_POINT = {
+    "share": 0.1,
+    "trial_id": "0002-curve-kafka-s01",
+    "offered_msgs_per_s": 5_200.0,
+    "msgs_per_s": 5_199.0,
+    "response_p50_ms": 1.0,
+    "response_p99_ms": 4.0,
+    "end_to_end_p99_ms": None,
+    "state": "sustained",
+    "validity": "valid",
+}
+
+
+def test_answers_are_stored_in_the_form_in_which_they_always_were() -> None:
+    found = replace(FINDING, details={"trials": 9, "goals": [STORED_GOAL], "points": [STORED_POINT]})
+    (goal,), (point,) = found.goals, found.points
+    assert (goal.above, goal.limits) == (Above(**STORED_GOAL["above"]), ("response p99 <= 10 ms",))  # type: ignore[arg-type]
+    assert (goal.upper_msgs_per_s, point.response_p99_ms, point.state) == (54_000.0, 4.0, "sustained")
+    assert plain(search_details(9, [goal])) == {"trials": 9, "goals": [STORED_GOAL]}
+    assert plain(curve_details(52_000.0, [point])) == {"full_rate_msgs_per_s": 52_000.0, "points": [STORED_POINT]}
+    assert plain(found.with_goals([goal]).details) == found.details
+    assert list(STORED_GOAL) == [one.name for one in fields(goal)]
+
+
+def test_answers_that_other_versions_stored_are_read(tmp_path: Path) -> None:
+    old = {"goals": [{"sustainable_msgs_per_s": 40_000, "of_a_later_version": 1}, "no goal"], "points": "none"}
+    (found,) = run_with(tmp_path, replace(FINDING, details=old)).findings
+    (goal,) = found.goals
+    assert (goal.sustainable_msgs_per_s, goal.decided, goal.confirmation_trial_id) == (40_000, False, None)
+    assert found.points == ()
+    assert found.figure("sustainable_msgs_per_s") == 40_000.0
+    late = replace(FINDING, details={"trial_id": "0003-catch-up-kafka", "chase_s": 12.0})
+    assert (late.figure("chase_s"), late.figure("drain_msgs_per_s")) == (12.0, None)
+    assert late.published_trial_id == "0003-catch-up-kafka"
+    assert replace(late, figures={"chase_s": 13.0}).figure("chase_s") == 13.0
+
+
+def test_only_the_model_reads_what_is_stored_of_a_finding() -> None:
+    source = Path(__file__).resolve().parents[2] / "src/tidegauge"
+    untyped = re.compile(r"\.details(\[|\.get\()")
+    assert untyped.search('goal = finding.details["goals"]')
+    assert [path.name for path in source.rglob("*.py") if untyped.search(path.read_text())] == ["finding.py"]

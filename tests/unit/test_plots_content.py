@@ -13,7 +13,7 @@ from tidegauge import store
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity
-from tidegauge.model.workload import Arrival
+from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.report.html.sections import Details, sections
 from tidegauge.report.plots.load import load_plots, search_plots, state
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series, data_table, thinned
@@ -77,6 +77,20 @@ class TestPercentiles:
         two = {**details, one.spec.trial_id: replace(own, histograms=tags)}
         (plot,) = percentile_plots(Block("latency", (one,)), two, "01")
         assert plot.series[0].y[-1] == pytest.approx(9.0, rel=0.002)
+
+    def test_at_each_percentile_it_is_whoever_is_slowest_there_and_never_a_late_reader(self, sample: Loaded) -> None:
+        _, details = sample
+        one = next(result for result in block_of(sample, "latency").results if result.spec.system == KAFKA)
+        subscriptions = tuple(replace(one.subscriptions[0], name=f"sub-{number}") for number in range(3))
+        late = replace(one.spec, late=LateReaders(1, 1000, "1000 messages", 0.99, 60.0))
+        one = replace(one, spec=late, subscriptions=subscriptions)
+        own = ([3.0] * 1000, [1.0] * 600 + [9.0] * 400, [5000.0] * 1000)
+        tags = {f"end-to-end/sub-{number}": decode(samples_of(*ms)) for number, ms in enumerate(own)}
+        changed = {one.spec.trial_id: replace(details[one.spec.trial_id], histograms=tags)}
+        (plot,) = percentile_plots(Block("latency", (one,)), changed, "01")
+        at = dict(zip(plot.series[0].x, plot.series[0].y, strict=True))
+        assert at[50.0] == pytest.approx(3.0, rel=0.002)
+        assert at[99.0] == pytest.approx(9.0, rel=0.002)
 
     def test_invalid_trials_are_left_out_and_named_where_there_are_no_others(self, sample: Loaded) -> None:
         block = block_of(sample, "latency")

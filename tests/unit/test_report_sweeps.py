@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from run_samples import result, spec, totals
+from run_samples import latency, result, spec, totals
 
 from tidegauge import store
 from tidegauge.comparison import within
@@ -167,3 +167,10 @@ def test_a_run_is_told_by_its_points(tmp_path: Path) -> None:
     assert content["durability"]["equal"]
     assert [one["where"] for one in content["durability"]["points"]] == ["durability=3", "durability=4"]
     assert [one["point"] for one in content["experiments"]] == [{"durability": "3"}, {"durability": "4"}]
+
+
+def test_a_percentile_that_only_some_points_have_samples_for_has_a_column_at_all() -> None:
+    few = replace(at(1, partitions="1"), response=latency(count=20_000))
+    (one,) = swept(blocks([few, at(2, partitions="2")]))
+    (column,) = [column for group in one.table().groups for column in group.columns if column.head == "p99.99"]
+    assert column.cells == ("-", "31.5")

@@ -16,6 +16,7 @@ from tidegauge.experiments.procedure import experiments
 from tidegauge.fairness.case import Property
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
 from tidegauge.model.use import Resource
+from tidegauge.statistics.figures import known_names
 from tidegauge.store.seconds import columns
 from tidegauge.store.telemetry import COLUMNS as TELEMETRY_COLUMNS
 from tidegauge.systems.registry import all_systems
@@ -41,6 +42,26 @@ def test_every_key_of_campaigns_workloads_and_experiments_is_told() -> None:
 def test_every_column_of_the_seconds_is_told() -> None:
     names = [name for name in columns().names if not re.match(r"(response|service|delay|end_to_end)_", name)]
     assert missing(names, REFERENCE) == []
+
+
+def figures_not_told(names: list[str], text: str) -> list[str]:
+    """Times are told by their series and their percentile: `response_ms_p50`, `..._p99`, likewise `service_ms_`."""
+
+    def known(name: str) -> bool:
+        series, of_times, which = name.partition("_ms_")
+        told = len(missing([f"{series}_ms_", f"{series}_ms_p50"], text)) < 2
+        return not missing([name], text) or bool(of_times and told and (which == "p50" or f"`..._{which}`" in text))
+
+    return [name for name in names if not known(name)]
+
+
+def test_every_figure_of_thresholds_is_told() -> None:
+    assert figures_not_told(known_names(), REFERENCE) == []
+    assert figures_not_told(["gc_share", "delay_ms_p98", "gc_ms_p99", "lost"], REFERENCE) == [
+        "gc_share",
+        "delay_ms_p98",
+        "gc_ms_p99",
+    ]
 
 
 def test_every_verb_is_told() -> None:

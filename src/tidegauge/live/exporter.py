@@ -23,7 +23,7 @@ FIGURES: Mapping[str, str] = {
     "tidegauge_acknowledged_msgs_per_s": "Messages acknowledged in the last second",
     "tidegauge_acknowledged_mb_per_s": "Message values acknowledged in the last second, 10^6 bytes",
     "tidegauge_response_p99_ms": "p99 of the response time in the last second",
-    "tidegauge_end_to_end_p99_ms": "p99 of the end-to-end latency in the last second",
+    "tidegauge_end_to_end_p99_ms": "p99 of the end-to-end latency in the last second, of the slowest subscription",
     "tidegauge_backlog_msgs": "Messages that the slowest subscription has yet to receive",
     "tidegauge_host_cpu_share": "Share of all CPUs of the host that were busy",
     "tidegauge_server_cpus": "CPUs that all server processes used together",

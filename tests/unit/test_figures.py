@@ -1,0 +1,210 @@
+"""The registry of figures: one entry is seen everywhere, and the worst end-to-end latency is one thing everywhere."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from run_samples import latency, result, spec, totals
+
+from tidegauge import store
+from tidegauge.cli.main import run_command
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import blocks
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult
+from tidegauge.model.workload import LateReaders
+from tidegauge.published.figures import FIGURES as PUBLISHED
+from tidegauge.report.html.page import report_page
+from tidegauge.report.junit import run_junit
+from tidegauge.report.markdown import run_markdown
+from tidegauge.report.names import SystemNames
+from tidegauge.report.screen import short_table
+from tidegauge.report.summary import run_summary
+from tidegauge.report.tables import figure_table
+from tidegauge.report.terminal import run_report
+from tidegauge.statistics.figures import (
+    FIGURES,
+    FINDING_FIGURES,
+    Figure,
+    FindingFigure,
+    Kind,
+    Shown,
+    TableColumn,
+    known_names,
+    slowest,
+)
+from tidegauge.thresholds import parse_threshold
+
+KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
+PAUSES = Figure(
+    "gc_pause_s",
+    "pauses of the clients",
+    "s",
+    False,
+    Kind.MEASURED,
+    lambda one: one.gc_pause_s,
+    column=TableColumn("pauses, s", "clients'"),
+    shown=~Shown.NOWHERE,
+)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def stored(runs: Path, *results: TrialResult, findings: Sequence[Finding] = ()) -> store.StoredRun:
+    run = store.create_run(runs, "quick", "name: quick\n")
+    run.thresholds = ("gc_pause_s < 1",) if "gc_pause_s" in FIGURES else ()
+    run.plan([one.spec for one in results])
+    for one in results:
+        run.trial(one.spec).finish(one, totals())
+    for one in findings:
+        run.finding(one)
+    run.finish("finished")
+    return store.load_run(run.path)
+
+
+def pair(pause_s: float = 0.4) -> list[TrialResult]:
+    return [
+        result(spec(KAFKA, number=1), gc_pause_s=pause_s),
+        result(spec(PULSAR, number=2), 2.0, gc_pause_s=2 * pause_s),
+    ]
+
+
+def text_of(*renderables: object) -> str:
+    console = Console(width=100, file=io.StringIO(), record=True)
+    for one in renderables:
+        console.print(one)
+    return " ".join(console.export_text().split())
+
+
+def page_of(run: store.StoredRun) -> str:
+    return report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
+
+
+def everywhere(runs: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """All that iterates over the registry, in words."""
+    run, later = stored(runs, *pair()), stored(runs, *pair(0.6))
+    run_command(["compare", run.path.name, later.path.name])
+    compared = capsys.readouterr().out
+    run_command(["compare", run.path.name, later.path.name, "--json"])
+    try:
+        parse_threshold("gc_pause < 1")
+        told = ""
+    except ValueError as error:
+        told = str(error)
+    return {
+        "names": " ".join(known_names()),
+        "an error": told,
+        "terminal": text_of(run_report(run)),
+        "page": page_of(run),
+        "Markdown": run_markdown(run).replace("\\", ""),
+        "JUnit": run_junit(run).decode(),
+        "JSON": str([one["comparisons"] for one in run_summary(run)["experiments"]]),
+        "runs compared": " ".join(compared.split()),
+        "runs compared, JSON": " ".join(capsys.readouterr().out.split()),
+    }
+
+
+def test_one_entry_is_seen_everywhere(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = {
+        "names": ("gc_pause_s",),
+        "an error": ("did you mean 'gc_pause_s'",),
+        "terminal": ("pauses, s", "clients'", "pulsar@4.2.4's pauses of the clients is 2.00x", "gc_pause_s < 1"),
+        "page": ("pauses, s", "pauses of the clients, s", "0.40"),
+        "Markdown": ("| pauses of the clients, s |", "pauses of the clients is 2.00x", "(0.80 against 0.40 s)"),
+        "JUnit": ("pauses of the clients 0.40 s, valid", "gc_pause_s &lt; 1"),
+        "JSON": ("'name': 'gc_pause_s'",),
+        "runs compared": ("pauses of the clients: 1.50x (0.60 against 0.40 s",),
+        "runs compared, JSON": ('"name": "gc_pause_s"',),
+    }
+    with monkeypatch.context() as patch:
+        patch.setitem(FIGURES, PAUSES.name, PAUSES)
+        found = everywhere(runs, capsys)
+    missing = [(place, words) for place, parts in expected.items() for words in parts if words not in found[place]]
+    assert missing == []
+    without = everywhere(runs, capsys)
+    assert [place for place, text in without.items() if "gc_pause" in text.replace("'gc_pause'", "")] == []
+    assert [place for place, text in without.items() if PAUSES.title in text] == []
+
+
+def test_an_entry_stands_only_where_it_says(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
+    monkeypatch.setitem(FIGURES, PAUSES.name, replace(PAUSES, column=None, shown=Shown.JUNIT))
+    run = stored(runs, *pair())
+    assert PAUSES.title in run_junit(run).decode()
+    assert PAUSES.title not in run_markdown(run).partition("### Thresholds")[0]
+    assert "pauses, s" not in text_of(run_report(run))
+    assert [ratio.name for ratio in within.ratios(blocks(run.results)[0])] == ["response_ms_p99", "end_to_end_ms_p99"]
+
+
+def test_one_entry_of_what_is_found_is_seen_by_the_experiment_thresholds_and_comparisons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = FindingFigure("left_msgs", "messages left", "msg", False, of_trial=lambda one: float(one.failed + 7))
+    monkeypatch.setitem(FINDING_FIGURES, entry.name, entry)
+    assert "left_msgs" in known_names()
+    assert parse_threshold("left_msgs < 9").figure == "left_msgs"
+    found = [Finding(name, "catch-up", name, 0, True, (), figures={"left_msgs": 7.0}) for name in (KAFKA, PULSAR)]
+    assert [ratio.figure for ratio in within.finding_ratios(found, pair())] == ["messages left"]
+
+
+def subscriptions(*ends: Latency) -> tuple[SubscriptionResult, ...]:
+    (one,) = result().subscriptions
+    return tuple(replace(one, name=f"sub-{number}", end_to_end=end) for number, end in enumerate(ends))
+
+
+SLOW_MEDIAN = replace(latency(), p50_ms=5.0, p99_ms=20.0, max_ms=90.0)
+SLOW_P99 = replace(latency(), p50_ms=1.0, p99_ms=25.0, max_ms=26.0)
+LATE = replace(latency(), p50_ms=4000.0, p99_ms=8000.0, max_ms=9000.0)
+
+
+def three_readers() -> TrialResult:
+    """Two that read all the time, of which one has the worse p99 and the other the worse rest, and a late one."""
+    late = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
+    return result(replace(spec(), late=late), subscriptions=subscriptions(SLOW_MEDIAN, SLOW_P99, LATE))
+
+
+def test_worst_is_each_percentiles_largest_over_all_but_late_readers() -> None:
+    """Not those of whoever has the worst p99 (1, 25, 26), nor those of the late reader (4000, 8000, 9000)."""
+    found = [FIGURES[f"end_to_end_ms_{name}"].of(three_readers()) for name in ("p50", "p99", "max")]
+    assert found == [5.0, 25.0, 90.0]
+
+
+def test_late_readers_count_where_there_are_no_others() -> None:
+    late = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
+    alone = result(replace(spec(), late=late), subscriptions=subscriptions(LATE))
+    assert FIGURES["end_to_end_ms_p99"].of(alone) == 8000.0
+
+
+def test_worst_is_not_known_where_a_subscription_has_too_few_samples() -> None:
+    """The others' p99 would hide the one that received next to nothing."""
+    few = replace(latency(count=600), max_ms=7000.0)
+    one = result(subscriptions=subscriptions(SLOW_P99, few))
+    assert FIGURES["end_to_end_ms_p99"].of(one) is None
+    assert FIGURES["end_to_end_ms_max"].of(one) == 7000.0
+    none = result(subscriptions=subscriptions(SLOW_P99, latency(count=0)))
+    assert FIGURES["end_to_end_ms_max"].of(none) is None
+    assert slowest([]) is None
+
+
+def test_worst_is_the_same_everywhere(runs: Path) -> None:
+    one = three_readers()
+    run = stored(runs, one)
+    (block,) = blocks(run.results)
+    (ends,) = [group for group in figure_table(block).groups if group.head == "end-to-end, ms"]
+    assert [(column.head, column.cells) for column in ends.columns] == [("p50", ("5.00",)), ("p99", ("25.0",))]
+    assert PUBLISHED["end-to-end-p99"].of_trial(one) == 25.0
+    assert PUBLISHED["end-to-end-p50"].of_trial(one) == 5.0
+    assert "25.0" in run_markdown(run)
+    assert "25.0" in text_of(run_report(run))
+    assert "25.0" in text_of(short_table(block, SystemNames((KAFKA,))))
+    assert [word for text in (run_markdown(run), page_of(run)) for word in ("8,000", "4,000") if word in text] == []
