@@ -14,7 +14,7 @@ from run_samples import latency, result, spec, totals
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult
 from tidegauge.model.workload import LateReaders
@@ -25,7 +25,7 @@ from tidegauge.report.markdown import run_markdown
 from tidegauge.report.names import SystemNames
 from tidegauge.report.screen import short_table
 from tidegauge.report.summary import run_summary
-from tidegauge.report.tables import figure_table
+from tidegauge.report.tables import figure_table, footnotes
 from tidegauge.report.terminal import run_report
 from tidegauge.statistics.figures import (
     FIGURES,
@@ -208,3 +208,12 @@ def test_worst_is_the_same_everywhere(runs: Path) -> None:
     assert "25.0" in text_of(run_report(run))
     assert "25.0" in text_of(short_table(block, SystemNames((KAFKA,))))
     assert [word for text in (run_markdown(run), page_of(run)) for word in ("8,000", "4,000") if word in text] == []
+
+
+def test_loss_that_cannot_be_told_is_no_zero_in_the_table_either() -> None:
+    (one,) = result().subscriptions
+    block = Block("latency", (result(subscriptions=(replace(one, backlog=5),)),))
+    (lost,) = [column for group in figure_table(block).groups for column in group.columns if column.head == "lost"]
+    assert lost.cells == ("-",)
+    assert any("Whether messages were lost can't be told" in note for note in footnotes(block))
+    assert not any("lost" in note for note in footnotes(Block("latency", (result(),))))

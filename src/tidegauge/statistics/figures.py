@@ -96,17 +96,17 @@ class FindingFigure:
     """One figure that an experiment finds, by its name in `Finding.figures`.
 
     Attributes:
+        of_trial: how the experiment gets it from its only trial; None where it takes several.
         resolution: the share by which it may be off though it comes out the same each time, as a search's steps do; the
             least of it, see `resolution_in`.
-        of_trial: how the experiment gets it from its only trial; None where it takes several.
     """
 
     name: str
     title: str
     unit: str
     higher_is_better: bool
-    resolution: float = 0.0
     of_trial: Of | None = None
+    resolution: float = 0.0
     shown: Shown = Shown.WITHIN | Shown.ACROSS
 
     def of(self, finding: Finding) -> float | None:
@@ -216,11 +216,15 @@ def _window_end_backlog(result: TrialResult) -> float | None:
     return max((float(backlog) for backlog in found if backlog is not None), default=None)
 
 
-def _cores(cpu_s: Callable[[TrialResult], float | None]) -> Of:
+def _backlog(result: TrialResult) -> float:
+    return float(max((subscription.backlog for subscription in result.subscriptions), default=0))
+
+
+def _cores(cpu_s: str) -> Of:
     """CPU seconds of the window as cores kept busy on average."""
 
     def figure(result: TrialResult) -> float | None:
-        used_s = cpu_s(result)
+        used_s = getattr(result, cpu_s)
         return used_s / result.measured_s if used_s is not None and result.measured_s > 0 else None
 
     return figure
@@ -249,61 +253,36 @@ def _messages(what: str, of: Of | None = None, shown: Shown = Shown.NOWHERE) -> 
     return _counted(what, f"{what} messages", of or _summed(what), TableColumn("messages", what), shown)
 
 
-def _used(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
+def _measured(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
     return Figure(name, title, unit, False, Kind.MEASURED, of, column=column)
+
+
+def _rate(name: str, title: str, unit: str, of: Of, shown: Shown = Shown.NOWHERE) -> Figure:
+    column = TableColumn("rate", unit)
+    return Figure(name, title, unit, True, Kind.MEASURED, of, offered=True, column=column, shown=shown)
 
 
 _EVERYWHERE = Shown.MARKDOWN | Shown.JUNIT | Shown.TRIALS | Shown.WITHIN | Shown.ACROSS
 _ALL = (
-    Figure(
-        "msgs_per_s",
-        "rate",
-        "msg/s",
-        True,
-        Kind.MEASURED,
-        lambda result: result.msgs_per_s,
-        offered=True,
-        column=TableColumn("rate", "msg/s"),
-        shown=_EVERYWHERE,
-    ),
-    Figure(
-        "mb_per_s",
-        "throughput",
-        "MB/s",
-        True,
-        Kind.MEASURED,
-        lambda result: result.mb_per_s,
-        offered=True,
-        column=TableColumn("rate", "MB/s"),
-    ),
+    _rate("msgs_per_s", "rate", "msg/s", lambda result: result.msgs_per_s, _EVERYWHERE),
+    _rate("mb_per_s", "throughput", "MB/s", lambda result: result.mb_per_s),
     *_times(
-        "response",
-        "response",
-        lambda result: result.response,
-        columns=("response time, ms", "p50", "p95", "p99", "p999", "p9999", "max"),
-        shown={"p50": Shown.MARKDOWN | Shown.ACROSS, "p99": _EVERYWHERE, "p999": Shown.ACROSS},
+        "response", "response", lambda result: result.response,
+        ("response time, ms", "p50", "p95", "p99", "p999", "p9999", "max"),
+        {"p50": Shown.MARKDOWN | Shown.ACROSS, "p99": _EVERYWHERE, "p999": Shown.ACROSS},
     ),
-    *_times("service", "service", lambda result: result.service, columns=("service, ms", "p99")),
+    *_times("service", "service", lambda result: result.service, ("service, ms", "p99")),
     *_times("delay", "delay", lambda result: result.delay),
     *_times(
-        "end_to_end",
-        "end-to-end",
-        _worst_end_to_end,
-        columns=("end-to-end, ms", "p50", "p99"),
-        shown={"p99": _EVERYWHERE & ~Shown.JUNIT},
+        "end_to_end", "end-to-end", _worst_end_to_end,
+        ("end-to-end, ms", "p50", "p99"),
+        {"p99": _EVERYWHERE & ~Shown.JUNIT},
     ),
     _counted(
-        "window_end_backlog",
-        "backlog when the measured window ended",
-        _window_end_backlog,
+        "window_end_backlog", "backlog when the measured window ended", _window_end_backlog,
         TableColumn("backlog", "end"),
     ),
-    _counted(
-        "backlog",
-        "backlog after the drain",
-        lambda result: float(max((subscription.backlog for subscription in result.subscriptions), default=0)),
-        TableColumn("backlog", "left"),
-    ),
+    _counted("backlog", "backlog after the drain", _backlog, TableColumn("backlog", "left")),
     _messages("lost", _lost, Shown.MARKDOWN),
     _messages("duplicated", shown=Shown.MARKDOWN),
     _messages("reordered"),
@@ -312,74 +291,48 @@ _ALL = (
     _counted("failed", "failed messages", lambda result: float(result.failed)),
     _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
     _counted(
-        "unacknowledged",
-        "messages failed or without an outcome",
-        lambda result: float(result.failed + result.unresolved),
-        TableColumn("messages", "failed"),
+        "unacknowledged", "messages failed or without an outcome",
+        lambda result: float(result.failed + result.unresolved), TableColumn("messages", "failed"),
     ),
-    _used("server_cpu_s", "CPU time of the servers", "s", lambda result: result.server_cpu_s),
-    _used("worker_cpu_s", "CPU time of the clients", "s", lambda result: result.worker_cpu_s),
-    _used(
-        "worker_cpu_cores",
-        "CPU cores of the clients",
-        "cores",
-        _cores(lambda result: result.worker_cpu_s),
+    _measured("server_cpu_s", "CPU time of the servers", "s", lambda result: result.server_cpu_s),
+    _measured("worker_cpu_s", "CPU time of the clients", "s", lambda result: result.worker_cpu_s),
+    _measured(
+        "worker_cpu_cores", "CPU cores of the clients", "cores", _cores("worker_cpu_s"),
         TableColumn("CPU, cores", "client"),
     ),
-    _used(
-        "server_cpu_cores",
-        "CPU cores of the servers",
-        "cores",
-        _cores(lambda result: result.server_cpu_s),
+    _measured(
+        "server_cpu_cores", "CPU cores of the servers", "cores", _cores("server_cpu_s"),
         TableColumn("CPU, cores", "server"),
     ),
-)
+)  # fmt: skip
 
 FIGURES = {figure.name: figure for figure in _ALL}
 """Figures of a trial, by name, in the order in which tables show them."""
 
 SUSTAINABLE = "sustainable_msgs_per_s"
-FINDING_FIGURES = {
-    figure.name: figure
-    for figure in (
-        FindingFigure(SUSTAINABLE, "sustainable rate", "msg/s", higher_is_better=True, resolution=0.05),
-        FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", True, of_trial=_catch_up("drain_msgs_per_s")),
-        FindingFigure(
-            "peak_read_msgs_per_s", "peak read rate", "msg/s", True, of_trial=_catch_up("peak_read_msgs_per_s")
-        ),
-        FindingFigure("chase_s", "chase time", "s", False, of_trial=_catch_up("chase_s")),
-        FindingFigure(
-            "response_ms_p99_during",
-            "response p99 while catching up",
-            "ms",
-            False,
-            of_trial=_phase_p99("response", DURING),
-        ),
-        FindingFigure(
-            "tailing_ms_p99_during",
-            "end-to-end p99 of readers that keep up",
-            "ms",
-            False,
-            of_trial=_phase_p99("tailing_end_to_end", DURING),
-        ),
-        FindingFigure(
-            "response_ms_p99_before",
-            "response p99 before catching up",
-            "ms",
-            False,
-            of_trial=_phase_p99("response", BEFORE),
-            shown=Shown.NOWHERE,
-        ),
-        FindingFigure(
-            "peak_read_bytes_per_s",
-            "peak read rate in bytes",
-            "B/s",
-            True,
-            of_trial=_catch_up("peak_read_bytes_per_s"),
-            shown=Shown.NOWHERE,
-        ),
-    )
-}
+_FOUND = (
+    FindingFigure(SUSTAINABLE, "sustainable rate", "msg/s", True, resolution=0.05),
+    FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", True, _catch_up("drain_msgs_per_s")),
+    FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", True, _catch_up("peak_read_msgs_per_s")),
+    FindingFigure("chase_s", "chase time", "s", False, _catch_up("chase_s")),
+    FindingFigure(
+        "response_ms_p99_during", "response p99 while catching up", "ms", False, _phase_p99("response", DURING)
+    ),
+    FindingFigure(
+        "tailing_ms_p99_during", "end-to-end p99 of readers that keep up", "ms", False,
+        _phase_p99("tailing_end_to_end", DURING),
+    ),
+    FindingFigure(
+        "response_ms_p99_before", "response p99 before catching up", "ms", False, _phase_p99("response", BEFORE),
+        shown=Shown.NOWHERE,
+    ),
+    FindingFigure(
+        "peak_read_bytes_per_s", "peak read rate in bytes", "B/s", True, _catch_up("peak_read_bytes_per_s"),
+        shown=Shown.NOWHERE,
+    ),
+)  # fmt: skip
+
+FINDING_FIGURES = {figure.name: figure for figure in _FOUND}
 """Figures that experiments find, by name."""
 
 
