@@ -26,7 +26,7 @@ PURE = (
     "limiting",
 )
 LAYERS = (
-    *("printable", "errors", "numbers", "plain", "model"),
+    *("printable", "errors", "atomic", "numbers", "plain", "model"),
     *("statistics", "config", "durability", "fairness", "hosts", "distribution", "limiting", "usage", "thresholds"),
     *("search", "attestation", "experiments", "published"),
     *("fleet", "worker", "systems", "store"),
@@ -229,6 +229,31 @@ def prints(source: str) -> bool:
 
 def test_only_cli_prints() -> None:
     assert [str(p.relative_to(ROOT)) for p in python_files() if "cli" not in p.parts and prints(p.read_text())] == []
+
+
+RENAMES_DIRECTORIES = {"distribution/cache.py", "distribution/maven.py", "store/run.py"}
+
+
+def renames(source: str) -> list[int]:
+    """Lines that rename a file. `replace` with one argument is a path's: a text's has two, a record's has names."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    methods = [(node, node.func.attr) for node in calls if isinstance(node.func, ast.Attribute)]
+    return [
+        node.lineno
+        for node, name in methods
+        if name in ("rename", "renames") or (name == "replace" and len(node.args) == 1 and not node.keywords)
+    ]
+
+
+def test_files_are_replaced_in_one_place() -> None:
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in python_files()}
+    renaming = {name for name, path in paths.items() if renames(path.read_text())}
+    assert renaming == {"atomic.py", *RENAMES_DIRECTORIES}
+
+
+def test_a_rename_is_seen() -> None:
+    assert renames("draft.replace(path)\nos.rename(draft, path)\npart.rename(path)") == [1, 2, 3]
+    assert renames("text.replace('a', 'b')\nreplace(record, worker=None)\nnow.replace(tzinfo=UTC)") == []
 
 
 def test_nothing_is_left_undone() -> None:

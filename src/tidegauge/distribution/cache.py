@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +64,32 @@ def locked(directory: Path, name: str, report: Report) -> Iterator[None]:
             report(Progress(f"Another run is fetching {name}; waiting for it."))
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def making(entry: Path, name: str) -> Iterator[Path]:
+    """A new directory beside a cache entry, which becomes the entry when the block ends well.
+
+    The old entry goes only when the new one is whole. The caller holds the entry's lock.
+
+    Raises:
+        UserError: it can't be written, or whatever the block raises.
+    """
+    part = entry.parent / f".{entry.name}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        yield part
+        if entry.exists():
+            shutil.rmtree(entry)
+        part.rename(entry)
+    except OSError as error:
+        raise UserError(
+            f"{name} could not be written to {entry.parent}: {error.strerror or error}.",
+            "Free space there, or name another place in the environment variable TIDEGAUGE_CACHE.",
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 MANIFEST_NAME = "manifest.json"

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
 
+from tidegauge.atomic import replace_file
 from tidegauge.distribution.cache import Progress, Report
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.errors import TidegaugeError, UserError
@@ -50,9 +51,7 @@ def write_trust_store(directory: Path) -> Path | None:
     if bundle is None:
         return None
     store = directory / "trust.jks"
-    part = directory / f"trust.jks.{os.getpid()}"
-    part.write_bytes(jks_from_pem(bundle.read_text(encoding="latin-1")))
-    part.replace(store)
+    replace_file(store, jks_from_pem(bundle.read_text(encoding="latin-1")), shared=True)
     return store
 
 

@@ -213,23 +213,10 @@ def check_entry(entry: Path, recipe: str) -> list[str]:
 
 
 def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
-    """Fetch into a directory beside it, then rename. The old entry goes only when the new one is whole."""
-    part = entry.parent / f".{entry.name}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        (part / JARS).mkdir(parents=True)
+    with cache.making(entry, f"{recipe.system} {recipe.version}") as part:
+        (part / JARS).mkdir()
         source = _fetch(recipe, part, report)
         cache.write_manifest(part, recipe_digest(recipe), source)
-        if entry.exists():
-            shutil.rmtree(entry)
-        part.rename(entry)
-    except OSError as error:
-        raise UserError(
-            f"{recipe.system} {recipe.version} could not be written to {entry.parent}: {error.strerror or error}.",
-            "Free space there, or name another place in the environment variable TIDEGAUGE_CACHE.",
-        ) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _fetch(recipe: Recipe, part: Path, report: Report) -> str:

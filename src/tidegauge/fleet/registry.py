@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tidegauge.atomic import beside, replace_file
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import cgroups, loop_disk, procfs
 from tidegauge.hosts.procfs import Identity
@@ -165,10 +166,7 @@ def try_lock(path: Path) -> int | None:
 
 def write(record: Record) -> None:
     """Replace the record on disk, all or nothing. Raises `OSError`."""
-    path = record_path(record.agent_id)
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps({"schema": SCHEMA, **asdict(record)}), encoding="utf-8")
-    draft.replace(path)
+    replace_file(record_path(record.agent_id), json.dumps({"schema": SCHEMA, **asdict(record)}).encode())
 
 
 def read(path: Path) -> Record | None:
@@ -208,7 +206,7 @@ def all_records() -> list[Record]:
 def remove(agent_id: str) -> None:
     """Forget an agent: record, log and lock. Raises `OSError`."""
     record_path(agent_id).unlink(missing_ok=True)
-    record_path(agent_id).with_suffix(".draft").unlink(missing_ok=True)
+    beside(record_path(agent_id)).unlink(missing_ok=True)
     log_path(agent_id).unlink(missing_ok=True)
     lock_path(agent_id).unlink(missing_ok=True)
 

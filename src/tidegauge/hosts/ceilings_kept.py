@@ -5,14 +5,13 @@ One file in the state directory, replaced as a whole. It holds no results: a run
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidegauge.atomic import replace_file
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.storage import state_directory
 from tidegauge.plain import plain, typed
@@ -33,13 +32,7 @@ def keep(ceilings: Ceilings) -> None:
     path = kept_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     kept = [ceilings, *(one for one in read_kept() if one.machine == ceilings.machine)][:_KEPT_MAX]
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    try:
-        draft.write_text(json.dumps({"schema": SCHEMA, "kept": plain(kept)}, indent=2), encoding="utf-8")
-        draft.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+    replace_file(path, json.dumps({"schema": SCHEMA, "kept": plain(kept)}, indent=2).encode(), shared=True)
 
 
 def read_kept() -> list[Ceilings]:

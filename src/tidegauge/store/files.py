@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.atomic import replace_file
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts import procfs
 from tidegauge.plain import plain
@@ -105,20 +106,10 @@ def write_failed(path: Path, error: OSError) -> RunFailedError:
 
 
 def write_bytes(path: Path, content: bytes, durable: bool = False) -> None:
-    """Replace `path` whole. `durable` also fsyncs it and its directory. Raises `RunFailedError`."""
-    beside = path.with_name(f".{path.name}.new")
+    """Replace `path` whole; `durable`: so that it survives a power cut. Raises `RunFailedError`."""
     try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        beside.replace(path)
-        if durable:
-            sync_directory(path.parent)
+        replace_file(path, content, durable)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
         raise write_failed(path, error) from error
 
 
@@ -146,16 +137,6 @@ def with_reserve(reserve: Path, write: Callable[[], None]) -> None:
             raise
         reserve.unlink(missing_ok=True)
         write()
-
-
-def sync_directory(path: Path) -> None:
-    """fsync a directory, so that a rename in it survives a power cut; ignored where that is not possible."""
-    with contextlib.suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def make_directory(path: Path) -> None:

@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegauge.store.files import LineFile, sync_directory, write_failed
+from tidegauge.atomic import replacing
+from tidegauge.store.files import LineFile, write_failed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,15 +121,10 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Sch
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    beside = path.with_name(f".{path.name}.new")
     left = iter(rows)
     try:
-        with pq.ParquetWriter(beside, columns) as writer:
+        with replacing(path, durable=True) as new, pq.ParquetWriter(new, columns) as writer:
             while batch := [dict(one) for one in islice(left, ROWS_AT_A_TIME)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=columns))
-        beside.replace(path)
     except OSError as error:
         raise write_failed(path, error) from error
-    finally:
-        beside.unlink(missing_ok=True)
-    sync_directory(path.parent)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import tidegauge
+from tidegauge.atomic import replacing
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.extensions import driver_directory, extensions
 from tidegauge.distribution.java import JavaRuntime
@@ -86,16 +87,12 @@ class Archive:
     def keep(self, scratch: Path) -> bool:
         """Move what a JVM has written into the cache, and drop old ones. False if there is nothing, or no room."""
         written = scratch / _FILE
-        new = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(written, new)
-            new.replace(self.path)
+            with replacing(self.path, shared=True) as new:
+                shutil.copyfile(written, new)
         except OSError:
             return False
-        finally:
-            with suppress(OSError):
-                new.unlink()
         _drop_old(self.path.parent)
         return True
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
+from tidegauge.atomic import replace_file
 from tidegauge.campaign.read.secrets import read_secrets
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError, UserError
 from tidegauge.fleet import registry
@@ -158,14 +159,9 @@ class TopicLedger:
             self._lock = -1
 
     def _write(self, record: TopicRecord) -> None:
-        draft = self.path.with_suffix(".draft")
         try:
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(json.dumps({"schema": SCHEMA, **plain(record)}))
-                file.flush()
-                # A topic outlives a power cut of this machine, so its record must too.
-                os.fsync(file.fileno())
-            draft.replace(self.path)
+            # A topic outlives a power cut of this machine, so its record must too.
+            replace_file(self.path, json.dumps({"schema": SCHEMA, **plain(record)}).encode(), durable=True)
         except OSError as error:
             raise _unwritable(error) from error
         self.record = record

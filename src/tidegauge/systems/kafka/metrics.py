@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from tidegauge.atomic import replacing
 from tidegauge.distribution.cache import Progress, cache_directory, locked, make_directory
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_artifact
@@ -52,9 +53,8 @@ def fetch_agent(report: Callable[[str], None]) -> None:
         with locked(path.parent, AGENT.artifact, report):
             if not _is_whole(path):
                 report(Progress(f"Fetching the JMX exporter {AGENT.version} (1 MB), for Kafka's own figures."))
-                part = path.with_suffix(".part")
-                fetch_artifact(AGENT, part, report, sha512=AGENT_SHA512)
-                part.replace(path)
+                with replacing(path) as part:
+                    fetch_artifact(AGENT, part, report, sha512=AGENT_SHA512)
     except (AbsentError, UnreachableError, UserError, OSError) as error:
         report(f"Kafka's own figures will be missing: the JMX exporter is not available ({error}).")
 

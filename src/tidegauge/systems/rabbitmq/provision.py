@@ -390,28 +390,15 @@ def _check(entry: Path) -> str:
 
 
 def _make(version: str, entry: Path, report: Report) -> None:
-    part = entry.parent / f".{entry.name}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with cache.making(entry, f"rabbitmq {version}") as part:
         source = _fetch(version, part, entry, report)
         relocate(part / TREE, entry / TREE)
         cache.write_manifest(part, _recipe(entry), source)
-        if entry.exists():
-            shutil.rmtree(entry)
-        part.rename(entry)
+    try:
         check_runs(entry / TREE)
-    except OSError as error:
-        raise UserError(
-            f"rabbitmq {version} could not be written to {entry.parent}: {error.strerror or error}.",
-            "Free space there, or name another place in the environment variable TIDEGAUGE_CACHE.",
-        ) from error
     except UserError:
-        if entry.exists() and not part.exists():
-            shutil.rmtree(entry, ignore_errors=True)
+        shutil.rmtree(entry, ignore_errors=True)
         raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
