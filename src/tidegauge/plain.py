@@ -1,4 +1,4 @@
-"""Typed objects to plain JSON values and back.
+"""Typed objects to plain JSON values and back; nested values as flat ones, and what differs between them.
 
 Numbers that JSON has no word for are written as the strings "NaN", "Infinity" and "-Infinity" and read back from them.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -63,3 +63,33 @@ def typed(kind: type[T], content: object) -> T:
         where = ".".join(str(part) for part in first["loc"])
         raise ValueError(f"{where}: {first['msg']}") from error
     return result
+
+
+Parts = Sequence[tuple[str, Any]]
+
+
+def json_parts(value: Any) -> Parts | None:
+    """What a JSON value is made of, by name; None if it is one."""
+    if isinstance(value, Mapping):
+        return [(str(key), part) for key, part in value.items()]
+    if isinstance(value, list | tuple):
+        return [(f"[{index}]", part) for index, part in enumerate(value)]
+    return None
+
+
+def flatten(value: Any, parts: Callable[[Any], Parts | None] = json_parts, path: str = "") -> Iterator[tuple[str, Any]]:
+    """All values that have no parts, by their paths: "workload.partitions", "experiments[1].rate"."""
+    found = parts(value)
+    if found is None:
+        yield path, value
+    for name, part in found or ():
+        dot = "." if path and not name.startswith("[") else ""
+        yield from flatten(part, parts, f"{path}{dot}{name}")
+
+
+def differing(sides: Sequence[Mapping[str, str]], missing: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What is not the same on all sides: its name, and the value of each side or `missing`."""
+    for name in dict.fromkeys(name for side in sides for name in side):
+        values = tuple(side.get(name, missing) for side in sides)
+        if len(set(values)) > 1:
+            yield name, values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ruamel.yaml.error import YAMLError
 from tidegauge.comparison.blocks import family
 from tidegauge.fairness.case import normal_settings, without_places
 from tidegauge.numbers import rounded, size
+from tidegauge.plain import Parts, differing, flatten, json_parts
 from tidegauge.store.details import Disclosed
 from tidegauge.store.read import StoredRun
 
@@ -61,16 +62,17 @@ class Around:
 
 def differences(runs: Sequence[Around]) -> list[Difference]:
     """Everything that differs: hosts first, then software, settings and campaigns."""
-    found = [*_differing("host", [_host(around.run) for around in runs])]
-    found += _differing("software", [_software(run) for run in runs])
-    found += _differing("settings", [_settings(run) for run in runs])
-    found += _differing("campaign", [_campaign(around.run) for around in runs])
-    return found
+    return [
+        *host_differences([around.run for around in runs]),
+        *_differing("software", [_software(run) for run in runs]),
+        *_differing("settings", [_settings(run) for run in runs]),
+        *_differing("campaign", [_campaign(around.run) for around in runs]),
+    ]
 
 
 def host_differences(runs: Sequence[StoredRun]) -> list[Difference]:
     """What differs of the hosts alone."""
-    return list(_differing("host", [_host(run) for run in runs]))
+    return _differing("host", [_host(run) for run in runs])
 
 
 def settings_digest(disclosed: Disclosed) -> str:
@@ -79,11 +81,8 @@ def settings_digest(disclosed: Disclosed) -> str:
     return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
 
 
-def _differing(kind: str, sides: Sequence[Mapping[str, str]]) -> Iterator[Difference]:
-    for what in dict.fromkeys(key for side in sides for key in side):
-        values = tuple(side.get(what, NOT_THERE) for side in sides)
-        if len(set(values)) > 1:
-            yield Difference(kind, what, values)
+def _differing(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference]:
+    return [Difference(kind, what, values) for what, values in differing(sides, NOT_THERE)]
 
 
 def _host(run: StoredRun) -> dict[str, str]:
@@ -155,7 +154,8 @@ def _campaign(run: StoredRun) -> dict[str, str]:
     found = {}
     try:
         content = YAML(typ="safe", pure=True).load(io.StringIO(text)) if text else {}
-        found = dict(_flat(content, "")) if isinstance(content, Mapping) else {"text": text}
+        values = flatten(content, _yaml_parts) if isinstance(content, Mapping) else [("text", text)]
+        found = {key: str(value) for key, value in values}
     except (YAMLError, ValueError):
         found = {"text": text}
     told = run.environment.get("campaign")
@@ -168,13 +168,6 @@ def _campaign(run: StoredRun) -> dict[str, str]:
     return found
 
 
-def _flat(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """Nested keys as "workload.partitions" and "experiments[1].rate"."""
-    if isinstance(value, Mapping) and value:
-        for key, one in value.items():
-            yield from _flat(one, f"{at}.{key}" if at else str(key))
-    elif isinstance(value, list) and value:
-        for index, one in enumerate(value):
-            yield from _flat(one, f"{at}[{index}]")
-    else:
-        yield at, str(value)
+def _yaml_parts(value: Any) -> Parts | None:
+    """An empty list is a value too: somebody wrote it."""
+    return json_parts(value) or None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.plain import typed
+from tidegauge.plain import differing, flatten, typed
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,9 @@ _VOLATILE = ("load_average", "campaign.")
 
 def environment_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What is different about two sessions' surroundings: "tidegauge.git_commit: a1b2 -> c3d4", one each."""
-    old, new = dict(_flat("", before)), dict(_flat("", after))
-    names = [name for name in dict.fromkeys((*old, *new)) if not name.startswith(_VOLATILE) and name != "schema"]
+    sides = [{name: str(value) for name, value in flatten(side)} for side in (before, after)]
     return [
-        f"{name}: {old.get(name, 'unknown')} -> {new.get(name, 'unknown')}"
-        for name in names
-        if old.get(name) != new.get(name)
+        f"{name}: {old} -> {new}"
+        for name, (old, new) in differing(sides, "unknown")
+        if not name.startswith(_VOLATILE) and name != "schema"
     ]
-
-
-def _flat(name: str, value: Any) -> list[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        return [pair for key, one in value.items() for pair in _flat(f"{name}.{key}" if name else str(key), one)]
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [pair for index, one in enumerate(value) for pair in _flat(f"{name}[{index}]", one)]
-    return [(name, str(value))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.model.trial import TrialSpec, point_words
+from tidegauge.plain import Parts, differing, flatten, json_parts
 
 _NOT_MEANT = ("description", "source_path", "overrides", "points", "price", "notes", "listed")
 """What may differ without another trial being made, or another figure being compared."""
@@ -25,10 +26,10 @@ def meaning(campaign: Campaign) -> dict[str, str]:
 
     Of a sweep each point's values that differ from the first's: "partitions=100: workload.partitions": "100".
     """
-    base = dict(_flat("", _meant(campaign)))
+    base = _meant(campaign)
     found = dict(base)
     for number, point in enumerate(campaign.points, 1):
-        own = dict(_flat("", _meant(point.campaign)))
+        own = _meant(point.campaign)
         words = ", ".join(f"{axis}={value}" for axis, value in point.values.items())
         found[f"sweep[{number}]"] = words
         found |= {f"sweep[{number}].{path}": text for path, text in own.items() if base.get(path) != text}
@@ -37,12 +38,7 @@ def meaning(campaign: Campaign) -> dict[str, str]:
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """What is not the same: "workload.partitions was 1 and is 4 now", one each."""
-    nothing = "not set"
-    return [
-        f"{path} was {before.get(path, nothing)} and is {now.get(path, nothing)} now"
-        for path in dict.fromkeys((*before, *now))
-        if before.get(path) != now.get(path)
-    ]
+    return [f"{path} was {old} and is {new} now" for path, (old, new) in differing((before, now), "not set")]
 
 
 def system_of(meant: Mapping[str, str], spec: TrialSpec) -> SystemChoice | None:
@@ -76,28 +72,19 @@ def _below(meant: Mapping[str, str], path: str) -> dict[str, str]:
     return {key.removeprefix(path): text for key, text in meant.items() if key.startswith(path)}
 
 
-def _meant(campaign: Campaign) -> dict[str, Any]:
+def _meant(campaign: Campaign) -> dict[str, str]:
     fields = dataclasses.fields(campaign)
-    return {field.name: getattr(campaign, field.name) for field in fields if field.name not in _NOT_MEANT}
+    meant = {field.name: getattr(campaign, field.name) for field in fields if field.name not in _NOT_MEANT}
+    return {path: str(value.value if isinstance(value, Enum) else value) for path, value in flatten(meant, _parts)}
 
 
-def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    parts = _parts(value)
-    if parts is None:
-        yield path, str(value.value if isinstance(value, Enum) else value)
-    for name, part in parts or ():
-        yield from _flat(f"{path}.{name}" if path else name, part)
-
-
-def _parts(value: Any) -> list[tuple[str, Any]] | None:
-    """What a value is made of; None if it is one."""
+def _parts(value: Any) -> Parts | None:
+    """As runs keep it: "systems.0.name", where others write "systems[0].name"."""
     if isinstance(value, BaseModel):
         return [(name, getattr(value, name)) for name in type(value).model_fields]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         return [(field.name, getattr(value, field.name)) for field in fields if field.name != _WHERE]
-    if isinstance(value, Mapping):
-        return [(str(name), part) for name, part in value.items()]
     if isinstance(value, list | tuple):
         return [(str(index), part) for index, part in enumerate(value)]
-    return None
+    return json_parts(value)

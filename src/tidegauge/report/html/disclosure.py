@@ -10,6 +10,7 @@ from typing import Any
 from tidegauge.fairness.case import normal_settings
 from tidegauge.model.trial import TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
+from tidegauge.plain import Parts, flatten, json_parts
 from tidegauge.report.ending import command_words
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.statistics.figures import FIGURES, Shown, figures_shown
@@ -158,17 +159,20 @@ def _by_name(trial: TrialDetails) -> dict[str, str]:
 
 def environment_rows(environment: Mapping[str, Any]) -> Rows:
     """Everything that environment.json says, one line a fact."""
-    flat = [row for row in _flat("", environment) if row[0] != "schema"]
-    return Rows(("what", "value"), tuple(flat))
+    facts = ((name, _fact(value)) for name, value in flatten(environment, _fact_parts) if name != "schema")
+    return Rows(("what", "value"), tuple((name, text) for name, text in facts if text))
 
 
-def _flat(prefix: str, value: object) -> list[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        return [row for key, inner in value.items() for row in _flat(f"{prefix}.{key}" if prefix else str(key), inner)]
-    if isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        return [row for number, inner in enumerate(value, 1) for row in _flat(f"{prefix}.{number}", inner)]
-    text = ", ".join(map(str, value)) if isinstance(value, list) else _word(value)
-    return [(prefix, text)] if text else []
+def _fact(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else _word(value)
+
+
+def _fact_parts(value: Any) -> Parts | None:
+    """A list of words is one fact; other lists are numbered as people count."""
+    if not isinstance(value, list):
+        return json_parts(value)
+    nested = any(isinstance(item, dict | list) for item in value)
+    return [(str(number), item) for number, item in enumerate(value, 1)] if nested else None
 
 
 @dataclass(frozen=True)
