@@ -6,8 +6,6 @@ maximum are. Columns without "subscription" sum over subscriptions, `backlog_msg
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,10 +15,12 @@ import numpy as np
 
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.store.hlog import NS_PER_MS, decode_hdr
+from tidegauge.store.tables import last_lines, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+NAME = "seconds"
 SCHEMA = "tidegauge.seconds/1"
 _ROW_BYTES_MAX = 4096
 """Of a row as JSON, with a few subscriptions; where rows are longer, fewer of them are read at once."""
@@ -175,46 +175,14 @@ def _worst(found: list[Quantiles]) -> Quantiles:
     return max(seen, key=lambda one: one.p99_ms or 0.0, default=NOTHING)
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a seconds.jsonl; a last line cut short by a kill is left out."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                content = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(content, dict):
-                yield content
-
-
 def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
     """Per-second rows of a trial, finished or not, oldest first; empty when there are none yet."""
-    finished = trial_directory / "seconds.parquet"
-    if finished.exists():
-        import pyarrow.parquet as pq
-
-        rows: list[dict[str, Any]] = pq.read_table(finished).to_pylist()
-        return rows
-    growing = trial_directory / "seconds.jsonl"
-    return list(read_lines(growing)) if growing.exists() else []
+    return list(read_table(trial_directory, NAME))
 
 
 def last_seconds(trial_directory: Path, rows_max: int) -> list[dict[str, Any]]:
     """The newest rows of a trial, without reading all of a long one that goes on; empty when there are none yet."""
-    growing = trial_directory / "seconds.jsonl"
     try:
-        size = growing.stat().st_size
-        with growing.open("rb") as file:
-            file.seek(max(0, size - rows_max * _ROW_BYTES_MAX))
-            lines = file.read().split(b"\n")[-rows_max - 1 :]
+        return list(last_lines(trial_directory / f"{NAME}.jsonl", rows_max * _ROW_BYTES_MAX, rows_max))
     except OSError:
         return read_seconds(trial_directory)[-rows_max:]
-    rows = []
-    for line in lines:
-        try:
-            content = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(content, dict):
-            rows.append(content)
-    return rows

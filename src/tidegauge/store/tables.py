@@ -1,13 +1,14 @@
 """Tables that grow by rows while a trial goes, and become a Parquet file each when it ends.
 
-While it grows a table is lines of JSON: the names of the columns, then an array a row, each handed to the kernel at
-once, so that a kill loses nothing. Half the bytes of objects, since rows of days wait there.
+While it grows a table is lines of JSON, each handed to the kernel at once, so that a kill loses nothing: an object a
+row or, at half the bytes since rows of days wait there, the names of the columns and then an array a row. Both are read
+alike.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,22 +24,34 @@ ROWS_AT_A_TIME = 3600
 
 
 class Table:
-    """One table that grows. A row has a value for each of `columns`: the name, and pyarrow's name of the type."""
+    """One table that grows.
 
-    def __init__(self, directory: Path, name: str, columns: Mapping[str, str], schema: str) -> None:
+    Args:
+        schema: of the Parquet file; asked for when the table is finished, since plans and help do without pyarrow.
+        columns: names of all columns of a table of arrays; () for one of objects.
+    """
+
+    def __init__(
+        self, directory: Path, name: str, schema: Callable[[], pa.Schema], columns: Sequence[str] = ()
+    ) -> None:
         self._path = directory / f"{name}.parquet"
         self._growing = directory / f"{name}.jsonl"
         self._columns, self._schema = columns, schema
         self._lines: LineFile | None = None
 
+    def begin(self) -> LineFile:
+        """The file, made with the first row if not before. Raises `RunFailedError`."""
+        if self._lines is None:
+            self._lines = LineFile(self._growing)
+            if self._columns:
+                self._lines.append(_packed(self._columns))
+        return self._lines
+
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Append rows. Raises `RunFailedError`."""
         for row in rows:
-            if self._lines is None:
-                self._lines = LineFile(self._growing)
-                self._lines.append(json.dumps(list(self._columns), separators=(",", ":")))
             values = [_short(row.get(column)) for column in self._columns]
-            self._lines.append(json.dumps(values, separators=(",", ":")))
+            self.begin().append(_packed(values) if values else json.dumps(row))
 
     def close(self) -> None:
         """No more rows for now; what there is stays as it is. Twice is fine."""
@@ -50,12 +63,12 @@ class Table:
         """Turn all rows into Parquet. Raises `RunFailedError`."""
         self.close()
         if self._growing.exists():
-            import pyarrow as pa
-
-            columns = [pa.field(column, kind) for column, kind in self._columns.items()]
-            schema = pa.schema(columns, metadata={"tidegauge.schema": self._schema})
-            write_parquet(read_lines(self._growing), self._path, schema)
+            write_parquet(read_lines(self._growing), self._path, self._schema())
             self._growing.unlink(missing_ok=True)
+
+
+def _packed(values: Sequence[Any]) -> str:
+    return json.dumps(list(values), separators=(",", ":"))
 
 
 def _short(value: Any) -> Any:
@@ -67,19 +80,22 @@ def _short(value: Any) -> Any:
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a growing table; a last line cut short by a kill is left out."""
-    names: Sequence[str] = ()
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                content = json.loads(line)
-            except ValueError:
-                continue
-            if not isinstance(content, list):
-                continue
-            if not names:
-                names = content
-            elif content != names:
-                yield dict(zip(names, content, strict=False))
+    with path.open("rb") as file:
+        yield from _rows(file)
+
+
+def _rows(lines: Iterable[bytes], names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            content = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(content, dict):
+            yield content
+        elif isinstance(content, list) and not names:
+            names = content
+        elif isinstance(content, list) and content != names and len(content) == len(names):
+            yield dict(zip(names, content, strict=True))
 
 
 def read_table(directory: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -98,19 +114,15 @@ def read_table(directory: Path, name: str) -> Iterator[dict[str, Any]]:
         yield from read_lines(growing)
 
 
-def last_lines(path: Path, bytes_max: int) -> Iterator[dict[str, Any]]:
+def last_lines(path: Path, bytes_max: int, rows_max: int | None = None) -> Iterator[dict[str, Any]]:
     """The newest rows of a growing table, without reading more of a long one. Raises `OSError`, `ValueError`."""
     with path.open("rb") as file:
-        names = json.loads(file.readline())
-        file.seek(max(file.tell(), file.seek(0, 2) - bytes_max))
+        head = file.readline()
+        names = json.loads(head) if head.startswith(b"[") else ()
+        file.seek(max(file.tell() if names else 0, file.seek(0, 2) - bytes_max))
         # The first line may be cut, and so may the last.
-        for line in file.read().split(b"\n"):
-            try:
-                content = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(content, list) and len(content) == len(names):
-                yield dict(zip(names, content, strict=True))
+        lines = file.read().split(b"\n")
+    yield from _rows(lines if rows_max is None else lines[-rows_max - 1 :], names)
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Schema) -> None:

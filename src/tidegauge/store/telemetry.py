@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegauge.model.use import DeviceUse, ProcessUse, Sample
 from tidegauge.store.tables import Table, last_lines, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
@@ -97,13 +101,20 @@ class MetricRow:
     value: float
 
 
+def _schema(table: str) -> pa.Schema:
+    import pyarrow as pa
+
+    columns = [pa.field(column, kind) for column, kind in COLUMNS[table].items()]
+    return pa.schema(columns, metadata={"tidegauge.schema": f"tidegauge.telemetry-{table}/1"})
+
+
 class TelemetryLog:
     """The tables of one trial. Files come into being with their first row."""
 
     def __init__(self, trial_directory: Path) -> None:
         self._directory = trial_directory / DIRECTORY
         self._tables = {
-            name: Table(self._directory, name, columns, f"tidegauge.telemetry-{name}/1")
+            name: Table(self._directory, name, partial(_schema, name), tuple(columns))
             for name, columns in COLUMNS.items()
         }
 

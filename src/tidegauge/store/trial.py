@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,10 +16,10 @@ from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.model.use import Sample
-from tidegauge.store.files import CYCLES_FILE, CYCLES_SCHEMA, LineFile, make_directory, with_reserve, write_json
+from tidegauge.store import seconds
+from tidegauge.store.files import CYCLES_FILE, CYCLES_SCHEMA, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.store.seconds import columns, read_lines, row
-from tidegauge.store.tables import write_parquet
+from tidegauge.store.tables import Table
 from tidegauge.store.telemetry import MetricRow, TelemetryLog
 
 TRIAL_SCHEMA = "tidegauge.trial/1"
@@ -64,7 +63,8 @@ class DirectoryTrial:
         for data in self._data_directories():
             make_directory(data)
         self._write_status("running", "", "")
-        self._lines = LineFile(directory / "seconds.jsonl")
+        self._seconds = Table(directory, seconds.NAME, seconds.columns)
+        self._seconds.begin()
         self._telemetry = TelemetryLog(directory)
         self._logs = {
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
@@ -78,7 +78,7 @@ class DirectoryTrial:
         self._logs["delay"].append(figures.delay, *span)
         for subscription in figures.subscriptions:
             self._logs["end-to-end"].append(subscription.end_to_end, *span, tag=subscription.name)
-        self._lines.append(json.dumps(row(figures, phase)))
+        self._seconds.append([seconds.row(figures, phase)])
 
     def sample(self, sample: Sample) -> None:
         """Append what was used in one second. Raises `RunFailedError`."""
@@ -126,10 +126,7 @@ class DirectoryTrial:
         """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
         self._write_window(totals)
         self._close_logs(durable=True)
-        self._lines.close()
-        growing = self.directory / "seconds.jsonl"
-        write_parquet(read_lines(growing), self.directory / "seconds.parquet", columns())
-        growing.unlink(missing_ok=True)
+        self._seconds.finish()
         self._finish_telemetry()
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
@@ -150,7 +147,7 @@ class DirectoryTrial:
             return
         with contextlib.suppress(RunFailedError):
             self._close_logs(durable=False)
-            self._lines.close()
+            self._seconds.close()
             self._telemetry.close()
         status = "interrupted" if interrupted else "failed"
         with_reserve(self._reserve, partial(self._write_status, status, reason, now()))
