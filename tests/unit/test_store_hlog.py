@@ -13,6 +13,7 @@ from run_samples import encoded, result, second, spec, totals
 from tidegauge import store
 from tidegauge.distribution.java import find_java
 from tidegauge.store.hlog import IntervalLog
+from tidegauge.store.seconds import NOTHING, quantiles
 from tidegauge.worker.archive import worker_class_path
 
 
@@ -72,6 +73,12 @@ def test_the_form_is_that_of_the_reference_writer(trial: Path) -> None:
     assert payload.startswith("HIST")
 
 
+def test_the_quantiles_of_a_second_are_those_of_its_samples() -> None:
+    found = quantiles(encoded(*(number * 1_000_000 for number in range(1, 1001))))
+    assert (found.p50_ms, found.p99_ms, found.max_ms) == pytest.approx((500, 990, 1000), rel=1e-3)
+    assert quantiles(b"") == quantiles(encoded()) == NOTHING
+
+
 def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
     log = IntervalLog(tmp_path / "x.hlog")
     log.append(b"", 0, 1)
@@ -81,6 +88,17 @@ def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
     log.append(encoded(5), 1_000_000_000, 2_000_000_000)
     log.close()
     assert [one.get_total_count() for one in _read(tmp_path / "x.hlog")] == [0, 1]
+
+
+def test_a_maximum_that_is_known_is_not_decoded_again(tmp_path: Path) -> None:
+    log = IntervalLog(tmp_path / "x.hlog")
+    log.append(encoded(37_000_000), 0, 1)
+    log.append(encoded(37_000_000), 0, 1, max_ms=quantiles(encoded(37_000_000)).max_ms)
+    log.append(encoded(37_000_000), 0, 1, max_ms=5.0)
+    log.close()
+    first, second_line, third = (tmp_path / "x.hlog").read_text().splitlines()[4:]
+    assert first == second_line
+    assert third.split(",")[2] == "5.000"
 
 
 def test_an_encoding_without_its_frame_gets_one(tmp_path: Path) -> None:

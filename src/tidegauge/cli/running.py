@@ -95,7 +95,6 @@ def _git(root: Path, *arguments: str) -> str:
 PACKAGES = (
     "grpcio",
     "protobuf",
-    "hdrhistogram",
     "numpy",
     "scipy",
     "pyarrow",

@@ -9,6 +9,7 @@ Format: HdrHistogram 2.2.2, `AbstractHistogram.encodeIntoCompressedByteBuffer` a
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from collections.abc import Iterable
@@ -48,13 +49,17 @@ class Histogram:
 
         0 when there are no samples.
         """
-        total = self.count
+        return self.percentiles_ns(percentile)[0]
+
+    def percentiles_ns(self, *percentiles: float) -> list[int]:
+        """The same of several percentiles, from one sum over the counts."""
+        summed = np.cumsum(self.counts)
+        total = int(summed[-1]) if summed.size else 0
         if not total:
-            return 0
-        rank = max(1, int(np.ceil(percentile * total / 100 - 1e-6)))
-        index = int(np.searchsorted(np.cumsum(self.counts), min(rank, total)))
-        low, width = _buckets(np.array([index]), self.unit_magnitude)
-        return int(low[0] + width[0] - 1)
+            return [0] * len(percentiles)
+        ranks = [min(max(1, math.ceil(percentile * total / 100 - 1e-6)), total) for percentile in percentiles]
+        ends: list[int] = self.highest_ns(np.searchsorted(summed, ranks)).tolist()
+        return ends
 
     def highest_ns(self, indexes: Counts) -> Counts:
         """The upper ends of buckets."""

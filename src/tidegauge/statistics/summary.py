@@ -54,7 +54,8 @@ def live_ms(encoded: bytes) -> tuple[float | None, float | None]:
     histogram = decode(encoded)
     if not histogram.count:
         return None, None
-    return histogram.percentile_ns(50.0) / 1e6, histogram.percentile_ns(99.0) / 1e6
+    p50_ns, p99_ns = histogram.percentiles_ns(50.0, 99.0)
+    return p50_ns / 1e6, p99_ns / 1e6
 
 
 def summarise(encoded: bytes) -> Latency:

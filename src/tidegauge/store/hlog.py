@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hdrh.histogram import HdrHistogram
-
 from tidegauge.statistics.histograms import Histogram, decode
 from tidegauge.store.files import LineFile
 
@@ -31,18 +29,6 @@ def framed(encoded: bytes) -> bytes:
     return _COOKIE_WORD_8.to_bytes(4, "big") + len(encoded).to_bytes(4, "big") + encoded
 
 
-def decode_hdr(encoded: bytes) -> HdrHistogram:
-    """A histogram from its V2 compressed encoding, with or without the frame."""
-    return HdrHistogram.decode(base64.b64encode(framed(encoded)))
-
-
-def max_ms(histogram: HdrHistogram) -> float | None:
-    """The largest value in ms; None for an empty histogram."""
-    if histogram.get_total_count() == 0:
-        return None
-    return float(histogram.get_max_value()) / NS_PER_MS
-
-
 class IntervalLog:
     """One .hlog file, appended line by line. The head is written with the first interval."""
 
@@ -51,19 +37,24 @@ class IntervalLog:
         self._file: LineFile | None = None
         self._base_mono_ns = 0
 
-    def append(self, encoded: bytes, from_mono_ns: int, until_mono_ns: int, tag: str = "") -> None:
+    def append(
+        self, encoded: bytes, from_mono_ns: int, until_mono_ns: int, tag: str = "", max_ms: float | None = None
+    ) -> None:
         """Append one interval's histogram. An empty `encoded` (nothing recorded) leaves no line.
 
         Args:
             tag: names one of several series in the file; no comma, blank or line break.
+            max_ms: the largest value, where it is known already: each second there are several histograms to append
+                beside the systems that are measured.
 
         Raises `RunFailedError` if the file can't be written.
         """
         if not encoded:
             return
         file = self._opened(from_mono_ns)
-        text = base64.b64encode(framed(encoded)).decode()
-        largest = max_ms(HdrHistogram.decode(text)) or 0.0
+        whole = framed(encoded)
+        text = base64.b64encode(whole).decode()
+        largest = decode(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
         start_s = max(0, from_mono_ns - self._base_mono_ns) / 1e9
         length_s = (until_mono_ns - from_mono_ns) / 1e9
         name = f"Tag={tag}," if tag else ""

@@ -11,10 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
-from tidegauge.store.hlog import NS_PER_MS, decode_hdr
+from tidegauge.statistics.histograms import decode
+from tidegauge.store.hlog import NS_PER_MS
 from tidegauge.store.tables import last_lines, read_table
 
 if TYPE_CHECKING:
@@ -87,34 +86,21 @@ NOTHING = Quantiles(None, None, None)
 
 
 def quantiles(encoded: bytes) -> Quantiles:
-    """p50, p99 and maximum of an encoded histogram (empty: nothing recorded).
-
-    One running sum over the counts, since this is done every second beside the systems that are measured.
-    """
-    if not encoded:
+    """p50, p99 and maximum of an encoded histogram (empty: nothing recorded)."""
+    histogram = decode(encoded)
+    if not histogram.count:
         return NOTHING
-    histogram = decode_hdr(encoded)
-    total = histogram.get_total_count()
-    if total == 0:
-        return NOTHING
-    summed = np.cumsum(np.ctypeslib.as_array(histogram.encoder.get_counts()))
-
-    def at(percent: float) -> float:
-        rank = max(1, int(percent / 100 * total + 0.5))
-        value = histogram.get_value_from_index(int(np.searchsorted(summed, rank)))
-        return float(histogram.get_highest_equivalent_value(value)) / NS_PER_MS
-
-    return Quantiles(at(50), at(99), float(histogram.get_max_value()) / NS_PER_MS)
+    return Quantiles(*(value_ns / NS_PER_MS for value_ns in histogram.percentiles_ns(50, 99, 100)))
 
 
 def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
-    subscriptions = [_subscription(subscription) for subscription in figures.subscriptions]
+    end_to_end = [quantiles(subscription.end_to_end) for subscription in figures.subscriptions]
+    subscriptions = list(map(_subscription, figures.subscriptions, end_to_end))
 
     def total(column: str) -> int:
         return sum(subscription[column] for subscription in subscriptions)
 
-    slowest = _worst([quantiles(subscription.end_to_end) for subscription in figures.subscriptions])
     return {
         "second": figures.second,
         "from_mono_ns": figures.from_mono_ns,
@@ -134,7 +120,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         **_columns("response", quantiles(figures.response)),
         **_columns("service", quantiles(figures.service)),
         **_columns("delay", quantiles(figures.delay)),
-        **_columns("end_to_end", slowest),
+        **_columns("end_to_end", _worst(end_to_end)),
         "blocked_s": figures.blocked_ns / 1e9,
         "own_lag_max_ms": figures.own_lag_ns_max / NS_PER_MS,
         "worker_cpu_s": figures.worker_cpu_ns / 1e9,
@@ -148,7 +134,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     }
 
 
-def _subscription(one: SubscriptionSecond) -> dict[str, Any]:
+def _subscription(one: SubscriptionSecond, end_to_end: Quantiles) -> dict[str, Any]:
     return {
         "name": one.name,
         "received_msgs": one.received,
@@ -157,7 +143,7 @@ def _subscription(one: SubscriptionSecond) -> dict[str, Any]:
         "duplicated_msgs": one.duplicated,
         "reordered_msgs": one.reordered,
         "corrupt_msgs": one.corrupt,
-        **_columns("end_to_end", quantiles(one.end_to_end)),
+        **_columns("end_to_end", end_to_end),
     }
 
 

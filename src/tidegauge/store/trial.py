@@ -73,12 +73,13 @@ class DirectoryTrial:
     def second(self, figures: SecondFigures, phase: str = "") -> None:
         """Append one second's figures and interval histograms. Raises `RunFailedError`."""
         span = (figures.from_mono_ns, figures.until_mono_ns)
-        self._logs["response"].append(figures.response, *span)
-        self._logs["service"].append(figures.service, *span)
-        self._logs["delay"].append(figures.delay, *span)
-        for subscription in figures.subscriptions:
-            self._logs["end-to-end"].append(subscription.end_to_end, *span, tag=subscription.name)
-        self._seconds.append([seconds.row(figures, phase)])
+        row = seconds.row(figures, phase)
+        for series in ("response", "service", "delay"):
+            self._logs[series].append(getattr(figures, series), *span, max_ms=row[f"{series}_max_ms"])
+        for subscription, columns in zip(figures.subscriptions, row["subscriptions"], strict=True):
+            largest_ms = columns["end_to_end_max_ms"]
+            self._logs["end-to-end"].append(subscription.end_to_end, *span, subscription.name, largest_ms)
+        self._seconds.append([row])
 
     def sample(self, sample: Sample) -> None:
         """Append what was used in one second. Raises `RunFailedError`."""
