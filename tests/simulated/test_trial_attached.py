@@ -72,13 +72,13 @@ class AttachedScene(Scene):
 def recorded_topics() -> list[str]:
     return [
         topic
-        for path in (topics.registry.state_directory() / "attached").glob("*.json")
+        for path in (topics.state_directory() / "attached").glob("*.json")
         for topic in json.loads(path.read_text())["topics"]
     ]
 
 
 def state_files() -> list[str]:
-    return sorted(path.name for path in (topics.registry.state_directory() / "attached").glob("*"))
+    return sorted(path.name for path in (topics.state_directory() / "attached").glob("*"))
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from itertools import product
@@ -20,6 +18,7 @@ from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import fuse_disk, loop_disk, network, slow_disk
+from tidegauge.hosts.locks import locked
 from tidegauge.hosts.network import Plug, Port
 
 
@@ -43,16 +42,13 @@ class AgentNetwork:
         if len(set(nodes)) < len(nodes) or CLIENTS in nodes or not nodes:
             raise RunFailedError(f"A network needs nodes of different names, none of them '{CLIENTS}'.")
         # One agent at a time from looking for addresses to taking them, or two could find the same ones free.
-        guard = os.open(registry.agents_directory() / "network.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(guard, fcntl.LOCK_EX)
-            self._ledger.hold_network(self._identifier)
-            self._ports, self._clients_address = network.make(self._identifier, nodes)
-        except OSError:
-            self.remove()
-            raise
-        finally:
-            os.close(guard)
+        with locked(registry.agents_directory() / "network.lock"):
+            try:
+                self._ledger.hold_network(self._identifier)
+                self._ports, self._clients_address = network.make(self._identifier, nodes)
+            except OSError:
+                self.remove()
+                raise
         return Network({node: port.address for node, port in self._ports.items()}, self._clients_address)
 
     def remove(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tidegauge.fleet import registry
 from tidegauge.fleet.registry import Record, remove_directory
 from tidegauge.hosts import loop_disk, network, procfs, slow_disk
+from tidegauge.hosts.locks import try_lock
 from tidegauge.hosts.procfs import Identity, Stat
 from tidegauge.hosts.storage import mounts, state_directory
 from tidegauge.hosts.syscalls import clean_traces
@@ -124,7 +125,7 @@ def _records_of(run: str) -> list[Record]:
 
 def _lives(record: Record) -> bool:
     try:
-        lock = registry.try_lock(registry.lock_path(record.agent_id))
+        lock = try_lock(registry.locked_record(record.agent_id).lock_path)
     except OSError:
         return False
     if lock is None:
@@ -142,15 +143,12 @@ def _remove_lone_files() -> None:
 
 
 def _clean(agent_id: str) -> list[str]:
-    lock = registry.try_lock(registry.lock_path(agent_id))
+    left = registry.locked_record(agent_id)
+    lock = left.take_left()
     if lock is None:
         return []
     try:
-        # Holding the lock: the agent is dead and no other clean-up is running. One may have finished just before.
-        if not registry.record_path(agent_id).exists():
-            registry.lock_path(agent_id).unlink(missing_ok=True)
-            return []
-        record = registry.read(registry.record_path(agent_id)) or registry.unknown(agent_id)
+        record = registry.read(left.path) or registry.unknown(agent_id)
         notes, complete = _clean_locked(record)
         if complete:
             registry.remove(agent_id)

@@ -1,13 +1,10 @@
 """What a host's agent made, recorded before it is made: servers, directories, ports, disks and networks.
 
-One record an agent: `STATE/agents/ID.json`, replaced atomically at every change. While the agent lives it holds a lock
-on `ID.lock`. The kernel drops the lock when the agent dies, however it dies, so "is it alive?" has a sure answer even
-across containers that share the directory.
+One record an agent: `STATE/agents/ID.json`, replaced at every change and locked while the agent lives.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random
@@ -19,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tidegauge.atomic import beside, replace_file
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import cgroups, loop_disk, procfs
+from tidegauge.hosts.locks import LockedRecord, locked, try_lock
 from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.storage import state_directory
 
@@ -138,9 +135,9 @@ def new_agent_id() -> str:
     return secrets.token_hex(AGENT_ID_CHARS // 2)
 
 
-def record_path(agent_id: str) -> Path:
-    """The record's file."""
-    return agents_directory() / f"{agent_id}.json"
+def locked_record(agent_id: str) -> LockedRecord:
+    """The record's files."""
+    return LockedRecord(agents_directory(), agent_id)
 
 
 def log_path(agent_id: str) -> Path:
@@ -148,25 +145,9 @@ def log_path(agent_id: str) -> Path:
     return agents_directory() / f"{agent_id}.log"
 
 
-def lock_path(agent_id: str) -> Path:
-    """Locked for as long as the agent lives."""
-    return agents_directory() / f"{agent_id}.lock"
-
-
-def try_lock(path: Path) -> int | None:
-    """Take an exclusive lock without waiting: the open descriptor, or None if somebody holds it. Raises `OSError`."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
 def write(record: Record) -> None:
     """Replace the record on disk, all or nothing. Raises `OSError`."""
-    replace_file(record_path(record.agent_id), json.dumps({"schema": SCHEMA, **asdict(record)}).encode())
+    locked_record(record.agent_id).write(SCHEMA, asdict(record))
 
 
 def read(path: Path) -> Record | None:
@@ -205,10 +186,8 @@ def all_records() -> list[Record]:
 
 def remove(agent_id: str) -> None:
     """Forget an agent: record, log and lock. Raises `OSError`."""
-    record_path(agent_id).unlink(missing_ok=True)
-    beside(record_path(agent_id)).unlink(missing_ok=True)
     log_path(agent_id).unlink(missing_ok=True)
-    lock_path(agent_id).unlink(missing_ok=True)
+    locked_record(agent_id).remove()
 
 
 def same_processes(record: Record) -> bool:
@@ -226,7 +205,7 @@ class Ledger:
     @staticmethod
     def open(agent_id: str) -> Ledger:
         """Begin a record for this process. Raises `OSError`."""
-        lock = try_lock(lock_path(agent_id))
+        lock = try_lock(locked_record(agent_id).lock_path)
         stat = procfs.read_stat(os.getpid())
         if lock is None or stat is None:
             raise OSError(f"the agent {agent_id} exists already")
@@ -279,15 +258,11 @@ class Ledger:
 
     def take_ports(self, count: int) -> list[int]:
         """Free ports that no live agent was given, none twice. Raises `StartFailedError`."""
-        guard = os.open(agents_directory() / "ports.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            # One agent at a time from looking to recording, or two could find the same port free.
-            fcntl.flock(guard, fcntl.LOCK_EX)
+        # One agent at a time from looking to recording, or two could find the same port free.
+        with locked(agents_directory() / "ports.lock"):
             taken = set(self._record.ports).union(*(record.ports for record in all_records()))
             ports = find_free_ports(count, taken)
             self._write(replace(self._record, ports=(*self._record.ports, *ports)))
-        finally:
-            os.close(guard)
         return ports
 
     def release_ports(self, ports: Iterable[int]) -> None:

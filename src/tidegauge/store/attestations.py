@@ -6,7 +6,6 @@ cuts that lost nothing add up, and one that lost something is not forgotten.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from tidegauge.hosts.locks import locked
 from tidegauge.model.attest import Attestation
 from tidegauge.model.level import LevelChoice
 from tidegauge.plain import typed
@@ -37,6 +37,7 @@ def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) ->
         choice = LevelChoice(one.level, one.form)
         path = directory / _name(one.system, choice, one.settings_digest)
         make_directory(directory)
+        # Two runs that end at the same time must not lose each other's.
         with _locked(directory):
             known = (*_read(path), replace(one, started_at=started_at, run=run))
             write_json(path, ATTESTATION_SCHEMA, {"attestations": known}, durable=True)
@@ -65,13 +66,8 @@ def _read(path: Path) -> tuple[Attestation, ...]:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Two runs that end at the same time must not lose each other's."""
     try:
-        descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with locked(directory / ".lock"):
+            yield
     except OSError as error:
         raise write_failed(directory / ".lock", error) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

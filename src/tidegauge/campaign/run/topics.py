@@ -1,7 +1,7 @@
 """The topics of a run: recorded before they are created, deleted after it, and those that a dead run left behind.
 
-One record a trial: `STATE/attached/ID.json`, replaced whole at every change, and `ID.lock`, locked while the trial
-lives. The kernel drops the lock when its process dies, however it dies. A record holds no secret, only where it is.
+One record a trial: `STATE/attached/ID.json`, replaced at every change and locked while the trial lives. It holds no
+secret, only where it is.
 
 On servers of our own they go with the servers. On a cluster of others each name is new, so that nobody's topic can be
 meant, is recorded before the topic is made, and the topic is deleted with what belongs to it when the trial ends.
@@ -21,12 +21,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
-from tidegauge.atomic import replace_file
 from tidegauge.campaign.read.secrets import read_secrets
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError, UserError
-from tidegauge.fleet import registry
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import procfs
+from tidegauge.hosts.locks import LockedRecord, try_lock
 from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.storage import state_directory
 from tidegauge.model.level import LevelChoice
@@ -69,40 +68,35 @@ class TopicRecord:
 class TopicLedger:
     """One trial's record, held by its lock until `forget` or `close`."""
 
-    def __init__(self, record_id: str, record: TopicRecord, lock: int) -> None:
+    def __init__(self, files: LockedRecord, record: TopicRecord, lock: int) -> None:
         self.record = record
-        self._id = record_id
+        self._files = files
         self._lock = lock
 
     @staticmethod
     def open(system: str, label: str, choice: AttachChoice, level: LevelChoice, run: str) -> TopicLedger:
         """Begin a record. Nothing is on disk but its lock. Raises `StartFailedError`."""
-        record_id = secrets.token_hex(8)
         record = TopicRecord(system, label, choice, level, run, procfs.boot_id(), procfs.pid_namespace())
         try:
-            lock = registry.try_lock(_lock_path(record_id))
+            files = _files(secrets.token_hex(8))
+            lock = try_lock(files.lock_path)
         except OSError as error:
             raise _unwritable(error) from error
         if lock is None:
-            raise StartFailedError(f"The record {_lock_path(record_id)} exists already.")
-        return TopicLedger(record_id, record, lock)
+            raise StartFailedError(f"The record {files.lock_path} exists already.")
+        return TopicLedger(files, record, lock)
 
     @staticmethod
     def reopen(record_id: str) -> TopicLedger | None:
         """The record of a trial that is over; None if it lives, or is gone. Raises `OSError`, `ValueError`."""
-        lock = registry.try_lock(_lock_path(record_id))
+        files = _files(record_id)
+        lock = files.take_left()
         if lock is None:
             return None
         try:
-            # Holding the lock: nobody else works on it, but somebody may have finished just before.
-            if not _path(record_id).exists():
-                _lock_path(record_id).unlink(missing_ok=True)
-                os.close(lock)
-                return None
-            return TopicLedger(record_id, _read(_path(record_id)), lock)
+            return TopicLedger(files, _read(files.path), lock)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.close(lock)
+            os.close(lock)
             raise
 
     def __enter__(self) -> TopicLedger:
@@ -114,7 +108,7 @@ class TopicLedger:
     @property
     def path(self) -> Path:
         """The record's file."""
-        return _path(self._id)
+        return self._files.path
 
     @property
     def held(self) -> bool:
@@ -143,8 +137,7 @@ class TopicLedger:
         if self._lock < 0:
             return
         with contextlib.suppress(OSError):
-            self.path.unlink(missing_ok=True)
-            _lock_path(self._id).unlink(missing_ok=True)
+            self._files.remove()
         self._release()
 
     def close(self) -> None:
@@ -161,7 +154,7 @@ class TopicLedger:
     def _write(self, record: TopicRecord) -> None:
         try:
             # A topic outlives a power cut of this machine, so its record must too.
-            replace_file(self.path, json.dumps({"schema": SCHEMA, **plain(record)}).encode(), durable=True)
+            self._files.write(SCHEMA, plain(record), durable=True)
         except OSError as error:
             raise _unwritable(error) from error
         self.record = record
@@ -175,8 +168,7 @@ def left_records() -> list[str]:
 def forget_record(record_id: str) -> None:
     """Remove a record that can't be read. Never raises."""
     with contextlib.suppress(OSError):
-        _path(record_id).unlink(missing_ok=True)
-        _lock_path(record_id).unlink(missing_ok=True)
+        _files(record_id).remove()
 
 
 def worker_lives(record: TopicRecord) -> bool:
@@ -196,12 +188,8 @@ def _directory() -> Path:
     return directory
 
 
-def _path(record_id: str) -> Path:
-    return _directory() / f"{record_id}.json"
-
-
-def _lock_path(record_id: str) -> Path:
-    return _directory() / f"{record_id}.lock"
+def _files(record_id: str) -> LockedRecord:
+    return LockedRecord(_directory(), record_id)
 
 
 def _unwritable(error: OSError) -> StartFailedError:
