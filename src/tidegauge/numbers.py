@@ -29,12 +29,12 @@ def count(value: float | None) -> str:
 
 
 def short(value: float | None) -> str:
-    """A figure with three significant digits: 0.42, 20.5, 1,234."""
+    """A figure with three significant digits, from 0.01 on: 0.42, 20.5, 1,234."""
     if value is None or not math.isfinite(value):
         return MISSING
-    if abs(value) < 10:
+    if abs(value) < 9.995:
         return f"{value:.2f}"
-    return f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) < 99.95 else f"{value:,.0f}"
 
 
 def in_unit(value: float | None, unit: str) -> str:
@@ -42,12 +42,34 @@ def in_unit(value: float | None, unit: str) -> str:
     return {"ms": ms, "s": short, "MB/s": short, "cores": short}.get(unit, count)(value)
 
 
-def size(size_bytes: int) -> str:
-    """A size: "100 B", "1 KiB", "1.5 MiB"."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size_bytes >= unit:
-            return f"{size_bytes / unit:.4g} {name}"
-    return f"{size_bytes} B"
+def precise(value: float | None) -> str:
+    """A figure with three significant digits, however small it is: 0.0123, 0.42, 20.5, 1,234."""
+    return f"{value:.3g}" if value is not None and value < 0.1 else short(value)
+
+
+_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def size(size_bytes: float, digits: int = 4, whole: str = "B") -> str:
+    """A size with so many significant digits: "100 B", "1 KiB", "1.5 MiB"; `whole` stands after single bytes."""
+    unit, name = next(((unit, name) for unit, name in _SIZES if size_bytes >= unit), (1, whole))
+    value = size_bytes / unit
+    return f"{value:.0f} {name}" if unit == 1 or value >= 10**digits - 0.5 else f"{value:.{digits}g} {name}"
+
+
+def gib(size_bytes: int) -> str:
+    """A large size: "0.3 GiB", "1,024.0 GiB"."""
+    return f"{size_bytes / (1 << 30):,.1f} GiB"
+
+
+def mb_per_s(bytes_per_s: float | None, missing: str = MISSING) -> str:
+    """A rate of bytes: "20.5 MB/s"."""
+    return missing if bytes_per_s is None else f"{short(bytes_per_s / 1e6)} MB/s"
+
+
+def trimmed(value: float) -> str:
+    """A number with up to six decimals, without the noughts at its end: 99.9, 99.9999."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def duration(seconds: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.numbers import count, duration, local_time, ms, plural, short, size
+from tidegauge.numbers import count, duration, gib, local_time, mb_per_s, ms, plural, precise, short, size, trimmed
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,44 @@ def test_counts_sizes_and_words() -> None:
     assert [plural(1, "topic"), plural(2000, "topic")] == ["1 topic", "2,000 topics"]
     assert local_time("not a time") == "not a time"
     assert len(local_time("2026-11-21T03:24:36+00:00")) == 19
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "small"),
+    [
+        (None, "-", "-"),
+        (0.00123, "0.00", "0.00123"),
+        (0.42, "0.42", "0.42"),
+        (9.996, "10.0", "10.0"),
+        (99.96, "100", "100"),
+        (1234.4, "1,234", "1,234"),
+    ],
+)
+def test_figures_have_three_digits(value: float | None, text: str, small: str) -> None:
+    assert (short(value), precise(value)) == (text, small)
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "four", "three"),
+    [
+        (0, "0 B", "0 B"),
+        (1023, "1023 B", "1023 B"),
+        (1 << 20, "1 MiB", "1 MiB"),
+        (1010 << 20, "1010 MiB", "1010 MiB"),
+        (5_555_555_555, "5.174 GiB", "5.17 GiB"),
+        (2 << 40, "2 TiB", "2 TiB"),
+    ],
+)
+def test_sizes_have_so_many_digits_and_no_exponent(size_bytes: int, four: str, three: str) -> None:
+    assert (size(size_bytes), size(size_bytes, 3)) == (four, three)
+
+
+def test_other_amounts() -> None:
+    assert size(100, whole="bytes") == "100 bytes"
+    assert [gib(300 << 20), gib(1 << 40)] == ["0.3 GiB", "1,024.0 GiB"]
+    assert [mb_per_s(20_480_000.0), mb_per_s(None), mb_per_s(None, "not measured")] == [
+        "20.5 MB/s",
+        "-",
+        "not measured",
+    ]
+    assert [trimmed(99.0), trimmed(99.9), trimmed(99.9999)] == ["99", "99.9", "99.9999"]

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidegauge.durability.levels import level_named
-from tidegauge.model.attest import AttestOutcome, CycleOutcome, Scenario, Verdict, counted_cuts
+from tidegauge.model.attest import AttestOutcome, CycleOutcome, Scenario, Verdict
 from tidegauge.model.message import LOST, Fate, PositionChange, Witness
+from tidegauge.numbers import plural
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,13 +212,13 @@ class Judgement:
             nodes = ", ".join(map(str, self.cut.nodes))
             return (
                 f"REFUTED: {self.broken:,} acknowledged messages broken in {self.losing_cuts} of "
-                f"{counted_cuts(self.cuts)}; cut {self.cut.number} ({self.cut.scenario}, node {nodes}): "
+                f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.scenario}, node {nodes}): "
                 f"{self.witness.sentence()}"
             )
         if self.verdict is Verdict.NOT_REFUTED:
             return (
-                f"NOT REFUTED in {counted_cuts(self.cuts)} with {self.at_risk:,} acknowledged messages at risk: such a "
-                f"cut loses something with a probability below {self.loss_per_cut_max:.1%} "
+                f"NOT REFUTED in {plural(self.cuts, 'cut')} with {self.at_risk:,} acknowledged messages at risk: such "
+                f"a cut loses something with a probability below {self.loss_per_cut_max:.1%} "
                 f"({CONFIDENCE:.0%} confidence)"
             )
         return f"INCONCLUSIVE: {'; '.join(self.reasons)}"
@@ -341,7 +342,7 @@ def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
     if unread:
         return f"the positive control, with local sync off, could not be read after its cut: {unread}"
     return (
-        f"the positive control lost nothing in {counted_cuts(len(positive))} with local sync off: "
+        f"the positive control lost nothing in {plural(len(positive), 'cut')} with local sync off: "
         "these cuts would not show a loss"
     )
 

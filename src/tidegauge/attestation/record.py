@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 from tidegauge.attestation.judging import Judged
 from tidegauge.fairness.case import normal_settings
-from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict, counted_cuts
+from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
+from tidegauge.numbers import plural
 
 DIGEST_CHARS = 16
 _OF_THE_LOAD = frozenset(
@@ -118,7 +119,7 @@ def _told(those: Sequence[Attestation]) -> str:
 def _sum(those: Sequence[Attestation], less: str) -> str:
     lost, cuts = sum(one.lost for one in those), sum(one.cuts for one in those)
     scenarios = ", ".join(dict.fromkeys(one.scenario.value for one in those))
-    return f"{lost:,} lost in {counted_cuts(cuts)} ({scenarios}{less})"
+    return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{less})"
 
 
 def _beyond(lost: Sequence[Attestation]) -> str:

@@ -15,11 +15,11 @@ from tidegauge.model.attest import (
     Means,
     Scenario,
     Verdict,
-    counted_cuts,
     label,
     not_modelled,
 )
 from tidegauge.model.level import LevelChoice
+from tidegauge.numbers import plural
 
 _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120
@@ -123,7 +123,7 @@ def attest_outcome(plan: AttestPlan, outcome: AttestOutcome) -> str:
     lost = sum(cycle.lost for cycle in outcome.cycles)
     acked = sum(cycle.acked for cycle in outcome.cycles)
     return (
-        f"{counted_cuts(cuts)}{_named(plan.means, plan.file_system)}, {lost:,} of {acked:,} acknowledged messages lost"
+        f"{plural(cuts, 'cut')}{_named(plan.means, plan.file_system)}, {lost:,} of {acked:,} acknowledged messages lost"
     )
 
 

@@ -28,19 +28,10 @@ from tidegauge.experiments.procedure import Lab, TrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import CatchUp, Latency, Servers, TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
-from tidegauge.numbers import rounded
+from tidegauge.numbers import rounded, size
 from tidegauge.statistics.figures import FINDING_FIGURES
 
 _MORE_THAN_ONCE = 1.1
-_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
-
-
-def size_words(size_bytes: float) -> str:
-    """A size with three significant digits: "2.1 GiB"."""
-    for name, unit in _UNITS:
-        if size_bytes >= unit:
-            return f"{size_bytes / unit:.3g} {name}"
-    return f"{size_bytes:.0f} B"
 
 
 def reads_sentence(reads: DeviceReads) -> str:
@@ -48,11 +39,11 @@ def reads_sentence(reads: DeviceReads) -> str:
     if reads.share is None:
         return f"device reads are not known ({reads.unknown or 'there was no backlog'}): reads may have come from cache"
     if reads.from_device:
-        read = size_words(reads.share * reads.backlog_bytes)
+        read = size(reads.share * reads.backlog_bytes, 3)
         more = ": newer messages too, or some again" if reads.share > _MORE_THAN_ONCE else ""
-        return f"device reads: {read} of {size_words(reads.backlog_bytes)} backlog ({reads.share:.0%}{more})"
+        return f"device reads: {read} of {size(reads.backlog_bytes, 3)} backlog ({reads.share:.0%}{more})"
     if reads.share >= FROM_DEVICE_SHARE_MIN:
-        read = size_words(reads.share * reads.backlog_bytes)
+        read = size(reads.share * reads.backlog_bytes, 3)
         return (
             f"DOUBTFUL: the servers read {read} from the device, which may be their own program code; only a larger "
             "backlog tells where it came from"
@@ -65,7 +56,7 @@ def reads_sentence(reads: DeviceReads) -> str:
 
 def chase_sentence(found: CatchUp) -> str:
     """How long the late readers took, and how fast; or that they never got there, with the slope."""
-    backlog = f"a backlog of {found.backlog_msgs:,} messages ({size_words(found.backlog_bytes)})"
+    backlog = f"a backlog of {found.backlog_msgs:,} messages ({size(found.backlog_bytes, 3)})"
     if found.chase_s is None:
         return (
             f"never drained in {rounded(found.watched_s)} s: of {backlog} {found.left_msgs:,} are left, {_slope(found)}"

@@ -18,6 +18,7 @@ from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.memory import dirty_limit_bytes
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.trial import TrialSpec
+from tidegauge.numbers import gib
 
 
 class DiskFullError(RunFailedError):
@@ -129,7 +130,7 @@ def room_note(specs: Iterable[TrialSpec], full: FullSpeed, directories: Iterable
     if not by_disk or most + FREE_BYTES_DURING <= free:
         return ""
     return (
-        f"A trial as fast as it goes may write up to {_gib(most)} here, and {_gib(free)} are free. The run ends before "
+        f"A trial as fast as it goes may write up to {gib(most)} here, and {gib(free)} are free. The run ends before "
         "a disk is full; shorter trials or another disk ('data-directory') leave more room."
     )
 
@@ -188,8 +189,8 @@ def check_before(spec: TrialSpec, disks: Iterable[Path], journal_disks: Iterable
         if room.free_bytes < room.needed_bytes:
             has = "has" if len(room.places) == 1 else "have"
             raise DiskFullError(
-                f"Not enough room for {spec.trial_id}: it may need {_gib(room.needed_bytes)}, and {room} {has} "
-                f"{_gib(room.free_bytes)} free.",
+                f"Not enough room for {spec.trial_id}: it may need {gib(room.needed_bytes)}, and {room} {has} "
+                f"{gib(room.free_bytes)} free.",
                 "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
             )
 
@@ -228,10 +229,6 @@ def check_during(directories: Iterable[Path], room: FreeRoom | None = None) -> N
             continue
         filling = f" and {falls_by / 1e6:,.0f} MB less each second" if free >= FREE_BYTES_DURING else ""
         raise DiskFullError(
-            f"The disk of {directory} is almost full ({_gib(free)} free{filling}), so the run was ended.",
+            f"The disk of {directory} is almost full ({gib(free)} free{filling}), so the run was ended.",
             "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
         )
-
-
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / (1 << 30):,.1f} GiB"

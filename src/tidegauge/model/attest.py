@@ -60,11 +60,6 @@ def not_modelled(means: Means, file_system: FileSystem) -> str:
     return f"Not modelled: {'; '.join(NOT_MODELLED)}."
 
 
-def counted_cuts(cuts: int) -> str:
-    """ "1 cut", "2 cuts"."""
-    return f"{cuts:,} cut{'' if cuts == 1 else 's'}"
-
-
 class Scenario(StrEnum):
     """Which nodes lose their power, and when."""
 

@@ -17,6 +17,7 @@ from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.procedure import experiments
 from tidegauge.hosts.memory import machine
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, ClientSettings, Keys, SubscriptionType, Workload
+from tidegauge.numbers import plural
 from tidegauge.omb.files import (
     UNREACHABLE_MSGS_PER_S,
     ReadDriver,
@@ -138,9 +139,7 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
     ways = [one for one in system.possible_levels(system.default_version, nodes) if one.level == chosen.level]
     forms = [way.form for way in ways if way.form]
     if not ways:
-        raise UserError(
-            f"--level {chosen.level}: {system.title} can't give it on {nodes} node{'s' if nodes > 1 else ''}."
-        )
+        raise UserError(f"--level {chosen.level}: {system.title} can't give it on {plural(nodes, 'node')}.")
     if chosen.form and forms and chosen.form not in forms:
         raise UserError(
             f"--form {chosen.form}: {system.title} has no such form of level {chosen.level}"
@@ -338,7 +337,7 @@ def _servers(driver: ReadDriver, managed: bool) -> list[str]:
         return []
     count = driver.terms.nodes
     return [
-        f"--managed: {driver.system.title} is started here on {count} node{'s' if count > 1 else ''}, as the file's "
+        f"--managed: {driver.system.title} is started here on {plural(count, 'node')}, as the file's "
         "replication asks for; its addresses have no effect."
     ]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.workload import Arrival
+from tidegauge.numbers import count, size
 from tidegauge.published.figures import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS
 from tidegauge.published.model import Planned, Report, family
 
 _Value = int | float
 _MS_PER_S = 1000
-_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _MEMORY = {"heap": ("heap", 0), "direct_memory": ("direct memory", 1)}
 """Of server processes that Tidegauge starts, and no part of a trial: in words, and which of `Servers.memory_bytes`."""
 
@@ -200,30 +200,25 @@ def _reading(trial: TrialSpec) -> int:
 
 
 def _size(size_bytes: _Value) -> str:
-    unit, name = next(((unit, name) for unit, name in _UNITS if size_bytes >= unit), (1, "bytes"))
-    return f"{size_bytes / unit:.4g} {name}"
-
-
-def _count(value: _Value) -> str:
-    return f"{value:,.0f}"
+    return size(size_bytes, whole="bytes")
 
 
 COMPARED: Mapping[str, Compared] = {
-    "nodes": Compared("nodes", lambda trial: trial.nodes, _count),
-    "level": Compared("levels of durability", lambda trial: trial.choice.level, _count),
+    "nodes": Compared("nodes", lambda trial: trial.nodes, count),
+    "level": Compared("levels of durability", lambda trial: trial.choice.level, count),
     "form": Compared("form of the level", lambda trial: trial.choice.form or None, str, sorted=True),
     "message_size": Compared("message size", lambda trial: trial.workload.payload.message_bytes, _size),
-    "partitions": Compared("partitions", lambda trial: trial.workload.partitions, _count),
-    "producers": Compared("producers", lambda trial: trial.workload.producers, _count),
-    "consumers": Compared("consumers of a subscription", lambda trial: trial.workload.consumers, _count),
-    "subscriptions": Compared("subscriptions", _reading, _count),
+    "partitions": Compared("partitions", lambda trial: trial.workload.partitions, count),
+    "producers": Compared("producers", lambda trial: trial.workload.producers, count),
+    "consumers": Compared("consumers of a subscription", lambda trial: trial.workload.consumers, count),
+    "subscriptions": Compared("subscriptions", _reading, count),
     "batch_size": Compared("batch size", lambda trial: trial.workload.client.batch_bytes_max, _size),
     "batch_delay": Compared(
         "batch delay",
         lambda trial: trial.workload.client.batch_delay_ms_max / _MS_PER_S,
         lambda seconds: f"{seconds * _MS_PER_S:g} ms",
     ),
-    "rate": Compared("offered rate", _rate, lambda rate: f"{_count(rate)} msg/s"),
+    "rate": Compared("offered rate", _rate, lambda rate: f"{count(rate)} msg/s"),
     "backlog": Compared("backlog", _backlog, _size),
     "measure": Compared("length of a trial", _length, lambda seconds: f"{seconds:,.4g} s"),
 }

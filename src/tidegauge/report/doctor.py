@@ -14,7 +14,7 @@ from tidegauge.hosts.advice import Advice
 from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
-from tidegauge.numbers import MISSING, count, ms, plural, rounded, short, size
+from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size
 from tidegauge.plain import plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.terminal import heading
@@ -72,10 +72,10 @@ def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
         yield from (bullet(f"DOUBTFUL: {doubt}.", "yellow") for doubt in disk.doubts)
     if ceilings.loopback is not None:
         loop = ceilings.loopback
-        many = f", {_rate(loop.many_bytes_per_s)} in {loop.many}" if loop.many_bytes_per_s is not None else ""
+        many = f", {mb_per_s(loop.many_bytes_per_s)} in {loop.many}" if loop.many_bytes_per_s is not None else ""
         tail = f", p99 {short(loop.round_trip_p99_us)} us" if loop.round_trip_p99_us is not None else ""
         yield Paragraph(
-            f"Loopback: {_rate(loop.bytes_per_s)} in one connection{many}; a byte there and back takes "
+            f"Loopback: {mb_per_s(loop.bytes_per_s)} in one connection{many}; a byte there and back takes "
             f"{short(loop.round_trip_p50_us)} us (median){tail}.",
             first="  ",
             rest="    ",
@@ -83,7 +83,7 @@ def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
     if ceilings.memory is not None:
         threads = plural(ceilings.memory.threads, "thread")
         yield Paragraph(
-            f"Memory: {_rate(ceilings.memory.copy_bytes_per_s)} copied by {threads}.", first="  ", rest="    "
+            f"Memory: {mb_per_s(ceilings.memory.copy_bytes_per_s)} copied by {threads}.", first="  ", rest="    "
         )
     if ceilings.doubtful:
         yield bullet(
@@ -98,15 +98,15 @@ def _disk_words(disk: DiskCeiling) -> str:
     where = f"Disk of {disk.path} ({disk.name})"
     if disk.write_bytes_per_s is None:
         return f"{where}: bandwidth could not be measured."
-    read = f", reads {_rate(disk.read_bytes_per_s)}" if disk.read_bytes_per_s is not None else ""
+    read = f", reads {mb_per_s(disk.read_bytes_per_s)}" if disk.read_bytes_per_s is not None else ""
     how = f"{size(disk.block_bytes)} at a time, {disk.depth} in flight, past the page cache"
     sustained = ""
     if disk.sustained_write_bytes_per_s is not None:
-        rate = _rate(disk.sustained_write_bytes_per_s)
+        rate = mb_per_s(disk.sustained_write_bytes_per_s)
         sustained = f" Sustained, once memory takes no more: {rate} over {SUSTAINED_S:.0f} s."
     elif disk.sustained_problem:
         sustained = f" Sustained writes were not measured: {disk.sustained_problem}."
-    return f"{where}: sequential writes {_rate(disk.write_bytes_per_s)}{read}; {how}.{sustained}"
+    return f"{where}: sequential writes {mb_per_s(disk.write_bytes_per_s)}{read}; {how}.{sustained}"
 
 
 def _sync_table(disk: DiskCeiling) -> FigureTable:
@@ -133,10 +133,6 @@ def _sync_table(disk: DiskCeiling) -> FigureTable:
 
 def _indented(table: FigureTable) -> RenderableType:
     return Group(*(Text(f"    {line}", no_wrap=True) for lines in table.lines(96) for line in lines))
-
-
-def _rate(bytes_per_s: float | None) -> str:
-    return MISSING if bytes_per_s is None else f"{short(bytes_per_s / 1e6)} MB/s"
 
 
 def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:

@@ -129,9 +129,6 @@ def _seconds(value: float | None) -> str:
     return MISSING if value is None else f"{value:,.1f}"
 
 
-_WHOLE_FROM = 100.0
-
-
 def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
     order = [point_words(point) for point in in_order([one.point for one in found])]
@@ -181,4 +178,4 @@ def _shown(cell: Cell) -> str:
         return MISSING
     if isinstance(cell, str):
         return cell
-    return count(cell) if isinstance(cell, int) or abs(cell) >= _WHOLE_FROM else short(cell)
+    return count(cell) if isinstance(cell, int) else short(cell)

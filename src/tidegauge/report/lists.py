@@ -17,7 +17,7 @@ from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.workload import Arrival
-from tidegauge.numbers import count, duration, local_time, ms, plural, size
+from tidegauge.numbers import count, duration, gib, local_time, ms, plural, size
 from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
@@ -223,7 +223,7 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
         basis = "measured here" if full.measured else "assumed: `tidegauge doctor` measures it"
         speed = f"{full.disk_bytes_per_s / 1e6:,.0f} MB/s, {basis}"
         told.append(
-            f"up to {_gib(most)} where the rate is found on the way, if the disk takes all the time what it can "
+            f"up to {gib(most)} where the rate is found on the way, if the disk takes all the time what it can "
             f"({speed}); the run ends before the disk is full"
         )
     return f"Disk: {'; '.join(told)}. Removed after each trial." if told else ""
@@ -234,9 +234,9 @@ def _room_words(trial: TrialSpec, places: Places) -> str:
     data, journals = places
     found = rooms(trial, data, journals) if data else []
     if not found:
-        return f"up to {_gib(bytes_needed(trial, trial.nodes))} free"
+        return f"up to {gib(bytes_needed(trial, trial.nodes))} free"
     each = [
-        f"{_gib(one.needed_bytes)} free on the disk{'s' if len(one.places) > 1 else ''} of {one}{_lacking(one)}"
+        f"{gib(one.needed_bytes)} free on the disk{'s' if len(one.places) > 1 else ''} of {one}{_lacking(one)}"
         for one in found
     ]
     return f"up to {listed(each)}"
@@ -246,11 +246,7 @@ def _lacking(room: Room) -> str:
     if room.free_bytes >= room.needed_bytes:
         return ""
     has = "it has" if len(room.places) == 1 else "they have"
-    return f" ({has} {_gib(room.free_bytes)}: TOO LITTLE, the run would end there)"
-
-
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / (1 << 30):,.1f} GiB"
+    return f" ({has} {gib(room.free_bytes)}: TOO LITTLE, the run would end there)"
 
 
 def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:

@@ -8,7 +8,7 @@ from statistics import median
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.numbers import MISSING, plural
+from tidegauge.numbers import MISSING, plural, precise
 from tidegauge.published.examine import Choice, report
 from tidegauge.published.scale import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
@@ -141,11 +141,11 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     )
     several = any(side.runs for side in sides)
     columns = (
-        Column("here", tuple(_number(median(side.values)) if side.values else MISSING for side in sides)),
+        Column("here", tuple(precise(median(side.values)) if side.values else MISSING for side in sides)),
         Column("range", tuple(_range(side) for side in sides)),
         Column("trials", tuple(_trials(side) for side in sides)),
         *([Column("run", tuple(", ".join(side.runs) or MISSING for side in sides))] if several else []),
-        Column("published", tuple(MISSING if side.published is None else _number(side.published) for side in sides)),
+        Column("published", tuple(precise(side.published) for side in sides)),
     )
     sources = Column("source", tuple(side.published_source or MISSING for side in sides), words=True)
     groups = (ColumnGroup(head, columns), ColumnGroup("", (sources,)))
@@ -163,11 +163,4 @@ def _trials(side: Side) -> str:
 def _range(side: Side) -> str:
     if len(side.values) < 2:
         return MISSING
-    return f"{_number(min(side.values))} to {_number(max(side.values))}"
-
-
-def _number(value: float) -> str:
-    """Three significant digits, thousands with commas: 0.0123, 1.23, 12.3, 123, 1,234."""
-    if value >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}" if value >= 0.1 else f"{value:.3g}"
+    return f"{precise(min(side.values))} to {precise(max(side.values))}"

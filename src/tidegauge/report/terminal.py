@@ -259,7 +259,7 @@ def how_to_go_on(run: StoredRun) -> str:
     kept = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials are finished and would be kept"
     cycles = sum(len(trial.cycles.cycles) for trial in run.trials if trial.cycles is not None)
     if cycles:
-        kept += f", and so would {cycles} cycle{'' if cycles == 1 else 's'} of an attestation"
+        kept += f", and so would {plural(cycles, 'cycle')} of an attestation"
     return f"To go on with it ({kept}): tidegauge run --resume {shown_path(run.path)}"
 
 

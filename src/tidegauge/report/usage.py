@@ -14,7 +14,7 @@ from tidegauge.comparison.blocks import blocks
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.trial import TrialResult, point_words
 from tidegauge.model.use import Limiting, Resource
-from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, ms, percent, plural, short
+from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
 from tidegauge.plain import plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
 from tidegauge.store.read import StoredRun
@@ -227,15 +227,10 @@ def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
     if known is None:
         return
     columns = (
-        Column("1 GB/s for 1 h", tuple(_money(one.cost.per_gb_per_s_hour if one.cost else None) for one in found)),
-        Column("10^9 messages", tuple(_money(one.cost.per_billion_messages if one.cost else None) for one in found)),
+        Column("1 GB/s for 1 h", tuple(precise(one.cost.per_gb_per_s_hour if one.cost else None) for one in found)),
+        Column("10^9 messages", tuple(precise(one.cost.per_billion_messages if one.cost else None) for one in found)),
     )
     yield ColumnGroup(f"cost, {known.currency}" if known.currency else "cost", columns)
-
-
-def _money(amount: float | None) -> str:
-    """Three digits: small machines and large rates make both very small and very large sums."""
-    return f"{amount:.3g}" if amount is not None and amount < 0.1 else short(amount)
 
 
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
@@ -267,22 +262,19 @@ def ceiling_words(known: RunCeilings) -> str:
     told = [_disk_words(disk) for disk in ceilings.disks]
     if ceilings.loopback is not None:
         loopback = ceilings.loopback
-        many = f", in {loopback.many} {_rate(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
-        told.append(f"loopback {_rate(loopback.bytes_per_s)} in one connection{many}")
+        many = f", in {loopback.many} {mb_per_s(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
+        told.append(f"loopback {mb_per_s(loopback.bytes_per_s)} in one connection{many}")
     age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
     when = f"measured {age}"
     return f"Ceilings, {when}: {'; '.join(told)}."
 
 
 def _disk_words(disk: DiskCeiling) -> str:
-    sustained = f" ({_rate(disk.sustained_write_bytes_per_s)} sustained)" if disk.sustained_write_bytes_per_s else ""
-    parts = [f"writes {_rate(disk.write_bytes_per_s)}{sustained}", f"reads {_rate(disk.read_bytes_per_s)}"]
+    sustained = f" ({mb_per_s(disk.sustained_write_bytes_per_s)} sustained)" if disk.sustained_write_bytes_per_s else ""
+    writes, reads = (mb_per_s(rate, "not measured") for rate in (disk.write_bytes_per_s, disk.read_bytes_per_s))
+    parts = [f"writes {writes}{sustained}", f"reads {reads}"]
     if disk.syncs_per_s is not None:
         single = disk.sync("fdatasync", SYNC_SMALL_BYTES)
         time = f" (one alone takes {ms(single.p50_ms)} ms)" if single else ""
         parts.append(f"{count(disk.syncs_per_s)} syncs/s{time}")
     return f"{disk.name} {', '.join(parts)}"
-
-
-def _rate(bytes_per_s: float | None) -> str:
-    return "not measured" if bytes_per_s is None else f"{short(bytes_per_s / 1e6)} MB/s"

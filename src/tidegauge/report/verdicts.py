@@ -152,7 +152,7 @@ class _Question:
 
 def about(value: float) -> str:
     """A rate or count with three significant digits: 146,812 as 147,000."""
-    return count(_three_digits(value)) if abs(value) >= 100 else short(value)
+    return short(_three_digits(value))
 
 
 def _three_digits(value: float) -> float:

@@ -32,6 +32,7 @@ from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import MemoryAvailable, MemoryNeed, WorkerMemory
 from tidegauge.model.trial import Servers, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
+from tidegauge.numbers import plural
 from tidegauge.systems.api import System
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
 
@@ -213,7 +214,7 @@ def _clients(workload: Workload) -> str:
     consumers = workload.topics * workload.subscriptions * workload.consumers
     producers = workload.topics * workload.producers
     counted = ((consumers, "consumer"), (producers, "producer"))
-    return " and ".join(f"{count:,} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
+    return " and ".join(plural(count, what) for count, what in counted if count)
 
 
 def _rate_words(rate: float, machine: Machine) -> str:

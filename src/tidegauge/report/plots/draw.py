@@ -26,6 +26,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
+from tidegauge.numbers import trimmed
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
 
 
@@ -336,7 +337,7 @@ def _log_ticks(axis: DrawnAxis, ends: tuple[float, float]) -> None:
 def _tick(axis: Axis, value: float, largest: float) -> str:
     """A number of a scale, as short as can be: 5k, 0.5, 99.9%. All of a scale have one unit, that of its largest."""
     if axis.form in (Form.PERCENT, Form.SHARE):
-        return f"{value:.6f}".rstrip("0").rstrip(".") + "%"
+        return f"{trimmed(value)}%"
     for limit, factor, unit in ((1e9, 1e9, "G"), (2e6, 1e6, "M"), (1e4, 1e3, "k")):
         if largest >= limit and axis.scale is not Scale.LOG:
             return f"{value / factor:g}{unit}" if value else "0"

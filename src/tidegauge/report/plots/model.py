@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from tidegauge.numbers import MISSING, count, ms, percent, short
+from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
 
 P99_MEANING = "1 of 100 messages waited longer"
 ROWS_MAX = 60
@@ -215,15 +215,11 @@ def thinned(
     return tuple(kept_x), tuple(kept_y)
 
 
-def _percent(value: float) -> str:
-    return f"{value:.6f}".rstrip("0").rstrip(".") + " %"
-
-
 _FORMS: dict[Form, Callable[[float], str]] = {
     Form.MS: ms,
     Form.COUNT: count,
     Form.SHORT: short,
     Form.SECOND: lambda value: f"{value:.0f} s",
-    Form.PERCENT: _percent,
+    Form.PERCENT: lambda value: f"{trimmed(value)} %",
     Form.SHARE: lambda value: percent(value / 100),
 }
