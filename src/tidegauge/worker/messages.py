@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from tidegauge.model.load import (
     RecordFigures,
@@ -165,121 +167,50 @@ def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
     return [Setting(s.scope, s.name, s.value, s.is_default if s.HasField("is_default") else None) for s in given]
 
 
-def facts_of(reply: pb.HandshakeReply) -> WorkerFacts:
-    """How the worker introduced itself."""
-    return WorkerFacts(
-        pid=reply.pid,
-        worker_version=reply.worker_version,
-        java_version=reply.java_version,
-        java_home=reply.java_home,
-        jvm_flags=tuple(reply.jvm_flags),
-        heap_bytes_max=reply.heap_bytes_max,
-        drivers=dict(reply.drivers),
-    )
+T = TypeVar("T")
 
 
-def second_of(message: pb.SecondFigures) -> SecondFigures:
-    """One second of a trial."""
-    return SecondFigures(
-        second=message.second,
-        from_mono_ns=message.from_mono_ns,
-        until_mono_ns=message.until_mono_ns,
-        scheduled_msgs_per_s=message.scheduled_msgs_per_s,
-        sent=message.sent,
-        acked=message.acked,
-        failed=message.failed,
-        acked_bytes=message.acked_bytes,
-        in_flight=message.in_flight,
-        blocked_ns=message.blocked_ns,
-        own_lag_ns_max=message.own_lag_ns_max,
-        response=message.response,
-        service=message.service,
-        delay=message.delay,
-        subscriptions=tuple(
-            SubscriptionSecond(
-                name=s.name,
-                received=s.received,
-                received_bytes=s.received_bytes,
-                backlog=s.backlog,
-                duplicated=s.duplicated,
-                reordered=s.reordered,
-                corrupt=s.corrupt,
-                end_to_end=s.end_to_end,
-            )
-            for s in message.subscriptions
-        ),
-        worker_cpu_ns=message.worker_cpu_ns,
-        gc_pause_ns=message.gc_pause_ns,
-        heap_used_bytes=message.heap_used_bytes,
-        busiest_consumer=message.busiest_consumer,
-        busiest_consumer_busy_ns=message.busiest_consumer_busy_ns,
-        jit_ns=message.jit_ns,
-    )
+def reader(kind: type[T], **convert: Callable[[Any], Any]) -> Callable[[Any], T]:
+    """Makes plain data of messages whose fields have the names of `kind`'s; `convert`: of fields that are no scalars.
+
+    Plain data, for a message is mutable, makes an object of a field each time it is looked at, and is known to this
+    package only. Reading a second takes some microseconds.
+    """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    values_of = attrgetter(*names)
+    converters = [(names.index(name), function) for name, function in convert.items()]
+
+    def read(message: Any) -> T:
+        values = list(values_of(message))
+        for place, function in converters:
+            values[place] = function(values[place])
+        return kind(*values)
+
+    return read
 
 
-def totals_of(message: pb.TotalFigures) -> TotalFigures:
-    """Totals of a trial."""
-    return TotalFigures(
-        sent=message.sent,
-        acked=message.acked,
-        failed=message.failed,
-        unresolved=message.unresolved,
-        window=_window_of(message.window),
-        subscriptions=tuple(_subscription_of(s) for s in message.subscriptions),
-        errors=tuple((e.where, e.message, e.count) for e in message.errors),
-        worker_cpu_ns=message.worker_cpu_ns,
-        gc_pause_ns=message.gc_pause_ns,
-        resident_bytes=message.resident_bytes,
-    )
+def _each(read: Callable[[Any], T]) -> Callable[[Iterable[Any]], tuple[T, ...]]:
+    return lambda found: tuple(map(read, found))
 
 
-def _window_of(message: pb.WindowFigures) -> WindowFigures:
-    return WindowFigures(
-        from_mono_ns=message.from_mono_ns,
-        until_mono_ns=message.until_mono_ns,
-        intended=message.intended,
-        acked=message.acked,
-        failed=message.failed,
-        acked_bytes=message.acked_bytes,
-        acked_within=message.acked_within,
-        response=message.response,
-        service=message.service,
-        delay=message.delay,
-        own_lag=message.own_lag,
-        own_lag_over_tolerance=message.own_lag_over_tolerance,
-        blocked_ns=message.blocked_ns,
-        worker_cpu_ns=message.worker_cpu_ns,
-        gc_pause_ns=message.gc_pause_ns,
-        cpu_wait_ns=message.cpu_wait_ns,
-        records=tuple(
-            RecordFigures(r.intended, r.acked, r.failed, r.acked_within, r.response, r.service, r.delay)
-            for r in message.records
-        ),
-    )
-
-
-def _subscription_of(message: pb.SubscriptionTotals) -> SubscriptionTotals:
-    return SubscriptionTotals(
-        name=message.name,
-        received=message.received,
-        unique=message.unique,
-        backlog=message.backlog,
-        lost=message.lost,
-        duplicated=message.duplicated,
-        reordered=message.reordered,
-        corrupt=message.corrupt,
-        corrupt_unattributed=message.corrupt_unattributed,
-        foreign=message.foreign,
-        negative_latency=message.negative_latency,
-        end_to_end=message.end_to_end,
-        window_received=message.window_received,
-        lost_examples=tuple(message.lost_examples),
-        record_end_to_end=tuple(message.record_end_to_end),
-        first_received_mono_ns=message.first_received_mono_ns,
-        last_received_mono_ns=message.last_received_mono_ns,
-        verified=message.verified,
-        received_bytes=message.received_bytes,
-    )
+facts_of: Callable[[pb.HandshakeReply], WorkerFacts] = reader(WorkerFacts, jvm_flags=tuple, drivers=dict)
+"""How the worker introduced itself."""
+second_of: Callable[[pb.SecondFigures], SecondFigures] = reader(
+    SecondFigures, subscriptions=_each(reader(SubscriptionSecond))
+)
+"""One second of a trial."""
+totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
+    TotalFigures,
+    window=reader(WindowFigures, records=_each(reader(RecordFigures))),
+    subscriptions=_each(reader(SubscriptionTotals, lost_examples=tuple, record_end_to_end=tuple)),
+    errors=_each(attrgetter("where", "message", "count")),
+)
+"""Totals of a trial."""
+positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = reader(
+    CommittedPositions, positions=_each(reader(CommittedPosition))
+)
+"""How far subscriptions had come."""
+_partitions_of = _each(reader(PartitionRead))
 
 
 def read_back_request(
@@ -302,17 +233,5 @@ def read_back_of(message: pb.ReadBackReply, file: Path) -> ReadBack:
         file=file,
         began_mono_ns=message.began_mono_ns,
         ended_mono_ns=message.ended_mono_ns,
-        partitions=tuple(
-            PartitionRead(p.topic, p.partition, p.messages, p.complete, p.why, p.first, p.end)
-            for p in message.partitions
-        ),
-    )
-
-
-def positions_of(message: pb.CommittedPositionsReply) -> CommittedPositions:
-    """How far subscriptions had come."""
-    return CommittedPositions(
-        asked_mono_ns=message.asked_mono_ns,
-        told_mono_ns=message.told_mono_ns,
-        positions=tuple(CommittedPosition(p.subscription, p.topic, p.partition, p.position) for p in message.positions),
+        partitions=_partitions_of(message.partitions),
     )
