@@ -1,8 +1,8 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Security;
-import io.tidegauge.worker.api.TlsContext;
+import io.tidegauge.worker.drivers.Security;
+import io.tidegauge.worker.drivers.TlsContext;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;

@@ -1,10 +1,10 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Keys;
-import io.tidegauge.worker.api.Reach;
-import io.tidegauge.worker.api.Security;
-import io.tidegauge.worker.api.TlsContext;
+import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.Reach;
+import io.tidegauge.worker.drivers.Security;
+import io.tidegauge.worker.drivers.TlsContext;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;

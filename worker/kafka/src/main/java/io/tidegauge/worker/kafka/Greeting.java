@@ -1,7 +1,7 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.AccessException;
-import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.drivers.Reach;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.tidegauge.worker.pulsar;
 
-import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Security;
+import io.tidegauge.worker.drivers.Json;
+import io.tidegauge.worker.drivers.Security;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -18,7 +18,7 @@ final class Access {
 
   private Access() {}
 
-  static Map<String, String> settings(Security security, boolean secured) throws DriverException {
+  static Map<String, String> settings(Security security, boolean secured) {
     Map<String, String> all = new TreeMap<>();
     if (!security.caPath().isEmpty()) {
       all.put("tlsTrustCertsFilePath", security.caPath());
@@ -36,10 +36,10 @@ final class Access {
       all.put("authParams", "token:" + security.token());
     } else if (security.method().equals(Security.TLS)) {
       all.put("authPluginClassName", AuthenticationTls.class.getName());
-      Map<String, Object> files = new TreeMap<>();
+      Map<String, String> files = new TreeMap<>();
       files.put("tlsCertFile", security.certificatePath());
       files.put("tlsKeyFile", security.keyPath());
-      all.put("authParams", Json.text(files));
+      all.put("authParams", Json.write(files));
     }
     return all;
   }

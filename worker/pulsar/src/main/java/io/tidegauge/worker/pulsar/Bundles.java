@@ -1,6 +1,8 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.drivers.HttpApi;
+import io.tidegauge.worker.drivers.Json;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -31,7 +33,7 @@ final class Bundles {
     String answer =
         rest.require("list the bundles of " + namespace, "GET", path(namespace) + "bundles", null);
     List<Long> boundaries = new ArrayList<>();
-    if (Json.parseObject(answer).get("boundaries") instanceof List<?> list) {
+    if (Json.readMap(answer).get("boundaries") instanceof List<?> list) {
       list.forEach(boundary -> boundaries.add(Long.decode(String.valueOf(boundary))));
     }
     if (boundaries.size() < 2) {
@@ -61,11 +63,11 @@ final class Bundles {
     for (String broker : brokers) {
       // The path names a cluster, which the broker does not look at.
       String path = "brokers/any/" + broker + "/ownedNamespaces";
-      AdminRest.Answer owned = rest.callBroker(broker, "GET", path);
-      if (!owned.good()) {
+      HttpApi.Answer owned = rest.callBroker(broker, "GET", path);
+      if (!owned.isGood()) {
         return Optional.empty();
       }
-      for (String bundle : Json.parseObject(owned.body()).keySet()) {
+      for (String bundle : Json.readMap(owned.body()).keySet()) {
         if (bundle.startsWith(namespace + "/")) {
           owners.put(bundle.substring(namespace.length() + 1), broker);
         }

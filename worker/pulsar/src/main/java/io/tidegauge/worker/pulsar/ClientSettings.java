@@ -3,9 +3,9 @@ package io.tidegauge.worker.pulsar;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Keys;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.SubscriptionType;
+import io.tidegauge.worker.drivers.Keys;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -143,7 +143,7 @@ final class ClientSettings {
 
   private static void checkOverrides(String what, Map<String, String> overrides, Object defaults)
       throws DriverException {
-    Keys.check("Pulsar", what, overrides.keySet(), Json.settingsOf(defaults).keySet());
+    Keys.check("Pulsar", what, overrides.keySet(), EffectiveSettings.settingsOf(defaults).keySet());
     for (String key : overrides.keySet()) {
       if (RESERVED.contains(key)) {
         throw new DriverException(

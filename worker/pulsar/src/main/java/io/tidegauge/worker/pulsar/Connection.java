@@ -1,10 +1,10 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Keys;
-import io.tidegauge.worker.api.Reach;
-import io.tidegauge.worker.api.Security;
-import io.tidegauge.worker.api.TlsContext;
+import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.Reach;
+import io.tidegauge.worker.drivers.Security;
+import io.tidegauge.worker.drivers.TlsContext;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -39,7 +39,8 @@ record Connection(
   private static final List<String> OWN = List.of("serviceUrl", "adminUrl", "namespace", "brokers");
 
   static Connection of(Map<String, String> settings) throws DriverException {
-    Set<String> valid = new HashSet<>(Json.settingsOf(new ClientConfigurationData()).keySet());
+    Set<String> valid =
+        new HashSet<>(EffectiveSettings.settingsOf(new ClientConfigurationData()).keySet());
     valid.addAll(OWN);
     valid.addAll(Security.KEYS);
     Keys.check(SYSTEM, "connection setting", settings.keySet(), valid);
@@ -59,6 +60,7 @@ record Connection(
     boolean adminSecured = adminUrl.startsWith(Access.ADMIN_TLS);
     security.agreeWith("serviceUrl", secured, "pulsar://", Access.SERVICE_TLS);
     security.agreeWith("adminUrl", adminSecured, "http://", Access.ADMIN_TLS);
+    TlsContext.requirePkcs8(security);
     TlsContext tls = secured || adminSecured ? TlsContext.of(security) : null;
     Map<String, String> client = Access.settings(security, secured);
     Map<String, String> others = Security.others(settings);

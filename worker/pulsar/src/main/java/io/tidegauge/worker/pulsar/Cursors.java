@@ -2,6 +2,7 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.drivers.Json;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +35,7 @@ final class Cursors {
 
   static List<CommittedPosition> told(
       String internalStats, int partition, List<String> subscriptions) throws DriverException {
-    Map<String, Object> stats = Json.parseObject(internalStats);
+    Map<String, Object> stats = Json.readMap(internalStats);
     List<CommittedPosition> all = new ArrayList<>();
     if (stats.get("cursors") instanceof Map<?, ?> cursors) {
       for (int s = 0; s < subscriptions.size(); s++) {

@@ -4,6 +4,8 @@ import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.HttpApi;
+import io.tidegauge.worker.drivers.Json;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -97,22 +99,22 @@ final class Description {
   }
 
   private void readBroker(String broker, String scope) throws DriverException {
-    AdminRest.Answer version = rest.callBroker(broker, "GET", "brokers/version");
-    if (version.good()) {
+    HttpApi.Answer version = rest.callBroker(broker, "GET", "brokers/version");
+    if (version.isGood()) {
       add(scope, "version", version.body().replace("\"", "").strip());
     }
-    AdminRest.Answer runtime = rest.callBroker(broker, "GET", "brokers/configuration/runtime");
-    if (!runtime.good()) {
+    HttpApi.Answer runtime = rest.callBroker(broker, "GET", "brokers/configuration/runtime");
+    if (!runtime.isGood()) {
       throw AdminRest.refusal("tell the configuration of " + scope, runtime);
     }
-    Json.parseObject(runtime.body()).forEach((name, value) -> add(scope, name, value));
+    Json.readMap(runtime.body()).forEach((name, value) -> add(scope, name, value));
   }
 
   private void readNamespace() throws DriverException {
     String body =
         rest.require("describe the namespace", "GET", "namespaces/" + connection.namespace(), null);
     String scope = "namespace " + connection.namespace();
-    Json.parseObject(body).forEach((name, value) -> add(scope, name, value));
+    Json.readMap(body).forEach((name, value) -> add(scope, name, value));
   }
 
   /** Returns how many partitions the topic has, 0 if it is not partitioned. */
@@ -120,14 +122,14 @@ final class Description {
     String scope = "topic " + topic;
     String path = "persistent/" + connection.namespace() + "/" + topic;
     Object partitions =
-        Json.parseObject(rest.require("describe " + scope, "GET", path + "/partitions", null))
+        Json.readMap(rest.require("describe " + scope, "GET", path + "/partitions", null))
             .get("partitions");
-    boolean plain = partitions == null || partitions.equals(0);
+    boolean plain = !(partitions instanceof Number count) || count.intValue() == 0;
     add(scope, "partitions", plain ? 1 : partitions);
     add(scope, "partitioned", !plain);
-    AdminRest.Answer policy = rest.call("GET", path + "/persistence?applied=true", null);
-    if (policy.good()) {
-      Json.parseObject(policy.body()).forEach((name, value) -> add(scope, name, value));
+    HttpApi.Answer policy = rest.call("GET", path + "/persistence?applied=true", null);
+    if (policy.isGood()) {
+      Json.readMap(policy.body()).forEach((name, value) -> add(scope, name, value));
     }
     return plain ? 0 : Integer.parseInt(String.valueOf(partitions));
   }
@@ -145,7 +147,7 @@ final class Description {
             "GET",
             first + "/internalStats?metadata=true",
             null);
-    if (Json.parseObject(ledgers).get("ledgers") instanceof List<?> list && !list.isEmpty()) {
+    if (Json.readMap(ledgers).get("ledgers") instanceof List<?> list && !list.isEmpty()) {
       Matcher quorum = QUORUM.matcher(String.valueOf(list.get(list.size() - 1)));
       while (quorum.find()) {
         add(scope, "ledger." + quorum.group(1), quorum.group(2));
@@ -176,7 +178,7 @@ final class Description {
   }
 
   private void add(String scope, String name, Object value) {
-    String text = Json.text(value);
+    String text = EffectiveSettings.text(value);
     boolean hidden = !text.isEmpty() && SECRET.matcher(name).matches();
     found.add(new EffectiveSetting(scope, name, hidden ? "(hidden)" : text, null));
   }

@@ -3,6 +3,8 @@ package io.tidegauge.worker.pulsar;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.drivers.HttpApi;
+import io.tidegauge.worker.drivers.Json;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -106,27 +108,22 @@ final class Topics {
 
   private int partitions(String name) throws DriverException {
     String told = rest.require("find topic " + name, "GET", path(name) + "/partitions", null);
-    return Json.parseObject(told).get("partitions") instanceof Number number
-        ? number.intValue()
-        : 0;
+    return Json.readMap(told).get("partitions") instanceof Number number ? number.intValue() : 0;
   }
 
   /** Removes the subscriptions that begin so, also those with a consumer whose process died. */
   void unsubscribe(String name, String prefix) throws DriverException {
     String what = "remove our subscriptions of topic " + name;
-    AdminRest.Answer listed = rest.call("GET", path(name) + "/subscriptions", null);
-    if (listed.status() == AdminRest.NOT_FOUND) {
+    HttpApi.Answer listed = rest.call("GET", path(name) + "/subscriptions", null);
+    if (listed.status() == HttpApi.NOT_FOUND) {
       return;
     }
-    if (!listed.good()) {
+    if (!listed.isGood()) {
       throw AdminRest.refusal(what, listed);
     }
-    if (Json.parse(listed.body()) instanceof List<?> subscriptions) {
-      for (Object subscription : subscriptions) {
-        String known = String.valueOf(subscription);
-        if (known.startsWith(prefix)) {
-          rest.require(what, "DELETE", path(name) + "/subscription/" + known + "?force=true", null);
-        }
+    for (String known : AdminRest.names(listed.body())) {
+      if (known.startsWith(prefix)) {
+        rest.require(what, "DELETE", path(name) + "/subscription/" + known + "?force=true", null);
       }
     }
   }
@@ -134,13 +131,12 @@ final class Topics {
   /** Deletes topics with their subscriptions. What does not exist is no error. */
   void delete(List<String> names) throws DriverException {
     for (String name : names) {
-      AdminRest.Answer partitioned =
-          rest.call("DELETE", path(name) + "/partitions?force=true", null);
-      if (partitioned.good()) {
+      HttpApi.Answer partitioned = rest.call("DELETE", path(name) + "/partitions?force=true", null);
+      if (partitioned.isGood()) {
         continue;
       }
-      AdminRest.Answer plain = rest.call("DELETE", path(name) + "?force=true", null);
-      if (!plain.good() && plain.status() != AdminRest.NOT_FOUND) {
+      HttpApi.Answer plain = rest.call("DELETE", path(name) + "?force=true", null);
+      if (!plain.isGood() && plain.status() != HttpApi.NOT_FOUND) {
         throw AdminRest.refusal("delete topic " + name, plain);
       }
     }

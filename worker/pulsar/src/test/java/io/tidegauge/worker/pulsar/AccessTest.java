@@ -1,10 +1,15 @@
 package io.tidegauge.worker.pulsar;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.tidegauge.worker.api.Security;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.drivers.Security;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class AccessTest {
   private static final String VERIFY = "tlsHostnameVerificationEnable";
@@ -24,5 +29,28 @@ class AccessTest {
     assertThat(settings("tls.ca.path", "ca.crt")).containsEntry(VERIFY, "true");
     assertThat(settings("tls.ca.path", "ca.crt", "tls.verify.host", "false"))
         .containsEntry(VERIFY, "false");
+  }
+
+  /** It reads the file by itself, and knows no other form. */
+  @Test
+  void aKeyThatTheClientCantReadIsRefused(@TempDir Path directory) throws Exception {
+    Path key = directory.resolve("own.key");
+    Map<String, String> given =
+        Map.of(
+            "serviceUrl",
+            "pulsar+ssl://127.0.0.1:1",
+            "adminUrl",
+            "https://127.0.0.1:1",
+            "tls.certificate.path",
+            directory.resolve("own.crt").toString(),
+            "tls.key.path",
+            key.toString());
+    Files.writeString(key, "-----BEGIN EC PRIVATE KEY-----\nAA==\n-----END EC PRIVATE KEY-----\n");
+    assertThatThrownBy(() -> Connection.of(given))
+        .isInstanceOf(DriverException.class)
+        .hasMessageStartingWith("tls.key.path: " + key + " has no key that the client can read")
+        .hasMessageContaining("openssl pkcs8 -topk8 -nocrypt");
+    Files.writeString(key, "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n");
+    assertThatThrownBy(() -> Connection.of(given)).hasMessageContaining("there is no file");
   }
 }

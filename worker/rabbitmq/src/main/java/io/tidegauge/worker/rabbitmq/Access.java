@@ -7,7 +7,7 @@ import com.rabbitmq.stream.EnvironmentBuilder;
 import com.rabbitmq.stream.sasl.DefaultSaslConfiguration;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Security;
+import io.tidegauge.worker.drivers.Security;
 import java.net.URI;
 import java.util.List;
 import javax.net.ssl.SSLException;

@@ -2,7 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.Channel;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.drivers.Reach;
 import java.io.IOException;
 import java.util.Map;
 import java.util.TreeMap;

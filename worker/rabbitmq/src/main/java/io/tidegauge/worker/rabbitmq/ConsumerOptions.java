@@ -3,7 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
-import io.tidegauge.worker.api.Keys;
+import io.tidegauge.worker.drivers.Keys;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

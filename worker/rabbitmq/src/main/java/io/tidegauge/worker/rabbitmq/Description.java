@@ -96,7 +96,7 @@ final class Description {
     for (Map<String, Object> node : nodes) {
       for (String fact : NODE_FACTS) {
         if (node.containsKey(fact)) {
-          add("node " + node.get("name"), fact, Json.text(node.get(fact)));
+          add("node " + node.get("name"), fact, QueueFacts.text(node.get(fact)));
         }
       }
     }
@@ -107,7 +107,7 @@ final class Description {
       String scope = "policy " + policy.get("name");
       add(scope, "pattern", policy.get("pattern"));
       add(scope, "apply-to", policy.get("apply-to"));
-      add(scope, "definition", Json.text(policy.get("definition")));
+      add(scope, "definition", QueueFacts.text(policy.get("definition")));
     }
   }
 
@@ -168,7 +168,7 @@ final class Description {
           add(
               scope,
               leaders ? "queue.leaders" : name,
-              leaders ? Json.text(values) : usual.get(name));
+              leaders ? QueueFacts.text(values) : usual.get(name));
         });
     byQueue.forEach(
         (queue, facts) ->

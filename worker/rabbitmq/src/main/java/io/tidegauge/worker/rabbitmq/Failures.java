@@ -6,79 +6,73 @@ import com.rabbitmq.client.PossibleAuthenticationFailureException;
 import com.rabbitmq.client.ShutdownSignalException;
 import com.rabbitmq.stream.Constants;
 import com.rabbitmq.stream.StreamException;
-import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.TlsFailure;
+import io.tidegauge.worker.drivers.ClientFailures;
 import java.io.IOException;
 import java.net.UnknownHostException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
 /** Turns what the clients throw into one line for the user. */
-final class Failures {
-  private static final String NO_RIGHT = "the user has no right to do that";
+final class Failures extends ClientFailures {
+  private static final Failures RABBITMQ = new Failures();
 
-  private Failures() {}
+  private Failures() {
+    super(Connection.SYSTEM);
+  }
 
   /** {@code what} completes "RabbitMQ could not ...". */
   static DriverException describe(String what, Throwable failure) {
-    if (failure instanceof InterruptedException) {
-      Thread.currentThread().interrupt();
-    }
-    String told = "RabbitMQ could not " + what + ": ";
-    String access = access(failure);
-    return access == null
-        ? new DriverException(told + reason(failure), failure)
-        : access.startsWith(NO_RIGHT)
-            ? AccessException.noRight(told + access, failure)
-            : new AccessException(told + access, failure);
+    return RABBITMQ.explain(what, failure);
   }
 
-  /** What keeps us out, in words; null if it is something else. */
-  private static String access(Throwable failure) {
-    String tls = TlsFailure.words(failure);
-    if (tls != null) {
-      return "TLS failed: " + tls;
-    }
-    for (Throwable one = failure; one != null; one = one.getCause()) {
-      if (one instanceof AuthenticationFailureException
-          || one instanceof PossibleAuthenticationFailureException
-          || one instanceof com.rabbitmq.stream.AuthenticationFailureException) {
+  /** What happened, in one line: the server's own words where it gave any. */
+  static String words(Throwable failure) {
+    return RABBITMQ.reason(failure);
+  }
+
+  @Override
+  protected Refusal refusal(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof AuthenticationFailureException
+          || cause instanceof PossibleAuthenticationFailureException
+          || cause instanceof com.rabbitmq.stream.AuthenticationFailureException) {
         // The server does not say which of the two it was.
-        return "wrong password or unknown user (" + oneLine(String.valueOf(one.getMessage())) + ")";
+        return new Refusal("wrong password or unknown user (" + said(cause) + ")", false);
       }
-      if (one instanceof StreamException refused
+      if (cause instanceof StreamException refused
           && refused.getCode() == Constants.RESPONSE_CODE_ACCESS_REFUSED) {
-        return NO_RIGHT + " (" + oneLine(String.valueOf(one.getMessage())) + ")";
+        return noRight(said(cause));
       }
     }
     ShutdownSignalException shutdown = shutdownOf(failure);
     String said = shutdown == null ? "" : shutdownReason(shutdown);
     return said.startsWith("ACCESS_REFUSED") || said.contains("access to vhost")
-        ? NO_RIGHT + " (" + said + ")"
+        ? noRight(said)
         : null;
   }
 
-  /** What happened, in one line: the server's own words where it gave any. */
-  static String reason(Throwable failure) {
+  private static Refusal noRight(String said) {
+    return new Refusal("the user has no right to do that (" + said + ")", true);
+  }
+
+  private static String said(Throwable cause) {
+    return oneLine(String.valueOf(cause.getMessage()));
+  }
+
+  @Override
+  protected String reason(Throwable failure) {
     ShutdownSignalException shutdown = shutdownOf(failure);
     if (shutdown != null) {
       return shutdownReason(shutdown);
     }
     Throwable cause = root(failure);
-    String message = cause.getMessage() == null ? "" : oneLine(cause.getMessage());
-    String kind = cause.getClass().getSimpleName().replaceFirst("Exception$", "");
     if (cause instanceof UnknownHostException) {
-      return "unknown host " + message;
+      return "unknown host " + (cause.getMessage() == null ? "" : said(cause));
     }
-    if (cause instanceof TimeoutException && message.isEmpty()) {
-      return "no answer in time";
-    }
-    return message.isEmpty() ? kind : message;
-  }
-
-  static String oneLine(String text) {
-    return text.strip().replaceAll("\\s*\\R\\s*", " ");
+    return cause instanceof TimeoutException && cause.getMessage() == null
+        ? "no answer in time"
+        : message(cause);
   }
 
   private static String shutdownReason(ShutdownSignalException shutdown) {

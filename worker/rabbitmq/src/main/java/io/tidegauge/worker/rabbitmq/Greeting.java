@@ -1,6 +1,6 @@
 package io.tidegauge.worker.rabbitmq;
 
-import io.tidegauge.worker.api.Reach;
+import io.tidegauge.worker.drivers.Reach;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;

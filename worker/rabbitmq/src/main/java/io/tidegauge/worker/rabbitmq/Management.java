@@ -2,14 +2,13 @@ package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Reach;
-import io.tidegauge.worker.api.TlsContext;
+import io.tidegauge.worker.drivers.ClientFailures;
+import io.tidegauge.worker.drivers.HttpApi;
+import io.tidegauge.worker.drivers.Json;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.HttpURLConnection;
-import java.net.URI;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
@@ -17,31 +16,29 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import javax.net.ssl.HttpsURLConnection;
 
 /** RabbitMQ's management HTTP API, on the first node that answers. */
 final class Management {
+  private static final String NAME = "RabbitMQ's management API";
   private static final int TIMEOUT_MS_MAX = 10_000;
-  private static final int NOT_FOUND = 404;
-  private static final int UNAUTHORISED = 401;
-  private static final int FORBIDDEN = 403;
 
-  private final List<URI> bases;
-  private final String authorisation;
+  private final List<String> bases;
+  private final Map<String, String> headers;
   private final String virtualHost;
-  private final int timeoutMs;
-  private final TlsContext tls;
-  private final boolean verifyHost;
+  private final HttpApi http;
 
   Management(Connection connection) {
-    this.bases = connection.managementUrls();
-    String credentials = connection.user() + ":" + connection.password();
-    this.authorisation =
-        "Basic " + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8));
+    this.bases =
+        connection.managementUrls().stream()
+            .map(base -> base.toString().replaceFirst("/+$", ""))
+            .toList();
+    byte[] credentials =
+        (connection.user() + ":" + connection.password()).getBytes(StandardCharsets.UTF_8);
+    this.headers =
+        Map.of("Authorization", "Basic " + Base64.getEncoder().encodeToString(credentials));
     this.virtualHost = encode(connection.virtualHost());
-    this.tls = connection.tls();
-    this.verifyHost = connection.security().verifyHost();
-    this.timeoutMs = Math.min(TIMEOUT_MS_MAX, connection.timeoutMs());
+    Duration timeout = Duration.ofMillis(Math.min(TIMEOUT_MS_MAX, connection.timeoutMs()));
+    this.http = new HttpApi(NAME, "managementUrl", connection.tls(), timeout, timeout);
   }
 
   boolean isKnown() {
@@ -100,88 +97,44 @@ final class Management {
 
   /** The answer's content; null if there is none or nothing at that path. */
   private Object call(String method, String path, Map<String, Object> body) throws DriverException {
-    IOException failure = null;
-    for (URI base : bases) {
+    String content = body == null ? null : Json.write(body);
+    List<DriverException> failures = new ArrayList<>();
+    for (String base : bases) {
+      HttpApi.Answer answer;
       try {
-        return callOn(base, method, path, body);
+        answer = http.call(method, base, path, headers, content);
+      } catch (AccessException e) {
+        failures.add(e);
+        continue;
       } catch (IOException e) {
-        failure = failure == null ? e : failure;
+        String call = "answer " + method + " " + path + " on its management API: ";
+        failures.add(new DriverException("RabbitMQ could not " + call + HttpApi.words(e), e));
+        continue;
       }
+      return contentOf(answer, method + " " + path);
     }
-    DriverException told =
-        Failures.describe("answer " + method + " " + path + " on its management API", failure);
-    URI first = bases.get(0);
-    if (first.getScheme().equals("http")
-        && Reach.speaksTls(new Reach.Address(first.getHost(), first.getPort()))) {
-      throw new AccessException(
-          "RabbitMQ's management API at "
-              + first
-              + " wants TLS: managementUrl must begin with https://",
-          failure);
-    }
-    throw told;
+    throw failures.get(0);
   }
 
-  private Object callOn(URI base, String method, String path, Map<String, Object> body)
-      throws IOException, DriverException {
-    String address = base.toString().replaceFirst("/+$", "") + path;
-    HttpURLConnection http = (HttpURLConnection) URI.create(address).toURL().openConnection();
-    if (http instanceof HttpsURLConnection https) {
-      https.setSSLSocketFactory(tls.sslContext().getSocketFactory());
-      if (!verifyHost) {
-        https.setHostnameVerifier((host, session) -> true);
-      }
+  private static Object contentOf(HttpApi.Answer answer, String call) throws DriverException {
+    if (answer.status() == HttpApi.NOT_FOUND) {
+      return null;
     }
-    http.setRequestMethod(method);
-    http.setConnectTimeout(timeoutMs);
-    http.setReadTimeout(timeoutMs);
-    http.setRequestProperty("Authorization", authorisation);
-    if (body != null) {
-      http.setDoOutput(true);
-      http.setRequestProperty("Content-Type", "application/json");
-      http.getOutputStream().write(Json.write(body).getBytes(StandardCharsets.UTF_8));
+    if (answer.isGood()) {
+      return answer.body().isBlank() ? null : Json.read(answer.body());
     }
-    int status = http.getResponseCode();
-    try (InputStream content = status < 400 ? http.getInputStream() : http.getErrorStream()) {
-      String text =
-          content == null ? "" : new String(content.readAllBytes(), StandardCharsets.UTF_8);
-      if (status == NOT_FOUND) {
-        return null;
-      }
-      if (status == UNAUTHORISED || status == FORBIDDEN) {
-        throw refusal(method + " " + path, reason(text));
-      }
-      if (status >= 400) {
-        throw new DriverException(
-            "RabbitMQ's management API refused "
-                + method
-                + " "
-                + path
-                + " ("
-                + status
-                + "): "
-                + reason(text));
-      }
-      return text.isBlank() ? null : Json.read(text);
+    String said = answer.reason().isEmpty() ? answer.body() : answer.reason();
+    String reason = ClientFailures.oneLine(said);
+    if (answer.status() != HttpApi.UNAUTHORISED && answer.status() != HttpApi.FORBIDDEN) {
+      throw new DriverException(
+          NAME + " refused " + call + " (" + answer.status() + "): " + reason);
     }
-  }
-
-  /** The API answers both by the same status; the words tell a failed login. */
-  private static AccessException refusal(String call, String reason) {
-    return reason.toLowerCase(Locale.ROOT).contains("login failed")
+    // The API answers both by the same status; the words tell a failed login.
+    throw reason.toLowerCase(Locale.ROOT).contains("login failed")
         ? new AccessException(
-            "RabbitMQ's management API refused the login: wrong password or unknown user ("
-                + reason
-                + ")",
-            null)
+            NAME + " refused the login: wrong password or unknown user (" + reason + ")", null)
         : AccessException.noRight(
-            "RabbitMQ's management API: the user has no right to " + call + " (" + reason + ")",
-            null);
-  }
-
-  private static String reason(String text) throws IOException {
-    Object reason = text.startsWith("{") ? Json.map(Json.read(text)).get("reason") : null;
-    return Failures.oneLine(reason == null ? text : reason.toString());
+            NAME + ": the user has no right to " + call + " (" + reason + ")", null);
   }
 
   private static String encode(String name) {

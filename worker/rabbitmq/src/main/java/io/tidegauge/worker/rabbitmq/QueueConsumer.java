@@ -98,7 +98,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
 
   @Override
   public void lost(ShutdownSignalException cause) {
-    sink.error(new IOException("RabbitMQ's channel was lost: " + Failures.reason(cause)));
+    sink.error(new IOException("RabbitMQ's channel was lost: " + Failures.words(cause)));
   }
 
   @Override
@@ -171,8 +171,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
       // The next channel follows by itself.
     } catch (IOException | RuntimeException e) {
       sink.error(
-          new IOException(
-              "RabbitMQ could not deliver " + spec.topic() + ": " + Failures.reason(e)));
+          new IOException("RabbitMQ could not deliver " + spec.topic() + ": " + Failures.words(e)));
     }
   }
 
@@ -196,7 +195,7 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
         current.flush();
       } catch (IOException | RuntimeException e) {
         sink.error(
-            new IOException("RabbitMQ could not take an acknowledgement: " + Failures.reason(e)));
+            new IOException("RabbitMQ could not take an acknowledgement: " + Failures.words(e)));
       }
     }
   }

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.rabbitmq;
 
+import io.tidegauge.worker.drivers.Json;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -33,19 +34,19 @@ final class QueueFacts {
     Object type = queue.get("type");
     facts.put(
         "queue.type",
-        type == null ? Json.text(arguments.getOrDefault("x-queue-type", "classic")) : type + "");
-    facts.put("queue.durable", Json.text(queue.get("durable")));
+        type == null ? text(arguments.getOrDefault("x-queue-type", "classic")) : type + "");
+    facts.put("queue.durable", text(queue.get("durable")));
     facts.put("queue.members", Integer.toString(members(queue)));
     facts.put("queue.members.online", Integer.toString(online(queue)));
-    facts.put("queue.arguments", Json.text(arguments));
+    facts.put("queue.arguments", text(arguments));
     if (queue.containsKey("effective_policy_definition")) {
-      facts.put("queue.policy", Json.text(queue.get("policy")));
+      facts.put("queue.policy", text(queue.get("policy")));
       facts.put(
-          "queue.policy.definition", Json.text(Json.map(queue.get("effective_policy_definition"))));
+          "queue.policy.definition", text(Json.map(queue.get("effective_policy_definition"))));
     }
     facts.put("queue.storage_version", storageVersion(queue));
     Object leader = queue.containsKey("leader") ? queue.get("leader") : queue.get("node");
-    facts.put(LEADER, Json.text(leader));
+    facts.put(LEADER, text(leader));
     return facts;
   }
 
@@ -67,7 +68,21 @@ final class QueueFacts {
   /** Of a classic queue: 1 or 2; "" if the server does not say. */
   private static String storageVersion(Map<String, Object> queue) {
     Object version = queue.get("storage_version");
-    return Json.text(
+    return text(
         version == null ? Json.map(queue.get("backing_queue_status")).get("version") : version);
+  }
+
+  /** Plain text of a value; objects as "key=value, key=value", lists sorted and joined by "+". */
+  static String text(Object value) {
+    if (value instanceof Map<?, ?>) {
+      return String.join(
+          ", ",
+          Json.map(value).entrySet().stream()
+              .map(field -> field.getKey() + "=" + text(field.getValue()))
+              .toList());
+    }
+    return value instanceof List<?>
+        ? String.join("+", Json.list(value).stream().map(String::valueOf).sorted().toList())
+        : value == null ? "" : value.toString();
   }
 }

@@ -145,7 +145,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
 
   @Override
   public void lost(ShutdownSignalException cause) {
-    lost = Failures.reason(cause);
+    lost = Failures.words(cause);
     Session gone = session;
     session = null;
     if (gone != null) {
@@ -178,7 +178,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
       current.channel().basicPublish(exchange, routingKey, mandatory, properties, message.value());
     } catch (IOException | RuntimeException e) {
       if (current.ring().remove(number)) {
-        message.failed(new IOException("RabbitMQ could not take a message: " + Failures.reason(e)));
+        message.failed(new IOException("RabbitMQ could not take a message: " + Failures.words(e)));
       }
     }
   }

@@ -6,7 +6,7 @@ import com.rabbitmq.stream.compression.Compression;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
-import io.tidegauge.worker.api.Keys;
+import io.tidegauge.worker.drivers.Keys;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

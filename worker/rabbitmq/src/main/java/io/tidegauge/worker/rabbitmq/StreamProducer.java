@@ -68,7 +68,7 @@ final class StreamProducer implements MessageProducer {
       // Thrown before the client has taken the message: what it took and gave up comes through the
       // confirmation.
       message.refused(
-          new IOException("RabbitMQ's stream could not take a message: " + Failures.reason(e)));
+          new IOException("RabbitMQ's stream could not take a message: " + Failures.words(e)));
     }
   }
 

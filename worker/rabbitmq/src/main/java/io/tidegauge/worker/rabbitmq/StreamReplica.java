@@ -65,7 +65,7 @@ final class StreamReplica {
         }
       } catch (IOException | ShutdownSignalException e) {
         // A node that has just started refuses until its copy is open.
-        why = Failures.reason(e);
+        why = Failures.words(e);
       }
       if (failure != null) {
         throw failure;
@@ -157,7 +157,7 @@ final class StreamReplica {
     @Override
     public void handleShutdownSignal(String tag, ShutdownSignalException signal) {
       if (!signal.isInitiatedByApplication()) {
-        lost = "RabbitMQ's channel was lost: " + Failures.reason(signal);
+        lost = "RabbitMQ's channel was lost: " + Failures.words(signal);
       }
       ended.countDown();
     }

@@ -1,9 +1,9 @@
 package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.Keys;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.drivers.Keys;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

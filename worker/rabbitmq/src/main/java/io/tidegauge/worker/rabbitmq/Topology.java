@@ -6,6 +6,7 @@ import com.rabbitmq.client.Channel;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.drivers.Json;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;

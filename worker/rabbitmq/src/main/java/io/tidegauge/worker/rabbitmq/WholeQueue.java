@@ -126,7 +126,7 @@ final class WholeQueue {
     @Override
     public void handleShutdownSignal(String tag, ShutdownSignalException signal) {
       if (!signal.isInitiatedByApplication()) {
-        cause = "RabbitMQ's channel was lost: " + Failures.reason(signal);
+        cause = "RabbitMQ's channel was lost: " + Failures.words(signal);
       }
       done.countDown();
     }

@@ -1,9 +1,10 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tidegauge.worker.api.AccessException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -1,5 +1,7 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Secrets;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -13,8 +15,8 @@ import java.util.TreeMap;
  * @param caPath {@code tls.ca.path}: PEM certificates that the server's must be signed by; empty
  *     for those that Java trusts
  * @param certificatePath {@code tls.certificate.path}: our own certificate, PEM; empty for none
- * @param keyPath {@code tls.key.path}: its private key, PEM (PKCS 8, or PKCS 1 for RSA), not
- *     encrypted
+ * @param keyPath {@code tls.key.path}: its private key, PEM (PKCS 8, PKCS 1 for RSA, SEC 1 for
+ *     elliptic curves), not encrypted
  * @param verifyHost {@code tls.verify.host}: whether the server's certificate must name its host
  * @param method {@code auth.method}; empty if it was not said
  * @param user {@code auth.user}

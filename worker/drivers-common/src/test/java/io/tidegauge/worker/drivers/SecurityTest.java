@@ -1,9 +1,11 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Secrets;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

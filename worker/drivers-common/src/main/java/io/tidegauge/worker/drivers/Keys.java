@@ -1,5 +1,6 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
+import io.tidegauge.worker.api.DriverException;
 import java.util.Collection;
 import java.util.Locale;
 

@@ -1,5 +1,7 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
+import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.DriverException;
 import java.io.IOException;
 import java.net.Socket;
 import java.security.GeneralSecurityException;
@@ -72,6 +74,13 @@ public final class TlsContext {
       return new TlsContext(authorities, chain, key, security.verifyHost());
     } catch (GeneralSecurityException | IOException e) {
       throw new DriverException("TLS can't be set up: " + e.getMessage(), e);
+    }
+  }
+
+  /** Fails if a client that reads the file by itself could not use our own private key. */
+  public static void requirePkcs8(Security security) throws DriverException {
+    if (security.hasOwnCertificate()) {
+      Pem.requirePkcs8("tls.key.path", security.keyPath());
     }
   }
 

@@ -1,19 +1,18 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tidegauge.worker.api.AccessException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
-import java.nio.file.Files;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
@@ -24,8 +23,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A TLS 1.3 server that wants a client certificate, and a client that has none. */
 class ReachTest {
-  private static final char[] PASSWORD = "changeit".toCharArray();
-
   private static final long PAUSE_MS = 100;
   private final CountDownLatch hungUp = new CountDownLatch(1);
 
@@ -35,27 +32,7 @@ class ReachTest {
 
   @BeforeEach
   void listen() throws Exception {
-    Path store = directory.resolve("server.p12");
-    Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
-    String options =
-        "-genkeypair -alias own -keyalg RSA -dname CN=localhost -ext san=ip:127.0.0.1"
-            + " -storetype PKCS12 -storepass changeit -keystore ";
-    List<String> command = new ArrayList<>(List.of(keytool.toString()));
-    command.addAll(List.of(options.trim().split(" ")));
-    command.add(store.toString());
-    new ProcessBuilder(command).redirectErrorStream(true).start().waitFor();
-
-    KeyStore own = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(store)) {
-      own.load(in, PASSWORD);
-    }
-    Files.writeString(
-        directory.resolve("ca.pem"),
-        Pem.block("CERTIFICATE", own.getCertificate("own").getEncoded()));
-    KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-    keys.init(own, PASSWORD);
-    SSLContext context = SSLContext.getInstance("TLSv1.3");
-    context.init(keys.getKeyManagers(), /* tm= */ null, /* random= */ null);
+    SSLContext context = TestTls.server(directory, "ip:127.0.0.1");
     server =
         (SSLServerSocket)
             context
@@ -84,10 +61,29 @@ class ReachTest {
   }
 
   @Test
+  void aServerAnswersTlsInKindOrNot() throws Exception {
+    assertThat(Reach.speaksTls(new Reach.Address("127.0.0.1", server.getLocalPort()))).isTrue();
+    try (ServerSocket plain = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+      Thread answering = new Thread(() -> answerInPlainText(plain), "plain-server");
+      answering.setDaemon(true);
+      answering.start();
+      Reach.Address address = new Reach.Address("127.0.0.1", plain.getLocalPort());
+      assertThat(Reach.speaksTls(address)).isFalse();
+    }
+  }
+
+  private static void answerInPlainText(ServerSocket plain) {
+    try (Socket socket = plain.accept()) {
+      socket.getOutputStream().write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(US_ASCII));
+      socket.getInputStream().read();
+    } catch (IOException e) {
+      // The test fails then.
+    }
+  }
+
+  @Test
   void whoeverIsStillWritingLearnsWhyTheServerHungUp() throws Exception {
-    Map<String, String> settings =
-        Map.of("tls.enabled", "true", "tls.ca.path", directory.resolve("ca.pem").toString());
-    TlsContext tls = TlsContext.of(Security.of("kafka", settings, List.of()));
+    TlsContext tls = TestTls.client(directory, /* verifyHost= */ true);
     Reach.Greeting slow =
         (in, out) -> {
           await();

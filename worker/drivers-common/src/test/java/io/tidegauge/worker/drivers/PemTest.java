@@ -1,4 +1,4 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,7 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
+import java.security.interfaces.ECPrivateKey;
+import java.security.spec.ECGenParameterSpec;
 import java.util.Arrays;
+import org.bouncycastle.asn1.ASN1ObjectIdentifier;
+import org.bouncycastle.asn1.sec.SECObjectIdentifiers;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,6 +43,43 @@ class PemTest {
     assertThat(Pem.privateKey(KEY, file("PRIVATE KEY", pkcs8), "RSA")).isEqualTo(pair.getPrivate());
     assertThat(Pem.privateKey(KEY, file("RSA PRIVATE KEY", pkcs1), "RSA"))
         .isEqualTo(pair.getPrivate());
+  }
+
+  @Test
+  void bothFormsOfAnEllipticCurvesKeyAreRead() throws Exception {
+    KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+    generator.initialize(new ECGenParameterSpec("secp256r1"));
+    ECPrivateKey own = (ECPrivateKey) generator.generateKeyPair().getPrivate();
+    ASN1ObjectIdentifier curve = SECObjectIdentifiers.secp256r1;
+    byte[] sec1 = new org.bouncycastle.asn1.sec.ECPrivateKey(256, own.getS(), curve).getEncoded();
+    // As openssl ecparam -genkey writes it.
+    String file =
+        Files.writeString(
+                directory.resolve("ec.pem"),
+                Pem.block("EC PARAMETERS", curve.getEncoded()) + Pem.block("EC PRIVATE KEY", sec1))
+            .toString();
+    ECPrivateKey found = (ECPrivateKey) Pem.privateKey(KEY, file, "EC");
+    assertThat(found.getS()).isEqualTo(own.getS());
+    assertThat(found.getParams().getOrder()).isEqualTo(own.getParams().getOrder());
+    assertThat(Pem.privateKey(KEY, file("PRIVATE KEY", own.getEncoded()), "EC")).isEqualTo(own);
+  }
+
+  @Test
+  void aKeyOfAnotherKindThanTheCertificateIsRefused() throws Exception {
+    String wrong = file("PRIVATE KEY", rsa().getPrivate().getEncoded());
+    assertThatThrownBy(() -> Pem.privateKey(KEY, wrong, "EC"))
+        .hasMessage(KEY + ": the key in " + wrong + " is damaged or no EC key");
+  }
+
+  @Test
+  void anEncryptedKeyOfAnOlderFormIsRecognised() throws Exception {
+    String text = Pem.block("RSA PRIVATE KEY", new byte[100]);
+    String headers = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0123456789ABCDEF\n\n";
+    Path path = directory.resolve("old.pem");
+    Files.writeString(path, text.replaceFirst("\n", "\n" + headers));
+    assertThatThrownBy(() -> Pem.privateKey(KEY, path.toString(), "RSA"))
+        .hasMessageContaining("holds an encrypted key")
+        .hasMessageContaining("openssl pkcs8 -topk8 -nocrypt");
   }
 
   @Test

@@ -1,11 +1,14 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
+import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.DriverException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -13,9 +16,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
-import javax.net.ssl.TrustManager;
 
 /**
  * Finds out in a moment why a server can't be reached: the clients would try for half a minute and
@@ -53,6 +56,11 @@ public final class Reach {
 
   private static final int CONNECT_MS_MAX = 2_000;
   private static final int ANSWER_MS_MAX = 2_000;
+
+  /** Types of records (RFC 8446, section 5.1). */
+  private static final int TLS_ALERT = 21;
+
+  private static final int TLS_HANDSHAKE = 22;
 
   private final String system;
   private final TlsContext tls;
@@ -220,20 +228,16 @@ public final class Reach {
 
   /** Whether a server answers the first message of a TLS handshake in kind. */
   public static boolean speaksTls(Address address) {
-    TlsDetector detector = new TlsDetector();
-    try (Socket plain = connected(address)) {
-      SSLContext context = SSLContext.getInstance("TLS");
-      context.init(null, new TrustManager[] {detector}, null);
-      try (SSLSocket socket =
-          (SSLSocket)
-              context
-                  .getSocketFactory()
-                  .createSocket(plain, address.host(), address.port(), true)) {
-        socket.startHandshake();
-      }
+    try (Socket socket = connected(address)) {
+      SSLEngine engine = SSLContext.getDefault().createSSLEngine(address.host(), address.port());
+      engine.setUseClientMode(true);
+      ByteBuffer hello = ByteBuffer.allocate(engine.getSession().getPacketBufferSize());
+      engine.wrap(ByteBuffer.allocate(0), hello);
+      socket.getOutputStream().write(hello.array(), 0, hello.position());
+      int first = socket.getInputStream().read();
+      return first == TLS_HANDSHAKE || first == TLS_ALERT;
     } catch (IOException | GeneralSecurityException e) {
-      // The detector breaks the handshake off once it knows.
+      return false;
     }
-    return detector.hasSeenCertificate();
   }
 }

@@ -1,8 +1,9 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tidegauge.worker.api.DriverException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,4 +1,4 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import java.io.FilterOutputStream;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import java.security.cert.CertPathValidatorException;
 import java.security.cert.CertificateExpiredException;

@@ -1,4 +1,4 @@
-package io.tidegauge.worker.api;
+package io.tidegauge.worker.drivers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,0 +1,133 @@
+package io.tidegauge.worker.drivers;
+
+import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.DriverException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.channels.UnresolvedAddressException;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+
+/** A server's HTTP API, asked in JSON. */
+public final class HttpApi {
+  /** An answer with any status. */
+  public record Answer(int status, String body) {
+    public boolean isGood() {
+      return status / 100 == 2;
+    }
+
+    /** What a JSON object with a field "reason" says there; empty if it is something else. */
+    public String reason() {
+      try {
+        Object reason = Json.readMap(body).get("reason");
+        return reason == null ? "" : reason.toString().strip();
+      } catch (DriverException e) {
+        return "";
+      }
+    }
+  }
+
+  /** Statuses that mean something to every driver. */
+  public static final int UNAUTHORISED = 401;
+
+  public static final int FORBIDDEN = 403;
+  public static final int NOT_FOUND = 404;
+
+  private static final int PORT_DEFAULT = 80;
+
+  private final String name;
+  private final String key;
+  private final Duration timeout;
+  private final HttpClient http;
+
+  /**
+   * @param name for messages: "Pulsar's admin API"
+   * @param key the connection setting that has its address
+   * @param tls null if no address begins with https
+   */
+  public HttpApi(
+      String name, String key, TlsContext tls, Duration connectTimeout, Duration timeout) {
+    this.name = name;
+    this.key = key;
+    this.timeout = timeout;
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .connectTimeout(connectTimeout)
+            .version(HttpClient.Version.HTTP_1_1)
+            // A server that is not responsible sends the request on.
+            .followRedirects(HttpClient.Redirect.NORMAL);
+    if (tls != null) {
+      builder.sslContext(tls.sslContext());
+    }
+    this.http = builder.build();
+  }
+
+  /**
+   * Makes a call.
+   *
+   * @param base the server's address, without a slash at the end; {@code path} begins with one
+   * @param body JSON; null for none
+   * @throws AccessException if TLS keeps us out
+   * @throws IOException if no answer came; {@link #words} says why
+   */
+  public Answer call(
+      String method, String base, String path, Map<String, String> headers, String body)
+      throws IOException, DriverException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(base + path))
+            .timeout(timeout)
+            .header("Content-Type", "application/json")
+            .method(
+                method,
+                body == null
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofString(body));
+    headers.forEach(request::header);
+    try {
+      HttpResponse<String> response =
+          http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+      return new Answer(response.statusCode(), response.body());
+    } catch (IOException e) {
+      throwIfTls(base, e);
+      throw e;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new DriverException("interrupted while calling " + name + " at " + base, e);
+    }
+  }
+
+  private void throwIfTls(String base, IOException failure) throws AccessException {
+    String tls = TlsFailure.words(failure);
+    if (tls != null) {
+      throw new AccessException("TLS with " + name + " at " + base + " failed: " + tls, failure);
+    }
+    URI uri = URI.create(base);
+    int port = uri.getPort() < 0 ? PORT_DEFAULT : uri.getPort();
+    if (uri.getScheme().equals("http") && Reach.speaksTls(new Reach.Address(uri.getHost(), port))) {
+      throw new AccessException(
+          name + " at " + base + " wants TLS: " + key + " must begin with https://", failure);
+    }
+  }
+
+  /** A network failure in words: "connection refused". */
+  public static String words(Throwable failure) {
+    String words = null;
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof UnresolvedAddressException) {
+        return "unknown host";
+      }
+      if (words == null && cause.getMessage() != null) {
+        words = cause.getMessage().toLowerCase(Locale.ROOT);
+      } else if (words == null && cause instanceof ConnectException) {
+        // Java's client leaves out why; a time out it tells by another type.
+        words = "connection refused";
+      }
+    }
+    return words == null ? ClientFailures.kind(failure) : words;
+  }
+}
