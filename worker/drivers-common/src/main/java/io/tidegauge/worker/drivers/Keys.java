@@ -5,8 +5,8 @@ import java.util.Collection;
 import java.util.Locale;
 
 /**
- * Checks that setting names exist, so that a slip of the pen is an error and not a setting that
- * silently has no effect.
+ * Checks settings, so that a slip of the pen in a name or a value is an error and not a setting
+ * that silently has no effect.
  */
 public final class Keys {
   private Keys() {}
@@ -34,6 +34,17 @@ public final class Keys {
                 + "\"?");
       }
     }
+  }
+
+  /** Reads the value of a setting that is true or false. */
+  public static boolean truth(String system, String key, String value) throws DriverException {
+    return switch (value.trim()) {
+      case "true" -> true;
+      case "false" -> false;
+      default ->
+          throw new DriverException(
+              system + "'s " + key + " must be true or false, not \"" + value + "\"");
+    };
   }
 
   /** The candidate with the smallest edit distance, letter case aside; the first of equals. */

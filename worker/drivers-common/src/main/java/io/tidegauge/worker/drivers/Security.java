@@ -73,11 +73,11 @@ public record Security(
     Boolean ifUnsaid = ca.isEmpty() && certificate.isEmpty() ? null : Boolean.TRUE;
     Security found =
         new Security(
-            tls.isEmpty() ? ifUnsaid : Boolean.valueOf(truth(system, "tls.enabled", tls)),
+            tls.isEmpty() ? ifUnsaid : Boolean.valueOf(Keys.truth(system, "tls.enabled", tls)),
             ca,
             certificate,
             settings.getOrDefault("tls.key.path", "").trim(),
-            truth(system, "tls.verify.host", settings.getOrDefault("tls.verify.host", "true")),
+            Keys.truth(system, "tls.verify.host", settings.getOrDefault("tls.verify.host", "true")),
             settings.getOrDefault("auth.method", "").trim(),
             settings.getOrDefault("auth.user", ""),
             settings.getOrDefault("auth.password", ""),
@@ -122,16 +122,6 @@ public record Security(
       throw new DriverException(
           system + " can't show a certificate without TLS: set tls.enabled to true");
     }
-  }
-
-  private static boolean truth(String system, String key, String value) throws DriverException {
-    return switch (value.trim()) {
-      case "true" -> true;
-      case "false" -> false;
-      default ->
-          throw new DriverException(
-              system + "'s " + key + " must be true or false, not \"" + value + "\"");
-    };
   }
 
   /**

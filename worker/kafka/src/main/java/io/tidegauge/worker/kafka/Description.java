@@ -1,9 +1,8 @@
 package io.tidegauge.worker.kafka;
 
-import io.tidegauge.worker.api.AccessException;
-import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.FoundSettings;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -33,7 +32,7 @@ final class Description {
 
   private final Admin admin;
   private final int timeoutMs;
-  private final List<EffectiveSetting> found = new ArrayList<>();
+  private final FoundSettings found = new FoundSettings();
 
   Description(Admin admin, int timeoutMs) {
     this.admin = admin;
@@ -45,21 +44,21 @@ final class Description {
     readFeatures();
     readConfigs(brokers, topics);
     readPlacement(topics);
-    return found;
+    return found.all();
   }
 
   private Collection<Node> readCluster() throws DriverException {
     DescribeClusterResult cluster = admin.describeCluster();
     Collection<Node> brokers = Failures.await(cluster.nodes(), "list its brokers", timeoutMs);
-    add(
+    found.add(
         CLUSTER,
         "cluster.id",
         Failures.await(cluster.clusterId(), "tell its cluster id", timeoutMs));
-    add(CLUSTER, "brokers", Integer.toString(brokers.size()));
+    found.add(CLUSTER, "brokers", brokers.size());
     for (Node broker : brokers) {
-      add(scope(broker), "address", broker.host() + ":" + broker.port());
+      found.add(scope(broker), "address", broker.host() + ":" + broker.port());
       if (broker.hasRack()) {
-        add(scope(broker), "rack", broker.rack());
+        found.add(scope(broker), "rack", broker.rack());
       }
     }
     return brokers;
@@ -82,13 +81,11 @@ final class Description {
       throw e;
     }
     new TreeMap<>(features.finalizedFeatures())
-        .forEach(
-            (name, range) ->
-                add(CLUSTER, "feature." + name, Short.toString(range.maxVersionLevel())));
+        .forEach((name, range) -> found.add(CLUSTER, "feature." + name, range.maxVersionLevel()));
     new TreeMap<>(features.supportedFeatures())
         .forEach(
             (name, range) ->
-                add(
+                found.add(
                     CLUSTER,
                     "feature.supported." + name,
                     range.minVersion() + "-" + range.maxVersion()));
@@ -103,26 +100,21 @@ final class Description {
     for (ConfigResource resource : wanted) {
       boolean broker = resource.type() == ConfigResource.Type.BROKER;
       String scope = (broker ? "broker " : "topic ") + resource.name();
-      Config config;
-      try {
-        config = Failures.await(answers.get(resource), "describe " + scope, timeoutMs);
-      } catch (AccessException e) {
-        if (!e.isMissingRight()) {
-          throw e;
-        }
-        unknown(
-            scope,
-            "configuration",
-            "the configuration of "
-                + scope
-                + " (DESCRIBE_CONFIGS on "
-                + (broker ? "the cluster)" : "the topic)"));
-        continue;
-      }
-      config.entries().stream()
-          .sorted((a, b) -> a.name().compareTo(b.name()))
-          .forEach(entry -> found.add(setting(scope, entry)));
+      found.addOrUnknown(
+          scope,
+          "configuration",
+          "the configuration of "
+              + scope
+              + " (DESCRIBE_CONFIGS on "
+              + (broker ? "the cluster)" : "the topic)"),
+          () -> readConfig(scope, answers.get(resource)));
     }
+  }
+
+  private void readConfig(String scope, KafkaFuture<Config> answer) throws DriverException {
+    Failures.await(answer, "describe " + scope, timeoutMs).entries().stream()
+        .sorted((a, b) -> a.name().compareTo(b.name()))
+        .forEach(entry -> found.add(setting(scope, entry)));
   }
 
   private static EffectiveSetting setting(String scope, ConfigEntry entry) {
@@ -134,59 +126,52 @@ final class Description {
     return new EffectiveSetting(scope, entry.name(), value, isDefault);
   }
 
-  /**
-   * How many copies there really are, and on which broker the leaders are: "1: 34, 2: 33, 3: 33".
-   */
   private void readPlacement(List<String> topics) throws DriverException {
     Map<String, KafkaFuture<TopicDescription>> answers =
         admin.describeTopics(topics).topicNameValues();
     for (String name : topics) {
-      TopicDescription topic;
-      try {
-        topic = Failures.await(answers.get(name), "describe topic " + name, timeoutMs);
-      } catch (AccessException e) {
-        if (!e.isMissingRight()) {
-          throw e;
-        }
-        unknown("topic " + name, "replication.factor", "topic " + name + " (DESCRIBE on it)");
-        continue;
-      }
-      int copiesMin = Integer.MAX_VALUE;
-      int copiesMax = 0;
-      int inSyncMin = Integer.MAX_VALUE;
-      Map<Integer, Integer> leaders = new TreeMap<>();
-      List<String> byPartition = new ArrayList<>();
-      for (TopicPartitionInfo partition : topic.partitions()) {
-        copiesMin = Math.min(copiesMin, partition.replicas().size());
-        copiesMax = Math.max(copiesMax, partition.replicas().size());
-        inSyncMin = Math.min(inSyncMin, partition.isr().size());
-        int leader = partition.leader() == null ? -1 : partition.leader().id();
-        leaders.merge(leader, 1, Integer::sum);
-        byPartition.add(Integer.toString(leader));
-      }
-      String scope = "topic " + name;
-      add(scope, "partitions", Integer.toString(topic.partitions().size()));
-      add(
-          scope,
+      found.addOrUnknown(
+          "topic " + name,
           "replication.factor",
-          copiesMin == copiesMax ? "" + copiesMin : copiesMin + "-" + copiesMax);
-      add(scope, "in.sync.replicas", Integer.toString(inSyncMin));
-      add(scope, "leaders.by.broker", leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
-      if (byPartition.size() <= PARTITIONS_TOLD_MAX) {
-        add(scope, "leaders.by.partition", String.join(", ", byPartition));
-      }
+          "topic " + name + " (DESCRIBE on it)",
+          () -> readPlacement("topic " + name, answers.get(name)));
     }
   }
 
-  private void unknown(String scope, String name, String what) {
-    add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
+  /**
+   * How many copies there really are, and on which broker the leaders are: "1: 34, 2: 33, 3: 33".
+   */
+  private void readPlacement(String scope, KafkaFuture<TopicDescription> answer)
+      throws DriverException {
+    TopicDescription topic = Failures.await(answer, "describe " + scope, timeoutMs);
+    int copiesMin = Integer.MAX_VALUE;
+    int copiesMax = 0;
+    int inSyncMin = Integer.MAX_VALUE;
+    Map<Integer, Integer> leaders = new TreeMap<>();
+    List<String> byPartition = new ArrayList<>();
+    for (TopicPartitionInfo partition : topic.partitions()) {
+      copiesMin = Math.min(copiesMin, partition.replicas().size());
+      copiesMax = Math.max(copiesMax, partition.replicas().size());
+      inSyncMin = Math.min(inSyncMin, partition.isr().size());
+      int leader = partition.leader() == null ? -1 : partition.leader().id();
+      leaders.merge(leader, 1, Integer::sum);
+      byPartition.add(Integer.toString(leader));
+    }
+    String copies = copiesMin == copiesMax ? "" + copiesMin : copiesMin + "-" + copiesMax;
+    found
+        .add(scope, "partitions", topic.partitions().size())
+        .add(scope, "replication.factor", copies)
+        .add(scope, "in.sync.replicas", inSyncMin)
+        .add(
+            scope,
+            "leaders.by.broker",
+            leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
+    if (byPartition.size() <= PARTITIONS_TOLD_MAX) {
+      found.add(scope, "leaders.by.partition", String.join(", ", byPartition));
+    }
   }
 
   private static String scope(Node broker) {
     return "broker " + broker.idString();
-  }
-
-  private void add(String scope, String name, String value) {
-    found.add(new EffectiveSetting(scope, name, value, null));
   }
 }

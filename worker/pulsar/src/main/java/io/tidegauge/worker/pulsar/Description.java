@@ -1,9 +1,8 @@
 package io.tidegauge.worker.pulsar;
 
-import io.tidegauge.worker.api.AccessException;
-import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.FoundSettings;
 import io.tidegauge.worker.drivers.HttpApi;
 import io.tidegauge.worker.drivers.Json;
 import java.util.ArrayList;
@@ -31,7 +30,7 @@ final class Description {
 
   private final AdminRest rest;
   private final Connection connection;
-  private final List<EffectiveSetting> found = new ArrayList<>();
+  private final FoundSettings found = new FoundSettings();
 
   Description(AdminRest rest, Connection connection) {
     this.rest = rest;
@@ -40,50 +39,35 @@ final class Description {
 
   List<EffectiveSetting> read(List<String> topics) throws DriverException {
     List<String> brokers = new ArrayList<>();
-    orUnknown("cluster", "brokers", "the list of brokers", () -> readBrokers(brokers));
+    found.addOrUnknown("cluster", "brokers", "the list of brokers", () -> readBrokers(brokers));
     if (connection.brokers() > 0) {
       add("cluster", "brokers.started", connection.brokers());
     }
     for (String broker : brokers) {
       String scope = "broker " + broker;
-      orUnknown(
+      found.addOrUnknown(
           scope, "configuration", "the configuration of " + scope, () -> readBroker(broker, scope));
     }
     String namespace = "namespace " + connection.namespace();
-    orUnknown(namespace, "policies", "the policies of " + namespace, this::readNamespace);
+    found.addOrUnknown(namespace, "policies", "the policies of " + namespace, this::readNamespace);
     Map<String, Integer> partitions = new LinkedHashMap<>();
     for (String topic : topics) {
       String scope = "topic " + topic;
-      orUnknown(scope, "partitions", scope, () -> partitions.put(topic, readTopic(topic)));
+      found.addOrUnknown(scope, "partitions", scope, () -> partitions.put(topic, readTopic(topic)));
       if (partitions.containsKey(topic)) {
         int count = partitions.get(topic);
-        orUnknown(scope, "ledgers", "the ledgers of " + scope, () -> readLedgers(topic, count));
+        found.addOrUnknown(
+            scope, "ledgers", "the ledgers of " + scope, () -> readLedgers(topic, count));
       }
     }
     if (!topics.isEmpty()) {
-      orUnknown(
+      found.addOrUnknown(
           namespace,
           "partition.owners",
           "which broker serves which topic",
           () -> readOwners(brokers, partitions));
     }
-    return found;
-  }
-
-  /** A part of what is read, for which a right may be missing. */
-  private interface Part {
-    void read() throws DriverException;
-  }
-
-  private void orUnknown(String scope, String name, String what, Part part) throws DriverException {
-    try {
-      part.read();
-    } catch (AccessException e) {
-      if (!e.isMissingRight()) {
-        throw e;
-      }
-      add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
-    }
+    return found.all();
   }
 
   private void readBrokers(List<String> brokers) throws DriverException {
@@ -180,6 +164,6 @@ final class Description {
   private void add(String scope, String name, Object value) {
     String text = EffectiveSettings.text(value);
     boolean hidden = !text.isEmpty() && SECRET.matcher(name).matches();
-    found.add(new EffectiveSetting(scope, name, hidden ? "(hidden)" : text, null));
+    found.add(scope, name, hidden ? "(hidden)" : text);
   }
 }

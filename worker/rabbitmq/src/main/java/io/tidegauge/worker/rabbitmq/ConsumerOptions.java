@@ -3,8 +3,8 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.FoundSettings;
 import io.tidegauge.worker.drivers.Keys;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -44,7 +44,7 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
         Values.wholeNumber(PREFETCH, overrides.getOrDefault(PREFETCH, queue), 1),
         Values.wholeNumber(ACK_EVERY, overrides.getOrDefault(ACK_EVERY, "0"), 0),
         Values.wholeNumber(ACK_INTERVAL, overrides.getOrDefault(ACK_INTERVAL, "50"), 1),
-        Values.truth(AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
+        Keys.truth(Connection.SYSTEM, AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
   }
 
   /** The prefetch of each of a consumer's queues. */
@@ -63,22 +63,18 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
 
   /** What was given to the client, for disclosure. */
   List<EffectiveSetting> disclosed(int queues) {
-    List<EffectiveSetting> settings = new ArrayList<>();
-    settings.add(setting("protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY"));
-    settings.add(setting("acknowledgement", autoAck ? "automatic" : "manual, multiple=true"));
+    FoundSettings all = new FoundSettings();
+    all.add("consumer", "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
+    all.add("consumer", "acknowledgement", autoAck ? "automatic" : "manual, multiple=true");
     if (!autoAck) {
       int prefetch = prefetchOf(queues);
-      settings.add(setting(PREFETCH, prefetch + " for each queue"));
-      settings.add(setting(ACK_EVERY, Integer.toString(ackEveryOf(prefetch))));
-      settings.add(setting(ACK_INTERVAL, Integer.toString(ackIntervalMs)));
+      all.add("consumer", PREFETCH, prefetch + " for each queue");
+      all.add("consumer", ACK_EVERY, ackEveryOf(prefetch));
+      all.add("consumer", ACK_INTERVAL, ackIntervalMs);
     }
-    settings.add(setting("connections", "1 connection, 1 channel and 1 thread for each consumer"));
-    settings.add(
-        setting("assignment", "the driver: each partition has one reader in a subscription"));
-    return List.copyOf(settings);
-  }
-
-  private static EffectiveSetting setting(String name, String value) {
-    return new EffectiveSetting("consumer", name, value, null);
+    all.add("consumer", "connections", "1 connection, 1 channel and 1 thread for each consumer");
+    all.add(
+        "consumer", "assignment", "the driver: each partition has one reader in a subscription");
+    return all.all();
   }
 }

@@ -1,9 +1,9 @@
 package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.AccessException;
-import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.FoundSettings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -40,7 +40,7 @@ final class Description {
 
   private final AdminLink admin;
   private final Management management;
-  private final List<EffectiveSetting> found = new ArrayList<>();
+  private final FoundSettings found = new FoundSettings();
 
   Description(AdminLink admin, Management management) {
     this.admin = admin;
@@ -50,10 +50,10 @@ final class Description {
   List<EffectiveSetting> read(List<String> topics) throws DriverException {
     if (!management.isKnown()) {
       Map<String, Object> server = admin.serverProperties();
-      add(CLUSTER, "version", server.get("version"));
-      add(CLUSTER, "cluster_name", server.get("cluster_name"));
-      add(CLUSTER, "queues", "unknown: no managementUrl was given");
-      return found;
+      found.add(CLUSTER, "version", server.get("version"));
+      found.add(CLUSTER, "cluster_name", server.get("cluster_name"));
+      found.add(CLUSTER, "queues", "unknown: no managementUrl was given");
+      return found.all();
     }
     orUnknown(CLUSTER, "version", "the overview", this::readOverview);
     orUnknown(CLUSTER, "nodes", "the nodes (tag monitoring)", this::readNodes);
@@ -62,41 +62,42 @@ final class Description {
       String scope = "topic " + topic;
       orUnknown(scope, "queues", "the queues of " + scope, () -> readTopic(topic));
     }
-    return found;
+    return found.all();
   }
 
-  /** A part of what is read, for which a right may be missing. */
-  private interface Part {
-    void read() throws DriverException;
-  }
-
-  private void orUnknown(String scope, String name, String what, Part part) throws DriverException {
-    try {
-      part.read();
-    } catch (AccessException e) {
-      if (!e.isMissingRight()) {
-        throw e;
-      }
-      // Not every version tells a wrong password from a right that is missing; AMQP does.
-      admin.serverProperties();
-      add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
-    }
+  private void orUnknown(String scope, String name, String what, FoundSettings.Part part)
+      throws DriverException {
+    found.addOrUnknown(
+        scope,
+        name,
+        what,
+        () -> {
+          try {
+            part.read();
+          } catch (AccessException e) {
+            if (e.isMissingRight()) {
+              // Not every version tells a wrong password from a right that is missing; AMQP does.
+              admin.serverProperties();
+            }
+            throw e;
+          }
+        });
   }
 
   private void readOverview() throws DriverException {
     Map<String, Object> overview = management.overview();
-    add(CLUSTER, "version", overview.get("rabbitmq_version"));
-    add(CLUSTER, "erlang_version", overview.get("erlang_version"));
-    add(CLUSTER, "cluster_name", overview.get("cluster_name"));
+    found.add(CLUSTER, "version", overview.get("rabbitmq_version"));
+    found.add(CLUSTER, "erlang_version", overview.get("erlang_version"));
+    found.add(CLUSTER, "cluster_name", overview.get("cluster_name"));
   }
 
   private void readNodes() throws DriverException {
     List<Map<String, Object>> nodes = management.nodes();
-    add(CLUSTER, "nodes", nodes.size());
+    found.add(CLUSTER, "nodes", nodes.size());
     for (Map<String, Object> node : nodes) {
       for (String fact : NODE_FACTS) {
         if (node.containsKey(fact)) {
-          add("node " + node.get("name"), fact, QueueFacts.text(node.get(fact)));
+          found.add("node " + node.get("name"), fact, QueueFacts.text(node.get(fact)));
         }
       }
     }
@@ -105,18 +106,18 @@ final class Description {
   private void readPolicies() throws DriverException {
     for (Map<String, Object> policy : management.policies()) {
       String scope = "policy " + policy.get("name");
-      add(scope, "pattern", policy.get("pattern"));
-      add(scope, "apply-to", policy.get("apply-to"));
-      add(scope, "definition", QueueFacts.text(policy.get("definition")));
+      found.add(scope, "pattern", policy.get("pattern"));
+      found.add(scope, "apply-to", policy.get("apply-to"));
+      found.add(scope, "definition", QueueFacts.text(policy.get("definition")));
     }
   }
 
   private void readTopic(String topic) throws DriverException {
     Set<String> names = management.queuesOf(topic);
     String scope = "topic " + topic;
-    add(scope, "queues", names.size());
+    found.add(scope, "queues", names.size());
     Object mode = management.exchangeArguments(topic).get(Topology.DELIVERY_MODE);
-    add(scope, "message.delivery_mode", mode == null ? "unknown" : mode);
+    found.add(scope, "message.delivery_mode", mode == null ? "unknown" : mode);
     Map<String, Map<String, String>> byQueue = new LinkedHashMap<>();
     for (Map.Entry<String, Map<String, Object>> queue : awaitStatistics(names).entrySet()) {
       byQueue.put(queue.getKey(), QueueFacts.of(queue.getValue()));
@@ -125,7 +126,7 @@ final class Description {
     if (byQueue.size() <= QUEUES_TOLD_MAX) {
       List<String> leaders = new ArrayList<>();
       byQueue.forEach((queue, facts) -> leaders.add(queue + "=" + facts.get(QueueFacts.LEADER)));
-      add(scope, "queue.leaders.by.queue", String.join(", ", leaders));
+      found.add(scope, "queue.leaders.by.queue", String.join(", ", leaders));
     }
   }
 
@@ -165,7 +166,7 @@ final class Description {
             usual.put(
                 name, Collections.max(values.entrySet(), Map.Entry.comparingByValue()).getKey());
           }
-          add(
+          found.add(
               scope,
               leaders ? "queue.leaders" : name,
               leaders ? QueueFacts.text(values) : usual.get(name));
@@ -176,16 +177,12 @@ final class Description {
                 (name, value) -> {
                   String own = facts.getOrDefault(name, "");
                   if (!own.equals(value)) {
-                    add(scope + " queue " + queue, name, own);
+                    found.add(scope + " queue " + queue, name, own);
                   }
                 }));
   }
 
   private static void count(Map<String, Map<String, Integer>> counts, String name, String value) {
     counts.computeIfAbsent(name, key -> new TreeMap<>()).merge(value, 1, Integer::sum);
-  }
-
-  private void add(String scope, String name, Object value) {
-    found.add(new EffectiveSetting(scope, name, value == null ? "" : value.toString(), null));
   }
 }

@@ -3,8 +3,8 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.FoundSettings;
 import io.tidegauge.worker.drivers.Keys;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -29,7 +29,8 @@ record ProducerOptions(boolean mandatory) {
               + "): use compression none, or streams");
     }
     checkAcks(options.acks());
-    return new ProducerOptions(Values.truth(MANDATORY, overrides.getOrDefault(MANDATORY, "false")));
+    return new ProducerOptions(
+        Keys.truth(Connection.SYSTEM, MANDATORY, overrides.getOrDefault(MANDATORY, "false")));
   }
 
   static void checkAcks(String acks) throws DriverException {
@@ -40,24 +41,21 @@ record ProducerOptions(boolean mandatory) {
 
   /** What was given to the client, for disclosure. */
   List<EffectiveSetting> disclosed(boolean persistent) {
-    List<EffectiveSetting> all = new ArrayList<>();
-    add(all, "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
-    add(all, "publisher.confirms", "true");
-    add(all, "delivery_mode", persistent ? "2 (persistent)" : "1 (transient)");
-    add(all, MANDATORY, Boolean.toString(mandatory));
-    add(
-        all,
+    FoundSettings all = new FoundSettings();
+    all.add("producer", "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
+    all.add("producer", "publisher.confirms", "true");
+    all.add("producer", "delivery_mode", persistent ? "2 (persistent)" : "1 (transient)");
+    all.add("producer", MANDATORY, mandatory);
+    all.add(
+        "producer",
         "batching",
         "none: AMQP sends each message by itself; batch bytes and delay have no effect");
-    add(all, "compression", "none: AMQP has none");
-    add(all, "acks", "by queue type: the broker confirms, the client has no choice");
-    add(all, "partitioner", "the driver: hash of the key, else round robin");
-    add(all, "connections", "1 connection and 1 channel for each producer");
-    add(all, "automatic_recovery", "by the driver: new connection, waiting confirms failed");
-    return all;
-  }
-
-  private static void add(List<EffectiveSetting> all, String name, String value) {
-    all.add(new EffectiveSetting("producer", name, value, null));
+    all.add("producer", "compression", "none: AMQP has none");
+    all.add("producer", "acks", "by queue type: the broker confirms, the client has no choice");
+    all.add("producer", "partitioner", "the driver: hash of the key, else round robin");
+    all.add("producer", "connections", "1 connection and 1 channel for each producer");
+    all.add(
+        "producer", "automatic_recovery", "by the driver: new connection, waiting confirms failed");
+    return all.all();
   }
 }

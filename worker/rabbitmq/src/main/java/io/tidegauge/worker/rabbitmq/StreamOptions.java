@@ -6,9 +6,9 @@ import com.rabbitmq.stream.compression.Compression;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.drivers.FoundSettings;
 import io.tidegauge.worker.drivers.Keys;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -71,7 +71,8 @@ record StreamOptions(
     int delayMs = (int) Math.max(1, (options.batchDelayUsMax() + 999) / 1000);
     return new StreamOptions(
         batch,
-        Values.truth("dynamicBatch", producer.getOrDefault("dynamicBatch", "true")),
+        Keys.truth(
+            Connection.SYSTEM, "dynamicBatch", producer.getOrDefault("dynamicBatch", "true")),
         number(producer, "batchPublishingDelayMs", delayMs),
         // One more than the engine allows, so that it is never the client that blocks.
         number(producer, "maxUnconfirmedMessages", options.inFlightMessagesMax() + 1),
@@ -123,45 +124,36 @@ record StreamOptions(
 
   /** What was given to the client, for disclosure. */
   List<EffectiveSetting> disclosedProducer() {
-    List<EffectiveSetting> all = new ArrayList<>();
-    add(all, "producer", "protocol", "RabbitMQ stream protocol");
-    add(all, "producer", "batchSize", batchSize + " messages");
-    add(all, "producer", "dynamicBatch", Boolean.toString(dynamicBatch));
-    add(
-        all,
+    FoundSettings all = new FoundSettings();
+    all.add("producer", "protocol", "RabbitMQ stream protocol");
+    all.add("producer", "batchSize", batchSize + " messages");
+    all.add("producer", "dynamicBatch", dynamicBatch);
+    all.add(
         "producer",
         "batchPublishingDelayMs",
         dynamicBatch ? "none: batches are dynamic" : "" + batchDelayMs);
-    add(all, "producer", "maxUnconfirmedMessages", Integer.toString(unconfirmedMessagesMax));
-    add(all, "producer", "subEntrySize", Integer.toString(subEntrySize));
-    add(all, "producer", "confirmTimeoutMs", Integer.toString(confirmTimeoutMs));
-    add(all, "producer", "compression", compression == null ? "none" : compression.name());
-    add(all, "producer", "publisher.confirms", "true");
-    add(all, "producer", "acks", "the broker confirms, the client has no choice");
-    add(all, "producer", "partitioner", "the driver: hash of the key, else round robin");
-    return all;
+    all.add("producer", "maxUnconfirmedMessages", unconfirmedMessagesMax);
+    all.add("producer", "subEntrySize", subEntrySize);
+    all.add("producer", "confirmTimeoutMs", confirmTimeoutMs);
+    all.add("producer", "compression", compression == null ? "none" : compression.name());
+    all.add("producer", "publisher.confirms", "true");
+    all.add("producer", "acks", "the broker confirms, the client has no choice");
+    all.add("producer", "partitioner", "the driver: hash of the key, else round robin");
+    return all.all();
   }
 
   /** Likewise for consumers. */
   List<EffectiveSetting> disclosedConsumer() {
-    List<EffectiveSetting> all = new ArrayList<>();
-    add(all, "consumer", "protocol", "RabbitMQ stream protocol");
-    add(all, "consumer", "offset", "first, then the consumer's own stored one");
-    add(all, "consumer", "tracking", "the client's automatic one (every 10,000 messages and 5 s)");
-    add(
-        all,
+    FoundSettings all = new FoundSettings();
+    all.add("consumer", "protocol", "RabbitMQ stream protocol");
+    all.add("consumer", "offset", "first, then the consumer's own stored one");
+    all.add("consumer", "tracking", "the client's automatic one (every 10,000 messages and 5 s)");
+    all.add(
         "consumer",
         "initialCredits",
         initialCredits + " chunks; the client has no limit in messages");
-    add(
-        all,
-        "consumer",
-        "assignment",
-        "the driver: each partition has one reader in a subscription");
-    return all;
-  }
-
-  private static void add(List<EffectiveSetting> all, String scope, String name, String value) {
-    all.add(new EffectiveSetting(scope, name, value, null));
+    all.add(
+        "consumer", "assignment", "the driver: each partition has one reader in a subscription");
+    return all.all();
   }
 }

@@ -38,7 +38,7 @@ record TopicSettings(
       switch (setting.getKey()) {
         case TYPE -> type = QueueType.of(value);
         case MEMBERS -> members = Values.wholeNumber(MEMBERS, value, 1);
-        case PERSISTENT -> persistent = Values.truth(PERSISTENT, value);
+        case PERSISTENT -> persistent = Keys.truth(Connection.SYSTEM, PERSISTENT, value);
         default -> arguments.put(argumentName(setting.getKey()), Values.argument(value));
       }
     }

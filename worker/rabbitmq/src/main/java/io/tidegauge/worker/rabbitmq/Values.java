@@ -25,16 +25,6 @@ final class Values {
             + "\"");
   }
 
-  static boolean truth(String name, String value) throws DriverException {
-    return switch (value.trim()) {
-      case "true" -> true;
-      case "false" -> false;
-      default ->
-          throw new DriverException(
-              "RabbitMQ's " + name + " must be true or false, not \"" + value + "\"");
-    };
-  }
-
   /** A queue argument: the server insists on the right type. */
   static Object argument(String value) {
     if (value.matches("-?\\d{1,18}")) {
