@@ -32,6 +32,7 @@ import org.bouncycastle.util.io.pem.PemWriter;
 /** Certificates and private keys from PEM files. Messages name the setting and the file. */
 final class Pem {
   private static final String KEY = "PRIVATE KEY";
+  private static final String EC_KEY = "EC " + KEY;
   private static final String CONVERT =
       "turn it into PKCS 8 without a pass phrase: openssl pkcs8 -topk8 -nocrypt";
 
@@ -86,11 +87,13 @@ final class Pem {
         key + ": " + path + " has no PEM private key (-----BEGIN PRIVATE KEY-----)");
   }
 
-  /** Fails if the file's private key is not in the one form that Java reads by itself. */
-  static void requirePkcs8(String key, String path) throws DriverException {
-    if (blocks(key, path).stream().noneMatch(block -> block.getType().equals(KEY))) {
+  /**
+   * Fails if the file's private key is in the form of SEC 1, which Java does not read by itself.
+   */
+  static void refuseSec1(String key, String path) throws DriverException {
+    if (blocks(key, path).stream().anyMatch(block -> block.getType().equals(EC_KEY))) {
       throw new DriverException(
-          key + ": " + path + " has no key that the client can read; " + CONVERT);
+          key + ": " + path + " holds a key of the form " + EC_KEY + "; " + CONVERT);
     }
   }
 
@@ -102,7 +105,7 @@ final class Pem {
             new AlgorithmIdentifier(PKCSObjectIdentifiers.rsaEncryption, DERNull.INSTANCE);
         return new PrivateKeyInfo(rsa, RSAPrivateKey.getInstance(block.getContent())).getEncoded();
       }
-      case "EC " + KEY -> {
+      case EC_KEY -> {
         ECPrivateKey key = ECPrivateKey.getInstance(block.getContent());
         AlgorithmIdentifier curve =
             new AlgorithmIdentifier(X9ObjectIdentifiers.id_ecPublicKey, key.getParametersObject());

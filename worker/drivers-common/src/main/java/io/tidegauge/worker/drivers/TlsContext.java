@@ -77,10 +77,10 @@ public final class TlsContext {
     }
   }
 
-  /** Fails if a client that reads the file by itself could not use our own private key. */
-  public static void requirePkcs8(Security security) throws DriverException {
+  /** Fails if our own private key is one that a client that reads the file itself can't use. */
+  public static void refuseSec1(Security security) throws DriverException {
     if (security.hasOwnCertificate()) {
-      Pem.requirePkcs8("tls.key.path", security.keyPath());
+      Pem.refuseSec1("tls.key.path", security.keyPath());
     }
   }
 

@@ -7,6 +7,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.drivers.Security;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,7 +32,7 @@ class AccessTest {
         .containsEntry(VERIFY, "false");
   }
 
-  /** It reads the file by itself, and knows no other form. */
+  /** It reads the file by itself, and knows those of PKCS 1 and 8 only. */
   @Test
   void aKeyThatTheClientCantReadIsRefused(@TempDir Path directory) throws Exception {
     Path key = directory.resolve("own.key");
@@ -48,9 +49,13 @@ class AccessTest {
     Files.writeString(key, "-----BEGIN EC PRIVATE KEY-----\nAA==\n-----END EC PRIVATE KEY-----\n");
     assertThatThrownBy(() -> Connection.of(given))
         .isInstanceOf(DriverException.class)
-        .hasMessageStartingWith("tls.key.path: " + key + " has no key that the client can read")
+        .hasMessageStartingWith(
+            "tls.key.path: " + key + " holds a key of the form EC PRIVATE KEY; ")
         .hasMessageContaining("openssl pkcs8 -topk8 -nocrypt");
-    Files.writeString(key, "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n");
-    assertThatThrownBy(() -> Connection.of(given)).hasMessageContaining("there is no file");
+    // The next complaint is about the certificate.
+    for (String form : List.of("PRIVATE KEY", "RSA PRIVATE KEY")) {
+      Files.writeString(key, "-----BEGIN " + form + "-----\nAA==\n-----END " + form + "-----\n");
+      assertThatThrownBy(() -> Connection.of(given)).hasMessageContaining("there is no file");
+    }
   }
 }
