@@ -33,8 +33,8 @@ from tidegauge.errors import nearest
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.numbers import rounded
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, by_block, known_names
-from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, figure_interval, geometric_mean, paired_ratio
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
+from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,

@@ -9,7 +9,8 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.durability import in_force
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
-from tidegauge.statistics.figures import Figure, FindingFigure, Shown, by_block, compared, figures_found
+from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
+from tidegauge.statistics.intervals import by_block
 from tidegauge.statistics.verdict import Comparison, compare_paired, compare_unpaired
 
 

@@ -17,7 +17,6 @@ from typing import Any
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult
 from tidegauge.model.workload import BEFORE, DURING, late_names
-from tidegauge.statistics.intervals import geometric_mean
 
 Of = Callable[[TrialResult], float | None]
 """The figure of a result; None where there are too few samples, or nothing was measured."""
@@ -359,12 +358,3 @@ def of_trial(name: str) -> Of | None:
 def known_names() -> list[str]:
     """Every name of a figure."""
     return [*FIGURES, *FINDING_FIGURES]
-
-
-def by_block(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
-    """A figure by block number; of several trials in one block the geometric mean. What is not positive has none."""
-    found: dict[int, list[float]] = {}
-    for block, value in values:
-        if value is not None and value > 0:
-            found.setdefault(block, []).append(value)
-    return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}

@@ -138,6 +138,15 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def by_block(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
+    """A figure by block number; of several trials in one block the geometric mean. What is not positive has none."""
+    found: dict[int, list[float]] = {}
+    for block, value in values:
+        if value is not None and value > 0:
+            found.setdefault(block, []).append(value)
+    return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
+
+
 def _interval(logs: Floats, confidence: float, resolution: float) -> Interval:
     estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
     error = deviation / math.sqrt(logs.size)
