@@ -43,7 +43,6 @@ final class StreamReplica {
   private volatile long newestNs = System.nanoTime();
   private volatile String first = "";
   private volatile RuntimeException failure;
-  private volatile String lost = "";
 
   StreamReplica(ReadBackSpec spec, int partition, ReadBackSink sink) {
     this.spec = spec;
@@ -86,18 +85,18 @@ final class StreamReplica {
     newestNs = System.nanoTime();
     Messages consumer = new Messages(channel);
     String tag = channel.basicConsume(stream, false, Map.of(OFFSET, "first"), consumer);
-    while (!isShown() && lost.isEmpty() && failure == null) {
+    while (!isShown() && consumer.lost.isEmpty() && failure == null) {
       if (spec.leftMs() == 0) {
         return "not read to its end in time";
       }
       Thread.sleep(POLL_MS);
     }
-    if (!lost.isEmpty()) {
-      return lost;
+    if (!consumer.lost.isEmpty()) {
+      return consumer.lost;
     }
     channel.basicCancel(tag);
     boolean ended = consumer.ended.await(spec.leftMs(), TimeUnit.MILLISECONDS);
-    return lost.isEmpty() && !ended ? "its end was not confirmed in time" : lost;
+    return consumer.lost.isEmpty() && !ended ? "its end was not confirmed in time" : consumer.lost;
   }
 
   /** Whether the last message known has come, or nothing has for so long that it will not. */
@@ -109,6 +108,10 @@ final class StreamReplica {
 
   private final class Messages extends DefaultConsumer {
     final CountDownLatch ended = new CountDownLatch(1);
+
+    /** Why the server took it off the stream; its successor begins without that. */
+    volatile String lost = "";
+
     private int unsettled;
 
     Messages(Channel channel) {
