@@ -99,10 +99,10 @@ def carried(known: Sequence[Attestation]) -> str:
     Args:
         known: attestations of this system, version, level and settings. Crashes of processes attest nothing.
     """
-    cut = [one for one in known if one.means is Means.POWER]
-    lost = [one for one in cut if one.verdict is Verdict.REFUTED]
-    kept = [one for one in cut if one.verdict is Verdict.NOT_REFUTED]
-    broken = [one for one in lost if one.promised]
+    cut = [attestation for attestation in known if attestation.means is Means.POWER]
+    lost = [attestation for attestation in cut if attestation.verdict is Verdict.REFUTED]
+    kept = [attestation for attestation in cut if attestation.verdict is Verdict.NOT_REFUTED]
+    broken = [attestation for attestation in lost if attestation.promised]
     if broken:
         return f"REFUTED: {_told(broken)}"
     if not kept:
@@ -111,14 +111,14 @@ def carried(known: Sequence[Attestation]) -> str:
 
 
 def _told(those: Sequence[Attestation]) -> str:
-    fuse = [one for one in those if one.file_system is FileSystem.FUSE]
-    power = [one for one in those if one.file_system is not FileSystem.FUSE]
+    fuse = [attestation for attestation in those if attestation.file_system is FileSystem.FUSE]
+    power = [attestation for attestation in those if attestation.file_system is not FileSystem.FUSE]
     return "; ".join(_sum(group, less) for group, less in ((power, ""), (fuse, f"; {FUSE_LABEL}")) if group)
 
 
 def _sum(those: Sequence[Attestation], less: str) -> str:
-    lost, cuts = sum(one.lost for one in those), sum(one.cuts for one in those)
-    scenarios = ", ".join(dict.fromkeys(one.scenario.value for one in those))
+    lost, cuts = sum(attestation.lost for attestation in those), sum(attestation.cuts for attestation in those)
+    scenarios = ", ".join(dict.fromkeys(attestation.scenario.value for attestation in those))
     return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{less})"
 
 

@@ -29,9 +29,9 @@ def sentences(choice: LevelChoice, means: Means, file_system: FileSystem, judged
     """The verdict on each scenario, what is behind a loss, and what all this does not show."""
     found = []
     named = _named(means, file_system)
-    for one in judged:
-        found.append(f"{describe_choice(choice)}, {one.scenario.value}{named}: {one.judgement.sentence()}.")
-        found += [f"{one.scenario.value}: {told}" for told in _beside(choice, one)]
+    for result in judged:
+        found.append(f"{describe_choice(choice)}, {result.scenario.value}{named}: {result.judgement.sentence()}.")
+        found += [f"{result.scenario.value}: {told}" for told in _beside(choice, result)]
     return (*found, not_modelled(means, file_system))
 
 
@@ -41,31 +41,31 @@ def _named(means: Means, file_system: FileSystem) -> str:
     return f" ({named})" if named else ""
 
 
-def _beside(choice: LevelChoice, one: Judged) -> Iterable[str]:
-    if one.judgement.verdict is Verdict.REFUTED:
-        if one.promise.kept:
-            yield f"level {choice.level} promises that nothing is lost here: {one.promise.why}."
+def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
+    if result.judgement.verdict is Verdict.REFUTED:
+        if result.promise.kept:
+            yield f"level {choice.level} promises that nothing is lost here: {result.promise.why}."
         else:
-            yield f"level {choice.level} does not promise more: {one.promise.why}."
-        yield from _files(one)
-    if one.judgement.verdict is not Verdict.INCONCLUSIVE and one.judgement.reasons:
-        yield f"cuts that did not count: {'; '.join(one.judgement.reasons[:_SHOWN_MAX])}."
-    others = [(name, one.figure(key)) for name, key in _OTHERS if one.figure(key)]
+            yield f"level {choice.level} does not promise more: {result.promise.why}."
+        yield from _files(result)
+    if result.judgement.verdict is not Verdict.INCONCLUSIVE and result.judgement.reasons:
+        yield f"cuts that did not count: {'; '.join(result.judgement.reasons[:_SHOWN_MAX])}."
+    others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
     if others:
         yield f"also seen: {', '.join(f'{count:,} {name}' for name, count in others)}."
-    unreadable = [why for cycle in one.cycles for why in cycle.unreadable]
+    unreadable = [why for cycle in result.cycles for why in cycle.unreadable]
     if unreadable:
         yield f"not readable: {'; '.join(unreadable[:_SHOWN_MAX])}."
     damaged = [
         f"{disk}: {' '.join(said.split())[:_CHECK_CHARS_MAX]}"
-        for cycle in one.cycles
+        for cycle in result.cycles
         for cut in cycle.cuts
         for disk, said in cut.checks.items()
         if said != CLEAN
     ]
     if damaged:
         yield f"file systems that a check found damaged after a cut: {'; '.join(damaged[:_SHOWN_MAX])}."
-    doubts = [doubt for cycle in one.cycles for doubt in cycle.doubts]
+    doubts = [doubt for cycle in result.cycles for doubt in cycle.doubts]
     if doubts:
         yield f"odd about the histories: {'; '.join(doubts[:_SHOWN_MAX])}."
 
@@ -83,8 +83,8 @@ _OTHERS = (
 )
 
 
-def _files(one: Judged) -> Iterable[str]:
-    searched = [cycle for cycle in one.cycles if cycle.in_files is not None]
+def _files(result: Judged) -> Iterable[str]:
+    searched = [cycle for cycle in result.cycles if cycle.in_files is not None]
     if not searched:
         return
     found, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
@@ -95,20 +95,20 @@ def _files(one: Judged) -> Iterable[str]:
         yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
 
 
-def cells(choice: LevelChoice, one: Judged) -> dict[str, str | int | float | None]:
+def cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | None]:
     """A row of the table: expected and observed side by side."""
-    judgement = one.judgement
-    told = [cut for cycle in one.cycles for cut in cycle.cuts]
+    judgement = result.judgement
+    told = [cut for cycle in result.cycles for cut in cycle.cuts]
     return {
         "level": describe_choice(choice).removeprefix("level "),
-        "scenario": one.scenario.value,
-        "expected": "none lost" if one.promise.kept else "may lose",
+        "scenario": result.scenario.value,
+        "expected": "none lost" if result.promise.kept else "may lose",
         "observed": judgement.verdict.value.upper(),
         "cuts": judgement.cuts,
         "at risk": judgement.at_risk,
-        "lost": one.figure("lost"),
+        "lost": result.figure("lost"),
         "serve, s": _median(cut.serve_s for cut in told),
-        "publish, s": _median(cycle.first_publish_s for cycle in one.cycles if cycle.cuts),
+        "publish, s": _median(cycle.first_publish_s for cycle in result.cycles if cycle.cuts),
     }
 
 
@@ -137,5 +137,5 @@ def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome)
         return told
     scenarios = dict.fromkeys(cycle.scenario for cycle in outcome.cycles if cycle.scenario is not Scenario.NONE)
     judged = judge_scenarios(level, nodes, tuple(scenarios), outcome, None)
-    refuted = [one.judgement.sentence() for one in judged if one.judgement.verdict is Verdict.REFUTED]
+    refuted = [result.judgement.sentence() for result in judged if result.judgement.verdict is Verdict.REFUTED]
     return f"{told}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"

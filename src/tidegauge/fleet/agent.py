@@ -119,7 +119,7 @@ class Agent:
             "free_ports": lambda _id, m: self._ledger.take_ports(int(m["count"])),
             "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
-            "samples": lambda _id, m: [sample_to_json(one) for one in self._sampler.samples(int(m["after"]))],
+            "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
             "shutdown": self._shutdown,
             **{name: self._at_leisure(carry_out) for name, carry_out in self._rig.calls.items()},
         }

@@ -227,7 +227,7 @@ class LocalHost:
 
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`."""
-        return [sample_from_json(one) for one in self._call("samples", after=after)]
+        return [sample_from_json(sample) for sample in self._call("samples", after=after)]
 
     def close(self) -> list[str]:
         """End all processes and the agent, remove tracked directories. Never raises. Returns what could not be removed.

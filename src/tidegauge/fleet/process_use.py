@@ -48,8 +48,8 @@ class WriteLimit:
         )
 
 
-def _lower(one: int | None, other: int | None) -> int | None:
-    return min((number for number in (one, other) if number is not None), default=None)
+def _lower(first: int | None, other: int | None) -> int | None:
+    return min((number for number in (first, other) if number is not None), default=None)
 
 
 class CgroupWatch:
@@ -279,8 +279,8 @@ def _io(seen: _Seen, members: Sequence[Stat]) -> tuple[int | None, int | None]:
         text = _read(f"/proc/{stat.pid}/io")
         if text:
             now[stat.identity] = parse_io(text)
-    read = sum(max(0, one[0] - seen.io_bytes.get(identity, (0, 0))[0]) for identity, one in now.items())
-    written = sum(max(0, one[1] - seen.io_bytes.get(identity, (0, 0))[1]) for identity, one in now.items())
+    read = sum(max(0, bytes_now[0] - seen.io_bytes.get(identity, (0, 0))[0]) for identity, bytes_now in now.items())
+    written = sum(max(0, bytes_now[1] - seen.io_bytes.get(identity, (0, 0))[1]) for identity, bytes_now in now.items())
     seen.io_bytes = now
     return (read, written) if now else (None, None)
 
@@ -324,7 +324,7 @@ def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[tuple[ThreadUse, ...
         for thread in busiest
         if used[thread][0] > 0
     )
-    return named, sum(one[1] for one in used.values()), sum(one[2] for one in used.values())
+    return named, sum(counters[1] for counters in used.values()), sum(counters[2] for counters in used.values())
 
 
 def _since(before: tuple[int, int, int] | None, now: tuple[int, int, int]) -> tuple[int, int, int]:

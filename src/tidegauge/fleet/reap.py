@@ -118,7 +118,9 @@ def await_agents(run: str, seconds_max: float) -> bool:
 
 def _records_of(run: str) -> list[Record]:
     try:
-        return [one for one in registry.all_records() if any(run in directory for directory in one.directories)]
+        return [
+            record for record in registry.all_records() if any(run in directory for directory in record.directories)
+        ]
     except OSError:
         return []
 

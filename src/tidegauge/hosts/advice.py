@@ -98,7 +98,9 @@ def _clock_source(clock: ClockQuality) -> Advice:
     if clock.source == "tsc" and clock.tsc:
         cost += f", {', '.join(clock.tsc)}"
     good = clock.source not in _POOR_SOURCES and clock.read_ns < _SLOW_READ_NS
-    better = next((one for one in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page") if one in clock.available), "")
+    better = next(
+        (source for source in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page") if source in clock.available), ""
+    )
     change = f"echo {better} > /sys/devices/system/clocksource/clocksource0/current_clocksource" if better else ""
     otherwise = "Take a machine whose kernel can use the CPU's counter."
     return Advice(
@@ -180,7 +182,9 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
 def _turns(facts: Mapping[str, str]) -> bool:
     """Whether any disk below turns. Of virtual ones (virtio, Xen) the kernel says so without knowing."""
     virtual = all(name.startswith(("vd", "xvd")) for name in facts.get("devices", "").split(" on "))
-    turning = any(one.rpartition(": ")[2].strip() == "1" for one in facts.get("rotational", "").split(";"))
+    turning = any(
+        rotational.rpartition(": ")[2].strip() == "1" for rotational in facts.get("rotational", "").split(";")
+    )
     return turning and not virtual
 
 

@@ -86,7 +86,7 @@ class DiskCeiling:
     def sync(self, call: str, write_bytes: int, files: int = 1) -> SyncCeiling | None:
         """What was measured in one way; None if it was not."""
         wanted = (call, write_bytes, files)
-        return next((one for one in self.syncs if (one.call, one.write_bytes, one.files) == wanted), None)
+        return next((sync for sync in self.syncs if (sync.call, sync.write_bytes, sync.files) == wanted), None)
 
 
 @dataclass(frozen=True)

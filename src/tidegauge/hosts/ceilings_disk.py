@@ -134,7 +134,7 @@ class DiskMeasure:
                         os.lseek(descriptor, 0, os.SEEK_SET)
 
             elapsed_s = _together(work, files, seconds)
-        return _summary(call, write_bytes, files, np.array([one for own in times_ns for one in own]), elapsed_s)
+        return _summary(call, write_bytes, files, np.array([time_ns for own in times_ns for time_ns in own]), elapsed_s)
 
     def _open(self, flags: int) -> int:
         """Past the page cache where the file system lets us; the test is whether it opens (open(2))."""
@@ -215,7 +215,7 @@ def _stream(
             own.append(time.perf_counter_ns())
 
     _together(work, DEPTH, seconds)
-    ended = np.sort(np.array([one for own in ends_ns for one in own], dtype=np.int64)) - begun_ns
+    ended = np.sort(np.array([end_ns for own in ends_ns for end_ns in own], dtype=np.int64)) - begun_ns
     return Stream(len(ended) * BLOCK_BYTES / (float(ended[-1]) / 1e9), len(ended), _quarters(ended))
 
 

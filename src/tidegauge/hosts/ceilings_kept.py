@@ -31,7 +31,7 @@ def keep(ceilings: Ceilings) -> None:
     """Add to what is kept, the newest first. Raises `OSError`."""
     path = kept_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept = [ceilings, *(one for one in read_kept() if one.machine == ceilings.machine)][:_KEPT_MAX]
+    kept = [ceilings, *(earlier for earlier in read_kept() if earlier.machine == ceilings.machine)][:_KEPT_MAX]
     replace_file(path, json.dumps({"schema": SCHEMA, "kept": plain(kept)}, indent=2).encode(), shared=True)
 
 
@@ -41,7 +41,7 @@ def read_kept() -> list[Ceilings]:
         content = json.loads(kept_path().read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
             return []
-        return [typed(Ceilings, one) for one in content["kept"]]
+        return [typed(Ceilings, entry) for entry in content["kept"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
 
@@ -55,21 +55,23 @@ def fresh(
     only while the machine is as busy as it was then (`load_average`: now): measuring again would tell no more.
     """
     usable = [
-        one
-        for one in kept
-        if one.machine == machine
-        and 0 <= age_s(one, now) <= FRESH_S
-        and (not one.doubtful or one.load_average <= load_average)
+        ceilings
+        for ceilings in kept
+        if ceilings.machine == machine
+        and 0 <= age_s(ceilings, now) <= FRESH_S
+        and (not ceilings.doubtful or ceilings.load_average <= load_average)
     ]
-    with_loopback = next((one for one in usable if one.loopback is not None), None)
-    by_disk = [next((one for one in usable if one.disk(device) is not None), None) for device in devices]
+    with_loopback = next((ceilings for ceilings in usable if ceilings.loopback is not None), None)
+    by_disk = [next((ceilings for ceilings in usable if ceilings.disk(device) is not None), None) for device in devices]
     if with_loopback is None or None in by_disk:
         return None
-    used = [with_loopback, *(one for one in by_disk if one is not None)]
-    oldest = min(used, key=lambda one: one.measured_at)
-    disks = [disk for one, device in zip(used[1:], devices, strict=True) if (disk := one.disk(device)) is not None]
-    memory = next((one.memory for one in usable if one.memory is not None), None)
-    busiest = max(one.load_average for one in used)
+    used = [with_loopback, *(ceilings for ceilings in by_disk if ceilings is not None)]
+    oldest = min(used, key=lambda ceilings: ceilings.measured_at)
+    disks = [
+        disk for ceilings, device in zip(used[1:], devices, strict=True) if (disk := ceilings.disk(device)) is not None
+    ]
+    memory = next((ceilings.memory for ceilings in usable if ceilings.memory is not None), None)
+    busiest = max(ceilings.load_average for ceilings in used)
     return replace(oldest, disks=tuple(disks), loopback=with_loopback.loopback, memory=memory, load_average=busiest)
 
 

@@ -140,8 +140,8 @@ def _round_trips(seconds: float) -> list[float]:
     """Times of single bytes there and back, us."""
 
     def echo(peer: socket.socket) -> None:
-        while one := peer.recv(1):
-            peer.sendall(one)
+        while received := peer.recv(1):
+            peer.sendall(received)
 
     trips_us: list[float] = []
     with _connected(echo) as (sender, _reader):

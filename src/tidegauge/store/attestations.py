@@ -33,13 +33,13 @@ def attestations_directory(environment: Mapping[str, str] | None = None) -> Path
 def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) -> None:
     """Add attestations to what is known. Raises `RunFailedError` if they can't be written."""
     directory = attestations_directory()
-    for one in made:
-        choice = LevelChoice(one.level, one.form)
-        path = directory / _name(one.system, choice, one.settings_digest)
+    for attestation in made:
+        choice = LevelChoice(attestation.level, attestation.form)
+        path = directory / _name(attestation.system, choice, attestation.settings_digest)
         make_directory(directory)
         # Two runs that end at the same time must not lose each other's.
         with _locked(directory):
-            known = (*_read(path), replace(one, started_at=started_at, run=run))
+            known = (*_read(path), replace(attestation, started_at=started_at, run=run))
             write_json(path, ATTESTATION_SCHEMA, {"attestations": known}, durable=True)
 
 

@@ -40,10 +40,10 @@ def read_disclosed(trial: StoredTrial) -> Disclosed:
     settings = read_object(trial.directory / "settings.json") or {}
     distribution = _object_of((read_object(trial.directory / "distribution.json") or {}).get("distribution"))
     found = {
-        (kind, str(one.get("scope", "")), str(one.get("name", ""))): str(one.get("value", ""))
+        (kind, str(setting.get("scope", "")), str(setting.get("name", ""))): str(setting.get("value", ""))
         for kind in ("server", "client")
-        for one in _listed(settings.get(kind))
-        if isinstance(one, Mapping)
+        for setting in _listed(settings.get(kind))
+        if isinstance(setting, Mapping)
     }
     return Disclosed(
         settings=found,
@@ -151,8 +151,8 @@ def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:
 def _histograms(path: Path) -> dict[str, Histogram]:
     found: dict[str, Histogram] = {}
     try:
-        for one in read_intervals(path):
-            found[one.tag] = add(found.get(one.tag, EMPTY), one.histogram)
+        for interval in read_intervals(path):
+            found[interval.tag] = add(found.get(interval.tag, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return {}
     return found

@@ -83,7 +83,7 @@ def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
         by_second = _by_second(directory / f"{series}.hlog", series, rows)
         merged = [_merged(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
         content |= _listed(field, merged, unit_ns, whole)
-        overall = _merged(one.histogram for one in window if one.tag.partition("/")[0] == series)
+        overall = _merged(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
         content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns, whole)
     return content
 
@@ -139,7 +139,10 @@ def _rates(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[flo
         "publishRate": rates("acked_msgs"),
         "publishErrorRate": rates("failed_msgs"),
         "consumeRate": rates("received_msgs"),
-        "backlog": [sum(max(0, one["backlog_msgs"]) for one in period[-1]["subscriptions"]) for period in periods],
+        "backlog": [
+            sum(max(0, subscription["backlog_msgs"]) for subscription in period[-1]["subscriptions"])
+            for period in periods
+        ],
     }
 
 
@@ -160,12 +163,12 @@ def _figures(unit_ns: float, whole: bool) -> dict[str, Callable[[Histogram], flo
     """By the end of a field's name. The mean is never a whole number, as in OMB."""
 
     def at(percentile: float) -> Callable[[Histogram], float | int]:
-        return lambda one: _value(one.percentile_ns(percentile), unit_ns, whole)
+        return lambda histogram: _value(histogram.percentile_ns(percentile), unit_ns, whole)
 
     return {
-        "Avg": lambda one: one.mean_ns() / unit_ns,
+        "Avg": lambda histogram: histogram.mean_ns() / unit_ns,
         **{name: at(percentile) for name, percentile in _PERCENTILES.items()},
-        "Max": lambda one: _value(one.max_ns(), unit_ns, whole),
+        "Max": lambda histogram: _value(histogram.max_ns(), unit_ns, whole),
     }
 
 
@@ -188,10 +191,10 @@ def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> di
     column = f"{series.replace('-', '_')}_max_ms"
     starts = [row["from_mono_ns"] for row in rows if row[column] is not None]
     found: dict[int, Histogram] = {}
-    for one in read_intervals(path) if starts else []:
-        at_ns = starts[0] + round(one.start_s * 1e9)
+    for interval in read_intervals(path) if starts else []:
+        at_ns = starts[0] + round(interval.start_s * 1e9)
         nearest = min(starts, key=lambda start: abs(start - at_ns))
-        found[nearest] = add(found.get(nearest, EMPTY), one.histogram)
+        found[nearest] = add(found.get(nearest, EMPTY), interval.histogram)
     return found
 
 

@@ -137,7 +137,8 @@ def load_run(path: Path) -> StoredRun:
     plan = read_object(path / "plan.json") or {}
     campaign = read_object(path / "campaign.json") or {}
     sessions = tuple(
-        replace(one, status=_status_shown(one.status, alive and one.status == "running")) for one in read_sessions(head)
+        replace(session, status=_status_shown(session.status, alive and session.status == "running"))
+        for session in read_sessions(head)
     )
     environments = tuple(read_object(path / environment_name(session.number)) or {} for session in sessions)
     return StoredRun(
@@ -228,7 +229,7 @@ def run_directories(runs_directory: Path) -> list[Path]:
 
 def _trial_directories(path: Path) -> list[Path]:
     trials = path / "trials"
-    return sorted(one for one in trials.iterdir() if one.is_dir()) if trials.is_dir() else []
+    return sorted(entry for entry in trials.iterdir() if entry.is_dir()) if trials.is_dir() else []
 
 
 def _trial(directory: Path, alive: bool) -> StoredTrial:

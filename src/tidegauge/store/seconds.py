@@ -134,15 +134,15 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     }
 
 
-def _subscription(one: SubscriptionSecond, end_to_end: Quantiles) -> dict[str, Any]:
+def _subscription(subscription: SubscriptionSecond, end_to_end: Quantiles) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "received_msgs": one.received,
-        "received_bytes": one.received_bytes,
-        "backlog_msgs": one.backlog,
-        "duplicated_msgs": one.duplicated,
-        "reordered_msgs": one.reordered,
-        "corrupt_msgs": one.corrupt,
+        "name": subscription.name,
+        "received_msgs": subscription.received,
+        "received_bytes": subscription.received_bytes,
+        "backlog_msgs": subscription.backlog,
+        "duplicated_msgs": subscription.duplicated,
+        "reordered_msgs": subscription.reordered,
+        "corrupt_msgs": subscription.corrupt,
         **_columns("end_to_end", end_to_end),
     }
 
@@ -157,8 +157,8 @@ def _columns(series: str, found: Quantiles) -> dict[str, float | None]:
 
 def _worst(found: list[Quantiles]) -> Quantiles:
     """The slowest subscription's figures (percentiles are never averaged)."""
-    seen = [one for one in found if one.p99_ms is not None]
-    return max(seen, key=lambda one: one.p99_ms or 0.0, default=NOTHING)
+    seen = [quantiles for quantiles in found if quantiles.p99_ms is not None]
+    return max(seen, key=lambda quantiles: quantiles.p99_ms or 0.0, default=NOTHING)
 
 
 def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:

@@ -136,7 +136,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Sch
     left = iter(rows)
     try:
         with replacing(path, durable=True) as new, pq.ParquetWriter(new, columns) as writer:
-            while batch := [dict(one) for one in islice(left, ROWS_AT_A_TIME)]:
+            while batch := [dict(row) for row in islice(left, ROWS_AT_A_TIME)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=columns))
     except OSError as error:
         raise write_failed(path, error) from error

@@ -267,6 +267,6 @@ def _larger(first: Row, second: Row | None = None) -> Row:
     return {
         name: value
         if name.endswith("_mono_ns")
-        else max((one for one in (value, second[name]) if one is not None), default=None)
+        else max((number for number in (value, second[name]) if number is not None), default=None)
         for name, value in first.items()
     }

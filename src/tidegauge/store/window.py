@@ -37,10 +37,10 @@ def response_by_stretch(details: TrialDetails) -> list[Histogram]:
     stretch_of = {round((row["from_mono_ns"] - base) / 1e6): place // seconds for place, row in enumerate(rows)}
     found: dict[int, Histogram] = {}
     try:
-        for one in each_interval(details.trial.directory / "response.hlog"):
-            stretch = _near(stretch_of, round(one.start_s * 1000))
+        for interval in each_interval(details.trial.directory / "response.hlog"):
+            stretch = _near(stretch_of, round(interval.start_s * 1000))
             if stretch is not None:
-                found[stretch] = add(found.get(stretch, EMPTY), one.histogram)
+                found[stretch] = add(found.get(stretch, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return []
     return [found[stretch] for stretch in sorted(found)]

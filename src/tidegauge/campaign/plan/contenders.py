@@ -84,7 +84,7 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
             why = error.message.removeprefix(f"{campaign.source_path}: ")
             left_out.append(f"{name} at {point_words(point.values)} is left out: {why}")
             continue
-        number = sum(one.name == system.name for one in campaign.systems[:place])
+        number = sum(earlier.name == system.name for earlier in campaign.systems[:place])
         found.append(
             Contender(
                 system,
@@ -98,7 +98,7 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
                 else 0,
             )
         )
-    _check_twice(campaign, [one.label for one in found])
+    _check_twice(campaign, [contender.label for contender in found])
     _check_form(campaign, found, find_system)
     return tuple(found), left_out
 
@@ -199,12 +199,12 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
 def _check_form(campaign: Campaign, found: Sequence[Contender], find_system: Callable[[str], System]) -> None:
     """A form that no system has is a mistake, unless the command line left out the system that has it."""
     form, level = campaign.durability.form, campaign.durability.level
-    followers = [one.choice for one in found if one.system.durability is None]
+    followers = [contender.choice for contender in found if contender.system.durability is None]
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION)
     for name, version in campaign.listed:
         known = find_system(name)
         followers += [
-            one for one in known.possible_levels(version or known.default_version, nodes) if one.level == level
+            choice for choice in known.possible_levels(version or known.default_version, nodes) if choice.level == level
         ]
     if form and followers and all(choice.form != form for choice in followers):
         forms = list(dict.fromkeys(choice.form for choice in followers if choice.form))

@@ -90,12 +90,12 @@ class Workers:
         if planned.servers is not Servers.SHARED:
             return worker_memory(planned, self.choice, self.machine)
         shared = [trial for trial in self.trials if trial.servers is Servers.SHARED and trial.system == spec.system]
-        return _largest_worker([worker_memory(one, self.choice, self.machine) for one in (planned, *shared)])
+        return _largest_worker([worker_memory(trial, self.choice, self.machine) for trial in (planned, *shared)])
 
     def most(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
         """The largest of a system's at a point of a sweep."""
         own = [trial for trial in self.trials if trial.system == system and trial.point == point]
-        found = [self.of(one) for one in own]
+        found = [self.of(trial) for trial in own]
         return _largest_worker(found or [WorkerMemory(*_least(self.choice))])
 
 
@@ -122,8 +122,8 @@ def _least(choice: WorkerChoice) -> tuple[int, int]:
 
 
 def _largest_worker(found: Sequence[WorkerMemory]) -> WorkerMemory:
-    heap = max(found, key=lambda one: one.heap_mb)
-    direct = max(found, key=lambda one: one.direct_memory_mb)
+    heap = max(found, key=lambda worker: worker.heap_mb)
+    direct = max(found, key=lambda worker: worker.direct_memory_mb)
     because = heap.because if heap.direct_memory_mb == direct.direct_memory_mb else f"{heap.because}; {direct.because}"
     return WorkerMemory(heap.heap_mb, direct.direct_memory_mb, because.strip("; "))
 

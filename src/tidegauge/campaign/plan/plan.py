@@ -225,7 +225,7 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
     for point in campaign.each:
         check_experiments(point.campaign)
     found, left_out = contenders(campaign, find_system)
-    entries = [[Entry(one.identity, one.deployment) for one in here] for here in found]
+    entries = [[Entry(contender.identity, contender.deployment) for contender in here] for here in found]
     points = campaign.each
     steps: list[Step] = []
     for block in range(campaign.repeat):
@@ -236,8 +236,8 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
             step = _with_forms(step, find_system(contender.system.name))
             elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
             steps.append(replace(step, rates_point=elsewhere))
-    for one in steps:
-        _check_limits(campaign, one)
+    for step in steps:
+        _check_limits(campaign, step)
     return Plan(tuple(steps), left_out)
 
 
@@ -300,7 +300,7 @@ def _with_forms(step: Step, system: System) -> Step:
     trials = []
     for trial in step.trials:
         possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes) if trial.attest else []
-        best = next((one for one in possible if one.level == trial.choice.level), trial.choice)
+        best = next((choice for choice in possible if choice.level == trial.choice.level), trial.choice)
         trials.append(trial if trial.choice in possible else replace(trial, choice=best))
     return replace(step, trials=tuple(trials))
 

@@ -430,5 +430,5 @@ def _without_effect(who: str, item: Mapping[str, Any]) -> list[str]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name}={one}" for name, one in value.items())
+        return ", ".join(f"{name}={item}" for name, item in value.items())
     return str(value)

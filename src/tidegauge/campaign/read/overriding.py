@@ -176,8 +176,10 @@ def _entries(text: str, own: list[Any]) -> list[tuple[int | None, Any]]:
         return [(None, text)]
     wanted = {"name": name, "version": version} if version else {"name": name}
     named = [(place, _wanted(item)) for place, item in enumerate(own) if _is_mapping_of(item, name)]
-    found: list[tuple[int | None, Any]] = [one for one in named if not version or one[1].get("version") == version]
-    other = next((one for one in named if "attach" not in one[1]), None)
+    found: list[tuple[int | None, Any]] = [
+        entry for entry in named if not version or entry[1].get("version") == version
+    ]
+    other = next((entry for entry in named if "attach" not in entry[1]), None)
     if found:
         return found
     return [(other[0], {**other[1], **wanted}) if other else (None, {**wanted, **_common_memory(own)})]

@@ -166,7 +166,7 @@ def parse_campaign(
     reading = _Reading(overrides, system_names, [source, *applied.sources], applied.notes, listed)
     assignments = read_matrix(source)
     refuse_swept_servers(source, assignments)
-    rates_at = read_rates_at(source, [one.values for one in assignments], label_of)
+    rates_at = read_rates_at(source, [assignment.values for assignment in assignments], label_of)
     if not assignments:
         campaign = reading.campaign(source)
         thresholds = read_thresholds(source, [Point({}, campaign)] if campaign else [])
@@ -289,7 +289,7 @@ def _list(source: Source, key: str) -> list[Any]:
 def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple[SystemChoice, ...]:
     """The systems with the memory that follows from this machine's where they say `auto`."""
     started = [system for system in systems if system.attach is None]
-    layouts = [(find_system(one.name), one.shape) for one in started]
+    layouts = [(find_system(system.name), system.shape) for system in started]
     each = [known.machines(nodes, shape) for known, shape in layouts if not known.shape_problem(shape, nodes)]
     try:
         return with_memory(systems, machine().memory_mb, max(each, default=nodes))

@@ -147,21 +147,22 @@ def _servers(campaign: Campaign) -> dict[str, list[Servers]]:
     """Of those systems that are started here, at each point."""
     found: dict[str, list[Servers]] = {}
     for own in (point.campaign for point in campaign.each):
-        for one in (system for system in own.systems if system.attach is None):
-            found.setdefault(one.name, []).append(_servers_of(own, one))
+        for system in own.systems:
+            if system.attach is None:
+                found.setdefault(system.name, []).append(_servers_of(own, system))
     return found
 
 
-def _servers_of(campaign: Campaign, one: SystemChoice) -> Servers:
-    known = find_system(one.name)
-    version = one.version or known.default_version
-    processes = known.processes(version, campaign.nodes, one.heap_mb, one.direct_memory_mb, one.shape)
+def _servers_of(campaign: Campaign, system: SystemChoice) -> Servers:
+    known = find_system(system.name)
+    version = system.version or known.default_version
+    processes = known.processes(version, campaign.nodes, system.heap_mb, system.direct_memory_mb, system.shape)
     data_disks = max(1, len(campaign.data_directories) // campaign.nodes)
     return Servers(
         {each.kind: (each.heap_mb << 20, each.direct_mb << 20) for each in processes if each.of_nodes},
-        {**known.server_defaults, **one.settings},
-        one.producer,
-        one.consumer,
+        {**known.server_defaults, **system.settings},
+        system.producer,
+        system.consumer,
         data_disks,
         bool(campaign.journal_directories) or data_disks > 1,
     )
@@ -193,7 +194,9 @@ def measured_of(run: StoredRun) -> Measured:
         run.findings,
         failures,
         run.notes,
-        contenders={spec.trial_id: one for spec in specs.values() if (one := _contender(run, spec)) is not None},
+        contenders={
+            spec.trial_id: contender for spec in specs.values() if (contender := _contender(run, spec)) is not None
+        },
         unequal_allowed=run.terms.allowed,
     )
 

@@ -174,7 +174,9 @@ def _places(key: str, data: Mapping[str, Any]) -> list[KeyPath]:
             raise ValueError(unknown_key(rest, options))
         return [("experiments", index, rest) for index in _indexes("experiments", head, data)]
     known = [*CAMPAIGN_KEYS, *keys_of(WorkloadFields)]
-    known += [f"{name}.{option}" for name, one in experiments().items() for option in keys_of(one.options)]
+    known += [
+        f"{name}.{option}" for name, experiment in experiments().items() for option in keys_of(experiment.options)
+    ]
     raise ValueError(f"unknown field '{key}'{nearest(key, known)}; {_ALLOWED}")
 
 
@@ -186,7 +188,7 @@ def _system_places(rest: str, data: Mapping[str, Any]) -> list[KeyPath]:
     if mapping in SYSTEM_MAPPINGS and setting:
         return [("systems", index, mapping, setting) for index in indexes]
     if field not in SYSTEM_KEYS:
-        allowed = [*SYSTEM_KEYS, *(f"{one}.NAME" for one in SYSTEM_MAPPINGS)]
+        allowed = [*SYSTEM_KEYS, *(f"{mapping}.NAME" for mapping in SYSTEM_MAPPINGS)]
         raise ValueError(unknown_key(field, allowed))
     return [("systems", index, field) for index in indexes]
 
@@ -233,7 +235,7 @@ def label_of(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):
-        return " ".join(label_of(one) for one in value.values())[:LABEL_CHARS_MAX]
+        return " ".join(label_of(item) for item in value.values())[:LABEL_CHARS_MAX]
     if isinstance(value, list):
-        return ", ".join(label_of(one) for one in value)[:LABEL_CHARS_MAX]
+        return ", ".join(label_of(item) for item in value)[:LABEL_CHARS_MAX]
     return " ".join(str(value).split())[:LABEL_CHARS_MAX]

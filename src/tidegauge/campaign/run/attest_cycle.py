@@ -71,7 +71,11 @@ class Ground:
         """The disks that these nodes' directories are on."""
         known = self.session.deployment.nodes
         directories = [directory for number in nodes for directory in node_of(known, number).directories]
-        return [disk for disk in self.disks if any(disk == one or disk in one.parents for one in directories)]
+        return [
+            disk
+            for disk in self.disks
+            if any(disk == directory or disk in directory.parents for directory in directories)
+        ]
 
     def processes_of(self, nodes: Sequence[int]) -> list[str]:
         """What runs on these nodes."""
@@ -160,10 +164,10 @@ def _not_served(ground: Ground, outcome: CycleOutcome, history: History, trial_i
         return outcome
     in_files = _copies(ground, history, np.flatnonzero(history.acknowledged), trial_id)
     sent = [history.row(int(row)) for row in np.flatnonzero(history.acknowledged)]
-    stored = [one for one in sent if (one.producer, one.sequence) in in_files]
+    stored = [message for message in sent if (message.producer, message.sequence) in in_files]
     if not stored:
         return outcome
-    found = [Found(one.producer, one.sequence, one.partition, one.position) for one in stored]
+    found = [Found(message.producer, message.sequence, message.partition, message.position) for message in stored]
     files = replace(read_of("the servers' data files", found), began_ns=outcome.cuts[-1].frozen_mono_ns)
     anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts])
     # A message in a file that no server serves is neither kept nor lost.

@@ -199,7 +199,7 @@ class _Run:
         except DiskFullError:
             raise
         except LevelMismatchError as error:
-            if not any(one.system == system and one.choice != choice for one in self._planned):
+            if not any(step.system == system and step.choice != choice for step in self._planned):
                 raise
             # A sweep goes on: the same cluster may well be at the level of its other points.
             self._refused[system, choice] = error.message

@@ -112,7 +112,7 @@ def _merged(timed: list[TimedPoint]) -> TimedPoint:
     """Neighbours as one: mean rate and JIT, the larger p99 and delay (none is hidden), the later backlog."""
     if len(timed) == 1:
         return timed[0]
-    points = [one.point for one in timed]
+    points = [merged.point for merged in timed]
     rate = sum(point.msgs_per_s for point in points) / len(points)
     p99_ms = max((point.p99_ms for point in points if point.p99_ms is not None), default=None)
     delay_ms = max((point.delay_p99_ms for point in points if point.delay_p99_ms is not None), default=None)

@@ -162,42 +162,42 @@ class Injector:
             if time.monotonic() > deadline_s or self._stop.wait(_POLL_S):
                 raise RunFailedError(f"No fault could be made on the leader: {problem}.")
 
-    def _make(self, one: Injected) -> None:
-        one.begin_ns = time.monotonic_ns()
-        self.injected.append(one)
+    def _make(self, injected: Injected) -> None:
+        injected.begin_ns = time.monotonic_ns()
+        self.injected.append(injected)
         try:
-            if one.fault.kind.lasts:
-                began_ns = self._impose(one)
+            if injected.fault.kind.lasts:
+                began_ns = self._impose(injected)
                 # Asking the agent may have taken its time.
-                one.begin_ns = began_ns or one.begin_ns
-                self._wait(one.begin_ns + round(one.fault.duration_s * 1e9))
+                injected.begin_ns = began_ns or injected.begin_ns
+                self._wait(injected.begin_ns + round(injected.fault.duration_s * 1e9))
             else:
-                self._restart(one)
+                self._restart(injected)
         finally:
-            self._lift(one)
-            one.lifted_ns = time.monotonic_ns()
+            self._lift(injected)
+            injected.lifted_ns = time.monotonic_ns()
 
-    def _impose(self, one: Injected) -> int:
+    def _impose(self, injected: Injected) -> int:
         """Put it in force. The instant (monotonic ns) at which that began, where the agent tells it, else 0."""
-        fault, rig, kind = one.fault, self.scene.rig, one.fault.kind
+        fault, rig, kind = injected.fault, self.scene.rig, injected.fault.kind
         if kind is FaultKind.KILL:
-            self._down(one.nodes)
-            rig.kill(self._processes(one.nodes))
+            self._down(injected.nodes)
+            rig.kill(self._processes(injected.nodes))
         elif kind is FaultKind.PAUSE:
-            rig.pause(self._processes(one.nodes))
+            rig.pause(self._processes(injected.nodes))
         elif kind is FaultKind.POWER_CUT:
-            places = self._disks(one.nodes)
-            self._down(one.nodes)
+            places = self._disks(injected.nodes)
+            self._down(injected.nodes)
             # From the first thread that stands still, the load feels it.
-            return rig.cut_power(self._processes(one.nodes), places).asked_ns
+            return rig.cut_power(self._processes(injected.nodes), places).asked_ns
         elif kind is FaultKind.SLOW_DISK:
-            for place in self._disks(one.nodes):
+            for place in self._disks(injected.nodes):
                 rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
         elif kind is FaultKind.HUNG_DISK:
-            for place in self._disks(one.nodes):
+            for place in self._disks(injected.nodes):
                 rig.hang_disk(place)
         else:
-            self._disturb_network(fault, one.nodes)
+            self._disturb_network(fault, injected.nodes)
         return 0
 
     def _disturb_network(self, fault: Fault, nodes: Sequence[int]) -> None:
@@ -215,16 +215,16 @@ class Injector:
                 sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
                 rig.partition(sources, targets, both_ways=fault.ways == BOTH)
 
-    def _lift(self, one: Injected) -> None:
+    def _lift(self, injected: Injected) -> None:
         """Undo it. Raises `TidegaugeError`."""
-        rig, kind = self.scene.rig, one.fault.kind
-        places = [self.scene.disks[number] for number in one.nodes if number in self.scene.disks]
+        rig, kind = self.scene.rig, injected.fault.kind
+        places = [self.scene.disks[number] for number in injected.nodes if number in self.scene.disks]
         if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
             # At the end of the trial a node would be started only to be ended.
-            for number in () if self._stop.is_set() else one.nodes:
+            for number in () if self._stop.is_set() else injected.nodes:
                 self.scene.deployment.start_node(number)
         elif kind is FaultKind.PAUSE:
-            rig.resume(self._processes(one.nodes))
+            rig.resume(self._processes(injected.nodes))
         elif kind is FaultKind.SLOW_DISK:
             for place in places:
                 rig.throttle_disk(place)
@@ -234,22 +234,22 @@ class Injector:
         elif kind is FaultKind.PARTITION:
             rig.heal()
         elif kind is FaultKind.PACKET_LOSS:
-            for number in one.nodes:
+            for number in injected.nodes:
                 rig.lose_packets(self.scene.links[number], 0.0)
         elif kind is FaultKind.RATE_LIMIT:
-            for number in one.nodes:
+            for number in injected.nodes:
                 rig.limit_rate(self.scene.links[number], None)
 
-    def _restart(self, one: Injected) -> None:
+    def _restart(self, injected: Injected) -> None:
         """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
         deployment = self.scene.deployment
-        if one.fault.kind is FaultKind.RESTART:
-            for number in one.nodes:
+        if injected.fault.kind is FaultKind.RESTART:
+            for number in injected.nodes:
                 deployment.stop_node(number)
-            for number in one.nodes:
+            for number in injected.nodes:
                 deployment.start_node(number)
             return
-        for number in one.nodes:
+        for number in injected.nodes:
             deployment.stop_node(number)
             deployment.start_node(number)
             if not self._back(number):
@@ -326,17 +326,17 @@ def fault_results(
     normal = normal_before(seconds, injected[0].begin_ns)
     lost = sum(sub.lost for sub in totals.subscriptions)
     found = []
-    for one, after in pairwise((*injected, None)):
-        if one is None:
+    for injection, after in pairwise((*injected, None)):
+        if injection is None:
             continue
         next_ns = after.begin_ns if after else None
-        figures = disruption(seconds, normal, FaultSpan(one.begin_ns, one.lifted_ns, next_ns, until_ns))
+        figures = disruption(seconds, normal, FaultSpan(injection.begin_ns, injection.lifted_ns, next_ns, until_ns))
         found.append(
             FaultResult(
-                fault=one.fault,
-                nodes=one.nodes,
-                from_s=(one.begin_ns - from_ns) / 1e9,
-                until_s=(one.lifted_ns - from_ns) / 1e9,
+                fault=injection.fault,
+                nodes=injection.nodes,
+                from_s=(injection.begin_ns - from_ns) / 1e9,
+                until_s=(injection.lifted_ns - from_ns) / 1e9,
                 publish_gap_s=figures.publish_gap_s,
                 delivery_gap_s=figures.delivery_gap_s,
                 p99_before_ms=normal.p99_ms,

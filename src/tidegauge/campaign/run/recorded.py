@@ -90,7 +90,7 @@ class Recorded:
         changed = _changed(plain(known.spec), plain(spec))
         if not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
             return ""
-        was, now = (f"{one.msgs_per_s or 0:,.0f}" for one in (known.spec, spec))
+        was, now = (f"{planned.msgs_per_s or 0:,.0f}" for planned in (known.spec, spec))
         return (
             f"{spec.trial_id} is measured again, and its earlier result is set aside: its rate, {spec.rate_rule}, was "
             f"{was} msg/s and is {now} now, since what it is a share of was made again."
@@ -98,7 +98,7 @@ class Recorded:
 
     def has(self, finding: Finding) -> bool:
         """Whether this was found before, word for word."""
-        return any(plain(one) == plain(finding) for one in self.findings)
+        return any(plain(earlier) == plain(finding) for earlier in self.findings)
 
     def check_plan(self, planned: Iterable[TrialSpec]) -> None:
         """Raise `OtherwiseError` if the plan has other steps than those that were carried out.

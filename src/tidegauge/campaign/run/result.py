@@ -79,7 +79,7 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
     spec = session.spec
     window = totals.window
     producers = max(1, spec.workload.topics * spec.workload.producers)
-    level = next((one for one in LEVELS if one.number == result.level.level), None)
+    level = next((level for level in LEVELS if level.number == result.level.level), None)
     reads = spec.reads_only or result.catch_up is not None
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     busy = result.busy_consumer

@@ -190,7 +190,11 @@ class Session:
         if self.spec.attached:
             return None
         found = [self.bench.host.status(process).read_bytes for process in self.deployment.processes]
-        return None if any(one is None for one in found) else sum(one for one in found if one is not None)
+        return (
+            None
+            if any(read_bytes is None for read_bytes in found)
+            else sum(read_bytes for read_bytes in found if read_bytes is not None)
+        )
 
 
 def open_session(

@@ -136,7 +136,7 @@ class UseRecorder:
         return UseNow(
             host_cpu_share=min(1.0, host.cpu_s / host.cpus / seconds),  # The kernel's clock ticks are coarse.
             server_cpus=sum(server.cpu_s for server in servers) / seconds,
-            worker_cpus=sum(one.cpu_s for one in worker) / seconds,
+            worker_cpus=sum(process.cpu_s for process in worker) / seconds,
             server_resident_bytes=sum(server.resident_bytes for server in servers),
             disk_written_bytes_per_s=sum(device.written_bytes for device in devices) / seconds,
             disk_read_bytes_per_s=sum(device.read_bytes for device in devices) / seconds,

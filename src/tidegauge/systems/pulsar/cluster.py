@@ -179,7 +179,7 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         brokers={f"{broker.seat.address}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
         metrics_endpoints=endpoints(
-            *((one.process, f"http://{one.seat.address}:{one.admin_port}") for one in plan.brokers),
+            *((broker.process, f"http://{broker.seat.address}:{broker.admin_port}") for broker in plan.brokers),
             *((bookie.process, bookie.http) for bookie in plan.bookies),
         ),
         nodes=plan.machines,

@@ -180,7 +180,9 @@ def _transient(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     mode = case.client("producer", "delivery_mode") or ("" if form_of(case.choice).persistent else "1 (transient)")
     if not mode or number(mode) == 2:
         return []
-    written = [one.form for one in possible if one.level == case.choice.level and FORMS[one.form].persistent]
+    written = [
+        choice.form for choice in possible if choice.level == case.choice.level and FORMS[choice.form].persistent
+    ]
     forced = case.choice.level == 4 and not written
     return [
         Hazard(
