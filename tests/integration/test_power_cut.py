@@ -75,7 +75,7 @@ def cut_again_and_again(host: LocalHost, tmp_path: Path, place: Path, file_syste
         assert [(disk.place, disk.file_system, disk.is_clean) for disk in report.disks] == checked, report.disks
         assert report.processes == 1
         assert not host.status("writer").running
-        # The record may be there though it was not told: what is told next must count from it.
+        # The record may be there though it was not reported: what is reported next must count from it.
         for thread, count in there.items():
             os.truncate(place / thread, count * 512)
             (tmp_path / f"writer-{thread}").write_bytes(bytes(8 * count))

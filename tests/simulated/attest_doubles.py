@@ -27,7 +27,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems.api import DeployRequest, Node
-from tidegauge.worker.api import LoadOrder, Told, tell_nobody
+from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 from tidegauge.worker.messages import NOWHERE, Positions
 
 EACH_S = 0.002
@@ -57,7 +57,7 @@ class Worker(FakeWorker):
         self.world = world
         self.acked = 0
 
-    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+    def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         assert Path(order.history_directory).is_dir()
         assert order.subscriptions_start_paused == 1
         with self.world.lock:

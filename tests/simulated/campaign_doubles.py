@@ -38,7 +38,7 @@ from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
-from tidegauge.worker.api import LoadOrder, Told, tell_nobody
+from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
 SECOND_S = 0.02
 
@@ -146,7 +146,7 @@ class FakeWorker:
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         return [Setting("topic", "flush.messages", "1")]
 
-    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+    def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         self.journal.note("prepare")
         self.finished = threading.Event()
         self.order = order

@@ -31,7 +31,7 @@ from tidegauge.model.events import Event, PhaseProgress
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialResult
 from tidegauge.plain import plain, typed
-from tidegauge.worker.api import LoadOrder, Told, tell_nobody
+from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
 NONE = Cycle(1, Scenario.NONE, (), tail_s=0.1)
 
@@ -281,10 +281,10 @@ def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
 ) -> None:
     prepare = Worker.prepare
 
-    def fails_later(worker: Worker, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+    def fails_later(worker: Worker, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         if order.history_directory.endswith("0003"):
             raise RunFailedError("The topic could not be made.")
-        return prepare(worker, order, told)
+        return prepare(worker, order, on_progress)
 
     monkeypatch.setattr(Worker, "prepare", fails_later)
     cycles = outcome_of(stage.run(NONE, all_at(), all_at(number=3), all_at(number=4))).cycles

@@ -209,7 +209,7 @@ def test_nodes_as_the_clusters_themselves_tell_them() -> None:
     two = rules_of(Stage.IN_FORCE, kafka=three, pulsar=case(4, in_force=told(2)))
     assert two == {"nodes": UNEQUAL, "serving-nodes": UNEQUAL}
     unknown = case(4, in_force=told(3)[:1])
-    assert rules_of(Stage.IN_FORCE, kafka=three, pulsar=unknown) == {}, "nobody tells the bookies"
+    assert rules_of(Stage.IN_FORCE, kafka=three, pulsar=unknown) == {}, "the bookies are not known"
     rabbitmq = tuple(Setting(f"node {number}", "running", "true") for number in range(2))
     plain = replace(WORKLOAD, client=replace(WORKLOAD.client, compression=Compression.NONE))
     cases = {"kafka": replace(three, workload=plain), "rabbitmq": case(4, "classic", workload=plain, in_force=rabbitmq)}

@@ -1,4 +1,4 @@
-"""What became of each message that was sent, by what its producer was told and what was found afterwards. Pure.
+"""What became of each message that was sent, by its outcome at the producer and by what was found afterwards. Pure.
 
 The promise of an acknowledgement is that the message is there, undamaged, whenever its partition is read from the
 beginning. So: everything acknowledged is looked for in every read. A read that did not come to the end of a partition
@@ -49,9 +49,9 @@ def classify(
     """What became of the messages of a history.
 
     Args:
-        history: what was sent and told.
+        history: what was sent, and the outcomes that producers saw.
         reads: passes over all its partitions, made after what is judged; at least one.
-        positions: committed positions told before and after.
+        positions: committed positions reported before and after.
         cuts_ns: when something was cut, in monotonic ns: what was acknowledged between two of them is judged as one.
         back_ns: for each cut, when what was cut was about to be started again. Acknowledgements that arrive until then
             were sent before the cut. The cuts themselves if left out.
@@ -82,7 +82,7 @@ def classify(
 
 
 def moved_back(before: CommittedPositions, after: CommittedPositions) -> tuple[PositionChange, ...]:
-    """Committed positions that were told before and are gone, or behind, after."""
+    """Committed positions that were reported before and are gone, or behind, after."""
     now = {(p.subscription, p.topic, p.partition): p.position for p in after.positions}
     changes = (
         PositionChange(
@@ -104,10 +104,10 @@ class _Look:
     Attributes:
         rows: for each read, the history's row of each of its messages; -1 for those that nobody sent.
         found: for each read, which messages of the history it found undamaged.
-        told: for each read, about which of them it can tell.
+        decided: for each read, which of them it decides about.
         streams: a number for each message's stream (see `Fate`).
         cuts: in their order; one column of instants, one of those at which it was over.
-        cuts_before: how many cuts were over when a message's outcome was told.
+        cuts_before: how many cuts were over when a message's outcome was known.
     """
 
     history: History
@@ -115,7 +115,7 @@ class _Look:
     cuts: Longs
     rows: Sequence[Longs]
     found: Booleans
-    told: Booleans
+    decided: Booleans
     cuts_before: Longs
     streams: Longs
 
@@ -124,14 +124,14 @@ class _Look:
         """Put them side by side."""
         rows = [_rows_of(history, read) for read in reads]
         found = np.stack([_seen(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)])
-        told = np.stack([_can_tell(history, read) for read in reads]) | found
+        decided = np.stack([_decides(history, read) for read in reads]) | found
         # What has no outcome may still appear, so a read decides nothing about it unless an earlier one has found it.
         order = np.argsort([read.began_ns for read in reads], kind="stable")
-        told[order] &= (history.outcome != Outcome.UNKNOWN) | np.logical_or.accumulate(found[order], axis=0)
+        decided[order] &= (history.outcome != Outcome.UNKNOWN) | np.logical_or.accumulate(found[order], axis=0)
         cuts_before = np.searchsorted(cuts[:, 1], history.resolved_ns)
         key = np.stack([history.producer, history.partition, cuts_before])
         streams = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
-        return cls(history, reads, cuts, rows, found, told, cuts_before, streams)
+        return cls(history, reads, cuts, rows, found, decided, cuts_before, streams)
 
     @property
     def anywhere(self) -> Booleans:
@@ -174,7 +174,7 @@ def _seen(count: int, rows: Longs, which: Booleans) -> Booleans:
     return seen
 
 
-def _can_tell(history: History, read: Read) -> Booleans:
+def _decides(history: History, read: Read) -> Booleans:
     """Which messages a read must find if they are there: acknowledged when it began, and in a partition read whole."""
     in_time: Booleans = ~history.acknowledged | (history.resolved_ns <= read.began_ns)
     short = {p.partition for p in read.incomplete}
@@ -190,11 +190,11 @@ def _fates(look: _Look) -> NDArray[np.int8]:
     fates = np.select(
         [
             history.outcome == Outcome.REFUSED,
-            anywhere & ~(look.found == look.told).all(axis=0),
+            anywhere & ~(look.found == look.decided).all(axis=0),
             history.outcome == Outcome.UNKNOWN,
             anywhere,
             look.damaged(),
-            ~look.told.any(axis=0),
+            ~look.decided.any(axis=0),
         ],
         [
             np.where(anywhere, Fate.REFUSED_KEPT, Fate.REFUSED_GONE),

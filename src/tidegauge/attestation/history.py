@@ -2,8 +2,8 @@
 
 A history is kept by the worker outside what is cut, one file a producer (docs/reference.md, "History files"). A message
 is *invoked* before its client is given it. Its outcome is *acknowledged*, *refused* (it surely was not stored), or
-*unknown*: its client gave it up, or nothing was told before the worker ended. An unknown message may be there or not;
-both are fine.
+*unknown*: its client gave it up, or nothing was reported before the worker ended. An unknown message may be there or
+not; both are fine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COLUMNS = ("producer", "sequence", "invoked_ns", "resolved_ns", "outcome", "part
 
 
 class Kind(IntEnum):
-    """What a record of a history tells."""
+    """What a record of a history says."""
 
     INVOKED = 1
     ACKNOWLEDGED = 2
@@ -68,8 +68,8 @@ class History:
     """All messages of a trial, one row each, ordered by producer and sequence. The columns are those of `Sent`.
 
     Attributes:
-        doubts: what is odd about the files themselves (a record cut short where the worker was killed, an outcome told
-            twice), in words.
+        doubts: what is odd about the files themselves (a record cut short where the worker was killed, an outcome
+            reported twice), in words.
     """
 
     producer: Longs
@@ -125,7 +125,7 @@ class History:
     def last_positions(self, after_ns: int) -> dict[tuple[int, int], int]:
         """By topic (the first) and partition, where the last of what was sent after an instant was acknowledged.
 
-        Of nothing, if clients are not told positions. What was sent before a cut of that instant may be gone.
+        Of nothing, if clients get no positions. What was sent before a cut of that instant may be gone.
         """
         rows = self.acknowledged & (self.invoked_ns > after_ns) & (self.position >= 0)
         found = {int(p): int(self.position[rows & (self.partition == p)].max()) for p in set(self.partition[rows])}
@@ -154,7 +154,9 @@ def read_history(directory: Path, trial_id: int) -> History:
     """
     files = sorted(directory.glob(FILES))
     if not files:
-        raise RunFailedError(f"There is no history in {directory}.", "The worker writes one only if it is told to.")
+        raise RunFailedError(
+            f"There is no history in {directory}.", "The worker writes one only if the trial asks for it."
+        )
     parts = [_one_file(file, trial_id) for file in files]
     order = np.argsort(np.concatenate([part.producer for part in parts]), kind="stable")
 
@@ -182,26 +184,26 @@ def _outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[
     """Joins what was invoked with what became of it."""
     invoked = records[records["kind"] == Kind.INVOKED]
     invoked = invoked[np.argsort(invoked["sequence"], kind="stable")]
-    told = records[records["kind"] != Kind.INVOKED]
+    reported = records[records["kind"] != Kind.INVOKED]
     count = len(invoked)
     sequence = invoked["sequence"].astype(np.int64)
-    places = np.searchsorted(sequence, told["sequence"])
+    places = np.searchsorted(sequence, reported["sequence"])
     # A place past the end would be that of a message larger than all.
-    known = np.append(sequence, -1)[places] == told["sequence"]
+    known = np.append(sequence, -1)[places] == reported["sequence"]
     if not known.all():
         doubts.append(f"{name}: outcomes of messages that were never invoked")
-    rows, told = places[known], told[known]
+    rows, reported = places[known], reported[known]
     if len(np.unique(rows)) < len(rows):
         doubts.append(f"{name}: outcomes reported twice; the first counts")
     rows, first = np.unique(rows, return_index=True)
-    told = told[first]
+    reported = reported[first]
     columns = {field: np.full(count, -1, dtype=np.int64) for field in ("resolved_ns", "partition", "position")}
     outcome = np.full(count, Outcome.UNKNOWN, dtype=np.int64)
-    columns["resolved_ns"][rows] = told["mono_ns"]
-    columns["partition"][rows] = told["partition"]
-    columns["position"][rows] = told["position"]
-    outcome[rows[told["kind"] == Kind.ACKNOWLEDGED]] = Outcome.ACKNOWLEDGED
-    outcome[rows[told["kind"] == Kind.REFUSED]] = Outcome.REFUSED
+    columns["resolved_ns"][rows] = reported["mono_ns"]
+    columns["partition"][rows] = reported["partition"]
+    columns["position"][rows] = reported["position"]
+    outcome[rows[reported["kind"] == Kind.ACKNOWLEDGED]] = Outcome.ACKNOWLEDGED
+    outcome[rows[reported["kind"] == Kind.REFUSED]] = Outcome.REFUSED
     return History(
         producer=np.full(count, producer, dtype=np.int64),
         sequence=sequence,

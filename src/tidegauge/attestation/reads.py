@@ -97,14 +97,14 @@ def last_positions(reads: Iterable[Read]) -> dict[tuple[int, int], int]:
     return last
 
 
-def load_read(name: str, told: ReadBack, trial_id: int) -> Read:
+def load_read(name: str, read_back: ReadBack, trial_id: int) -> Read:
     """The pass that a worker has made. Raises `RunFailedError` if its file is damaged or of another trial."""
-    header, records, rest = read_records(told.file, "read log", MAGIC, RECORD)
+    header, records, rest = read_records(read_back.file, "read log", MAGIC, RECORD)
     if int(header["trial"]) != trial_id:
-        raise RunFailedError(f"{told.file} was read for trial {int(header['trial']):x}, not for {trial_id:x}.")
+        raise RunFailedError(f"{read_back.file} was read for trial {int(header['trial']):x}, not for {trial_id:x}.")
     body = records.nbytes + rest
-    expected = sum(p.messages for p in told.partitions) * RECORD.itemsize
+    expected = sum(p.messages for p in read_back.partitions) * RECORD.itemsize
     if body != expected:
-        raise RunFailedError(f"{told.file} has {body:,} bytes of records; the worker says it wrote {expected:,}.")
+        raise RunFailedError(f"{read_back.file} has {body:,} bytes of records; the worker says it wrote {expected:,}.")
     columns = {field: records[field].astype(np.int64) for field in COLUMNS}
-    return Read(name=name, partitions=told.partitions, began_ns=told.began_mono_ns, **columns)
+    return Read(name=name, partitions=read_back.partitions, began_ns=read_back.began_mono_ns, **columns)

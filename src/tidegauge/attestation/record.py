@@ -35,8 +35,8 @@ _OF_THE_LOAD = frozenset(
         "queue.members.online",
     }
 )
-"""What is told of a topic's own load or of a moment. Whole names: parts of them are in settings that decide, such as
-Kafka's unclean.leader.election.enable."""
+"""Settings that describe a topic's own load or a moment. Whole names: parts of them are in settings that decide, such
+as Kafka's unclean.leader.election.enable."""
 
 
 def settings_digest(settings: Sequence[Setting]) -> str:
@@ -104,13 +104,13 @@ def carried(known: Sequence[Attestation]) -> str:
     kept = [attestation for attestation in cut if attestation.verdict is Verdict.NOT_REFUTED]
     broken = [attestation for attestation in lost if attestation.promised]
     if broken:
-        return f"REFUTED: {_told(broken)}"
+        return f"REFUTED: {_summary(broken)}"
     if not kept:
         return f"{CLAIMED_ONLY}{_beyond(lost)}"
-    return f"attested: {_told(kept)}{_beyond(lost)}"
+    return f"attested: {_summary(kept)}{_beyond(lost)}"
 
 
-def _told(those: Sequence[Attestation]) -> str:
+def _summary(those: Sequence[Attestation]) -> str:
     fuse = [attestation for attestation in those if attestation.file_system is FileSystem.FUSE]
     power = [attestation for attestation in those if attestation.file_system is not FileSystem.FUSE]
     return "; ".join(_sum(group, less) for group, less in ((power, ""), (fuse, f"; {FUSE_LABEL}")) if group)
@@ -124,4 +124,4 @@ def _sum(those: Sequence[Attestation], less: str) -> str:
 
 def _beyond(lost: Sequence[Attestation]) -> str:
     """Losses that the level allows."""
-    return f"; as the level allows, {_told(lost)}" if lost else ""
+    return f"; as the level allows, {_summary(lost)}" if lost else ""

@@ -23,7 +23,7 @@ MEANINGS = {
         "lags it forms the majority while the third is held back"
     ),
 }
-"""What users are told of each scenario."""
+"""How each scenario is described to users."""
 
 NODES_FOR_LAGGING = 3
 CUT_AFTER_S = (1.0, 3.0)
@@ -91,7 +91,7 @@ def _acts(scenario: Scenario, nodes: int, chance: random.Random, second_cut: boo
 def _lagging(chance: random.Random, again: float | None) -> tuple[Act, ...]:
     """Follower A lags; the leader or follower B is cut, the other of the two is held back while A and it elect.
 
-    Which of the two that acknowledged is cut is drawn: the leader's loss tells about its successor, the follower's
+    Which of the two that acknowledged is cut is drawn: the leader's loss tests its successor, the follower's
     about what a rejoining copy may decide.
     """
     lagging = chance.randint(1, 2)

@@ -31,7 +31,7 @@ def sentences(choice: LevelChoice, means: Means, file_system: FileSystem, judged
     named = _named(means, file_system)
     for result in judged:
         found.append(f"{describe_choice(choice)}, {result.scenario.value}{named}: {result.judgement.sentence()}.")
-        found += [f"{result.scenario.value}: {told}" for told in _beside(choice, result)]
+        found += [f"{result.scenario.value}: {sentence}" for sentence in _beside(choice, result)]
     return (*found, not_modelled(means, file_system))
 
 
@@ -98,7 +98,7 @@ def _files(result: Judged) -> Iterable[str]:
 def cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | None]:
     """A row of the table: expected and observed side by side."""
     judgement = result.judgement
-    told = [cut for cycle in result.cycles for cut in cycle.cuts]
+    cuts = [cut for cycle in result.cycles for cut in cycle.cuts]
     return {
         "level": describe_choice(choice).removeprefix("level "),
         "scenario": result.scenario.value,
@@ -107,7 +107,7 @@ def cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | 
         "cuts": judgement.cuts,
         "at risk": judgement.at_risk,
         "lost": result.figure("lost"),
-        "serve, s": _median(cut.serve_s for cut in told),
+        "serve, s": _median(cut.serve_s for cut in cuts),
         "publish, s": _median(cycle.first_publish_s for cycle in result.cycles if cycle.cuts),
     }
 
@@ -132,10 +132,10 @@ def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome)
 
     A loss refutes whatever would have followed; that nothing was lost says nothing before all controls were made.
     """
-    told = f"until then {attest_outcome(plan, outcome)}"
+    found = f"until then {attest_outcome(plan, outcome)}"
     if plan.control:
-        return told
+        return found
     scenarios = dict.fromkeys(cycle.scenario for cycle in outcome.cycles if cycle.scenario is not Scenario.NONE)
     judged = judge_scenarios(level, nodes, tuple(scenarios), outcome, None)
     refuted = [result.judgement.sentence() for result in judged if result.judgement.verdict is Verdict.REFUTED]
-    return f"{told}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"
+    return f"{found}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"

@@ -151,7 +151,7 @@ def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject
 
 
 def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str:
-    """The end of what Maven says; tells about the downloads meanwhile."""
+    """The end of what Maven says; reports downloads meanwhile."""
     tail: deque[str] = deque(maxlen=TAIL_LINES)
     files, noted_s = 0, time.monotonic()
     assert process.stdout is not None

@@ -39,7 +39,7 @@ JAR_FOLDERS = ("libs", "lib", ".")
 def provision_directory(system: str, directory: Path, jar_pattern: str, java_min: int) -> Distribution:
     """The distribution in a directory.
 
-    `jar_pattern` matches the file name of the jar that tells the version, in its group 1.
+    `jar_pattern` matches the file name of the jar that names the version, in its group 1.
     Raises `UserError` if there is no such directory or it does not hold the system.
     """
     if not directory.is_dir():
@@ -68,7 +68,7 @@ def provision_directory(system: str, directory: Path, jar_pattern: str, java_min
 
 
 def version_of(jar_names: Iterable[str], jar_pattern: str) -> str:
-    """The version that the matching jar's name tells, "" if none matches. Pure."""
+    """The version in the matching jar's name, "" if none matches. Pure."""
     matches = (re.fullmatch(jar_pattern, name) for name in sorted(jar_names))
     return next((match.group(1) for match in matches if match), "")
 
@@ -266,7 +266,7 @@ def _in_local_repository(recipe: Recipe) -> bool:
 
 
 def _refuse_unknown_version(recipe: Recipe) -> None:
-    """Ask the repository for the root's project file: a wrong version is told at once and well."""
+    """Ask the repository for the root's project file: a wrong version is reported at once and clearly."""
     try:
         fetch_text(f"{repository_url()}/{recipe.root.pom.path}")
     except AbsentError as error:

@@ -82,7 +82,7 @@ class Ending:
 def _wake(members: list[Stat]) -> None:
     """A stopped process takes SIGTERM only once it continues.
 
-    Whether it looked stopped does not matter: it may have been told to stop just before, and stop only now.
+    Whether it looked stopped does not matter: it may have been signalled to stop just before, and stop only now.
     """
     for stat in members:
         procfs.send_signal(stat.identity, signal.SIGCONT)
@@ -183,8 +183,8 @@ class Agent:
                 raise RunFailedError("The agent is ending.")
             result = self._calls[message["call"]](request, message)
         except (TidegaugeError, OSError) as error:
-            told = error if isinstance(error, TidegaugeError) else _told(message["call"], error)
-            self._send({"id": request, "error": wire.error_to_json(told)})
+            reported = error if isinstance(error, TidegaugeError) else _as_failure(message["call"], error)
+            self._send({"id": request, "error": wire.error_to_json(reported)})
             return
         if result is not _LATER:
             self._send({"id": request, "result": result})
@@ -290,7 +290,7 @@ class Agent:
                 ending.done(ending)
 
     def _abandon(self) -> None:
-        """The controller is gone, or told us to hurry."""
+        """The controller is gone, or asked us to hurry."""
         self._lease_ends_s = float("inf")
         self._close(ABANDONED_GRACE_S)
 
@@ -322,7 +322,7 @@ class Agent:
             self._send({"id": self._close_request, "result": notes})
 
 
-def _told(call: str, error: OSError) -> RunFailedError:
+def _as_failure(call: str, error: OSError) -> RunFailedError:
     words = str(error) if error.errno else error.strerror or str(error)
     return RunFailedError(f"{call} failed: {words.rstrip('.')}.")
 

@@ -112,7 +112,7 @@ class AgentDisks:
         chosen = list(dict.fromkeys(places))
         with contextlib.ExitStack() as stack:
             descriptors = {place: stack.enter_context(self._opened(place)) for place in chosen}
-            # Not later: a file system that is cut off does not tell.
+            # Not later: a file system that is cut off does not report it.
             numbers = {place: _number(descriptor) for place, descriptor in descriptors.items()}
             self._check_users(processes, descriptors)
             asked_ns = time.monotonic_ns()

@@ -91,7 +91,7 @@ class Rig(Protocol):
         is gone then. Afterwards the processes are gone, and the disks replayed, checked and mounted again: `Host.start`
         may start the same processes. A hung disk is thawed by it, a slow one stays slow. Processes that have ended
         already are fine. Raises `RunFailedError`, and cuts nothing, if a thread can't be stopped or a process that is
-        not named has files of the disks open: what it is told to be durable during a cut may be lost.
+        not named has files of the disks open: what is reported to it as durable during a cut may be lost.
         """
         ...
 
@@ -177,7 +177,7 @@ class ProcessSpec:
         memory_bytes_max: what it and its children may use together, page cache included; None = no limit.
         network_node: the node of the rig's network (`Rig.make_network`) in whose network namespace it runs; "" = the
             host's own.
-        gc_log_path: where a JVM that was told to (see `systems.jvm`) logs its collector's pauses; "" = nowhere.
+        gc_log_path: where a JVM that was asked to (see `systems.jvm`) logs its collector's pauses; "" = nowhere.
     """
 
     name: str
@@ -197,7 +197,7 @@ class ProcessSpec:
 class ProcessStatus:
     """A process as its agent sees it. `exit_code` is None while it runs; negative is the signal that ended it.
 
-    `read_bytes` is what it and its children made the kernel fetch from block devices, None if the kernel doesn't tell.
+    `read_bytes` is what it and its children made the kernel fetch from block devices, None if that is unknown.
     """
 
     name: str

@@ -92,7 +92,7 @@ class Children:
         return child
 
     def members(self) -> dict[str, list[Stat]]:
-        """Live processes by owner; "" owns what could not be told. Zombies are left out: they hold nothing any more."""
+        """Live processes by owner; "" owns those of unknown owner. Zombies are left out: they hold nothing any more."""
         return {name: [stat for stat in tree if not stat.ended] for name, tree in self._trees().items()}
 
     def _trees(self) -> dict[str, list[Stat]]:

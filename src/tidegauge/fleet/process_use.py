@@ -1,7 +1,7 @@
 """What the processes of each name used: CPU, memory, disk and garbage collection, of cgroups where there are any.
 
-A line a collection costs nothing; the JVM's shared performance file, which would tell as well, can stall its collector,
-and asking by JMX or attaching would run code in it.
+A line a collection costs nothing; the JVM's shared performance file, which has the same figures, can stall its
+collector, and asking by JMX or attaching would run code in it.
 
 Threads are read from their scheduler statistics: one short line each, where their status would be fifty. What a thread
 used after the last look before it ended is missing from threads' figures, not from the process's CPU time.
@@ -115,7 +115,7 @@ def _cpus_v2(level: Path) -> float | None:
 
 
 def _throttled_s(level: Path) -> float:
-    """v1 tells ns, v2 us."""
+    """v1 reports ns, v2 us."""
     found = dict(line.split(" ", 1) for line in _text(level / "cpu.stat").splitlines() if " " in line)
     return int(found.get("throttled_time", 0)) / 1e9 + int(found.get("throttled_usec", 0)) / 1e6
 
@@ -133,8 +133,8 @@ def _writes_v2(level: Path) -> dict[str, WriteLimit]:
     found = {}
     for line in _text(level / "io.max").splitlines():
         device, *pairs = line.split()
-        told = dict(pair.split("=", 1) for pair in pairs)
-        numbers = [int(told[key]) if told.get(key, "max") != "max" else None for key in ("wbps", "wiops")]
+        limits = dict(pair.split("=", 1) for pair in pairs)
+        numbers = [int(limits[key]) if limits.get(key, "max") != "max" else None for key in ("wbps", "wiops")]
         found[device] = WriteLimit(*numbers)
     return found
 
@@ -293,7 +293,7 @@ def parse_io(text: bytes) -> tuple[int, int]:
 
 
 def parse_schedstat(text: bytes) -> tuple[int, int, int] | None:
-    """CPU time and time waited for a CPU (ns), and how often it got one, of a thread; None if it isn't told. Pure."""
+    """CPU time and time waited for a CPU (ns), and how often it got one, of a thread; None if that is unknown. Pure."""
     fields = text.split()
     return (int(fields[0]), int(fields[1]), int(fields[2])) if len(fields) == 3 else None
 
@@ -308,9 +308,9 @@ def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[tuple[ThreadUse, ...
         except OSError:
             continue
         for entry in entries:
-            told = parse_schedstat(_read(f"/proc/{stat.pid}/task/{entry}/schedstat"))
-            if told is not None:
-                now[int(entry)] = told
+            times = parse_schedstat(_read(f"/proc/{stat.pid}/task/{entry}/schedstat"))
+            if times is not None:
+                now[int(entry)] = times
                 owners[int(entry)] = stat.pid
     used = {thread: _since(seen.threads.get(thread), counters) for thread, counters in now.items()}
     seen.threads = now

@@ -1,6 +1,6 @@
 """Looks once a second at what the host and the agent's processes use, for as long as somebody asks for it.
 
-What the kernel tells is parsed by pure functions; its counters are since boot, unless said otherwise.
+What the kernel reports is parsed by pure functions; its counters are since boot, unless said otherwise.
 
 The looks keep their own rhythm and are kept for a while, so that a controller that is late loses none, and two that ask
 see the same. They run in the agent's only thread: a look takes some ms.
@@ -77,7 +77,7 @@ def parse_stat(text: str) -> CpuTimes:
 
 
 def parse_diskstats(text: str) -> list[DiskTimes]:
-    """/proc/diskstats: devices that ever did anything. Flushes are told since Linux 5.5."""
+    """/proc/diskstats: devices that ever did anything. Flushes are reported since Linux 5.5."""
     found = []
     for line in text.splitlines():
         major, minor, name, *fields = line.split()

@@ -63,14 +63,14 @@ def not_stopped(pid: int) -> str:
     """Which thread of a process runs, or may run without being noticed, in a few words; "" if none does.
 
     A process stands if every thread is stopped (T) or waits inside the kernel (D), from where it can't return any more:
-    one that stopped shows that all have been told to. A single thread has been told if the signal is pending.
+    one that stopped shows that the signal reached all. It has reached a single thread if the signal is pending.
     """
     states = thread_states(pid)
     live = {thread: state for thread, state in states.items() if state not in "ZX"}
     for thread, state in live.items():
         if state not in "TD":
             return f"thread {thread} of process {pid} is in state {state}"
-    if not live or "T" in live.values() or (len(states) == 1 and _told(pid)):
+    if not live or "T" in live.values() or (len(states) == 1 and _stop_pending(pid)):
         return ""
     return f"all threads of process {pid} wait for a disk"
 
@@ -89,7 +89,7 @@ def thread_states(pid: int) -> dict[int, str]:
     return found
 
 
-def _told(pid: int) -> bool:
+def _stop_pending(pid: int) -> bool:
     """Whether SIGSTOP is pending."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")

@@ -123,13 +123,13 @@ def _clock_error(clock: ClockQuality) -> Advice:
 
 def _limits(limits: Mapping[str, str]) -> Advice:
     why = "servers and load share what the cgroup allows; a CPU quota stops all threads at once for many milliseconds"
-    told = [f"{name} {value}" for name, value in limits.items() if name not in ("version", "pids")]
+    in_force = [f"{name} {value}" for name, value in limits.items() if name not in ("version", "pids")]
     version = f"cgroup {limits['version']}" if limits.get("version", "none") != "none" else "no cgroups"
-    if not told:
+    if not in_force:
         return Advice("cgroup limits", f"{version}, none set", True, why)
     good = not {"cpus", "io", "memory_high_bytes"} & limits.keys()
     change = "" if good else "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
-    return Advice("cgroup limits", f"{version}: {', '.join(told)}", good, why, change)
+    return Advice("cgroup limits", f"{version}: {', '.join(in_force)}", good, why, change)
 
 
 def _files(bounds: Bounds) -> Advice:
@@ -164,19 +164,19 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
     yield _mount_options(at, facts)
     cache = facts.get("write_cache")
     if cache:
-        told = "a write-back cache makes every fsync a flush of it; with write-through fsync is cheap, true or not"
+        why = "a write-back cache makes every fsync a flush of it; with write-through fsync is cheap, true or not"
         good = "back" in cache or "through" in cache
-        yield Advice(f"write cache of {at}", cache, good, told)
+        yield Advice(f"write cache of {at}", cache, good, why)
     if _turns(facts):
-        told = "it syncs some hundred times a second at most, and seeks between readers and writers"
-        yield Advice(f"kind of {at}", "a turning disk", False, told, "Use an SSD if production has one.")
+        why = "it syncs some hundred times a second at most, and seeks between readers and writers"
+        yield Advice(f"kind of {at}", "a turning disk", False, why, "Use an SSD if production has one.")
     scheduler = facts.get("scheduler")
     if scheduler:
-        told = "bfq and kyber hold requests back to be fair to others; the choice bends latency"
+        why = "bfq and kyber hold requests back to be fair to others; the choice bends latency"
         good = "bfq" not in scheduler and "kyber" not in scheduler
         device = facts.get("devices", "DEVICE").split(" on ")[-1]
         change = "" if good else f"echo none > /sys/block/{device}/queue/scheduler"
-        yield Advice(f"I/O scheduler of {at}", scheduler, good, told, change)
+        yield Advice(f"I/O scheduler of {at}", scheduler, good, why, change)
 
 
 def _turns(facts: Mapping[str, str]) -> bool:

@@ -26,14 +26,14 @@ BLOCK_BYTES = 1 << 20
 DEPTH = 4
 FILE_BYTES_MAX = 1 << 30
 FILE_BYTES_MIN = 64 << 20
-"""Less free space than ten times this, and a disk is not measured: its last blocks tell nothing of the others."""
+"""Less free space than ten times this, and a disk is not measured: its last blocks say nothing about the others."""
 FREE_SHARE = 0.1
 _SYNC_FILE_BYTES_MAX = 256 << 20
 _PATIENCE_S = 30.0
 """Beyond the time asked for, until a disk is said not to answer."""
 _FADES_BELOW = 0.7
 _P95_CALLS, _P99_CALLS = 200, 1000
-"""From how many calls on a percentile is told, so that ten lie beyond it (as in `model.trial.Latency`)."""
+"""From how many calls on a percentile is reported, so that ten lie beyond it (as in `model.trial.Latency`)."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class DiskMeasure:
     ) -> float | None:
         """Bytes a second that reach the disk for so long, once `dirty_bytes` were written or after `fill_s_max`.
 
-        `waiting` tells how many bytes wait in the page cache: what they grew by has not reached it. Nothing is written
-        over: a page that waits already would be changed in memory and cost the disk nothing. It ends earlier with
+        `waiting` returns how many bytes wait in the page cache: what they grew by has not reached it. Nothing is
+        written over: a page that waits already would be changed in memory and cost the disk nothing. It ends earlier with
         `bytes_max` written. None if less than `waiting_min` waited before: the kernel had not begun to use the disk.
         """
         block = os.urandom(BLOCK_BYTES)

@@ -51,8 +51,8 @@ def fresh(
 ) -> Ceilings | None:
     """What is fresh of this machine for all these disks together; None if anything is missing. Pure.
 
-    Figures may come from several measurements: the time told is then that of the oldest one used. Doubtful ones count
-    only while the machine is as busy as it was then (`load_average`: now): measuring again would tell no more.
+    Figures may come from several measurements: the time reported is then that of the oldest one used. Doubtful ones
+    count only while the machine is as busy as it was then (`load_average`: now): measuring again would show no more.
     """
     usable = [
         ceilings

@@ -239,8 +239,8 @@ _BUSY_MIN = 0.8
 _FREE_AFTER = 0.2
 """Share of the free room that sustained writes must leave."""
 
-Tell = Callable[[str, float], None]
-"""Told what begins now, and how long all that is left will take, s."""
+Report = Callable[[str, float], None]
+"""Receives what begins now, and how long all that is left will take, s."""
 
 
 def machine_id() -> str:
@@ -266,12 +266,12 @@ def place_for(disk: Path) -> tuple[Path, str]:
 
 
 def measure(
-    disks: Sequence[Path], effort: Effort, track: Callable[[Path], None], tell: Tell, *, loopback: bool = True
+    disks: Sequence[Path], effort: Effort, track: Callable[[Path], None], report: Report, *, loopback: bool = True
 ) -> Ceilings:
     """Measure one directory on each disk, and what all disks share. Several directories of one disk count once.
 
     Args:
-        track: told every directory before it is made, so that somebody removes it if we are killed.
+        track: receives every directory before it is made, so that somebody removes it if we are killed.
         loopback: whether to measure loopback (and memory, if `effort` says so) as well.
 
     Raises:
@@ -286,7 +286,7 @@ def measure(
 
     def step(what: str, seconds: float) -> float:
         nonlocal left_s
-        tell(what, left_s)
+        report(what, left_s)
         left_s -= seconds
         return seconds
 
@@ -386,7 +386,7 @@ def _sustained(
 
 
 def idle_words(begun: tuple[float, int | None], ended: tuple[float, int | None]) -> str:
-    """That a disk had time to spare, so that what it took is not what it can take; "" if it had none, or none tells.
+    """That a disk had time to spare, so that what it took is not what it can take; "" if it had none or that is unknown.
 
     Each is an instant (s) and how long the device had been busy by then (ms). Pure.
     """
@@ -397,7 +397,7 @@ def idle_words(begun: tuple[float, int | None], ended: tuple[float, int | None])
 
 
 def _busy_ms(device: str) -> int | None:
-    """How long a device has had requests in flight; None where the kernel doesn't tell."""
+    """How long a device has had requests in flight; None where the kernel doesn't report it."""
     try:
         return int(Path(f"/sys/dev/block/{device}/stat").read_text().split()[9])
     except (OSError, ValueError, IndexError):

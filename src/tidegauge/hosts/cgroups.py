@@ -1,6 +1,6 @@
 """The cgroup limits in force on this process, and groups made to limit others, whichever version there is.
 
-A limit set anywhere above a process holds it, so every level is read and the tightest one told.
+A limit set anywhere above a process holds it, so every level is read and the tightest one reported.
 
 The page cache counts for whom a page was first read or written: so a process must be in its group before it opens its
 files, and what others have cached of them must be dropped before (`memory.drop_page_cache`). Swap is not limited

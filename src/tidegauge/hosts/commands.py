@@ -34,7 +34,7 @@ _BITS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 
 
 def refusal(capability: str, tools: Iterable[str] = (), root: Path = Path("/")) -> str:
-    """Why this process can't do what needs a capability and these tools; "" if it can, as far as one can tell before.
+    """Why this process can't do what needs a capability and these tools; "" if it can, as far as is known before.
 
     Args:
         capability: "CAP_SYS_ADMIN" or "CAP_NET_ADMIN".

@@ -31,7 +31,7 @@ _POLL_S = 0.01
 
 
 def refusal() -> str:
-    """Why no such disk can be made here; "" if one can, as far as one can tell before."""
+    """Why no such disk can be made here; "" if one can, as far as is known before."""
     if shutil.which(_DAEMON) is None:
         return f"{_DAEMON}, an example program of libfuse 3, can't be found"
     if not os.access(_DEVICE, os.R_OK | os.W_OK):
@@ -59,12 +59,12 @@ class FuseDisk:
         self._directory.mkdir(exist_ok=True)
         source = str(self._directory).replace("\\", r"\\").replace(",", r"\,")
         command = (_DAEMON, "-f", "-o", f"source={source},writeback", str(self._place))
-        with tempfile.TemporaryFile() as told:
+        with tempfile.TemporaryFile() as output:
             self._daemon = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=told,
-                stderr=told,
+                stdout=output,
+                stderr=output,
                 cwd="/",
                 start_new_session=True,
                 preexec_fn=self._prepare,  # noqa: PLW1509 - the agent has one thread
@@ -74,8 +74,8 @@ class FuseDisk:
             while _mount_at(self._place) is None:
                 if self._daemon.poll() is not None or time.monotonic() > deadline_s:
                     self.cut_off()
-                    told.seek(0)
-                    words = " ".join(told.read().decode(errors="replace").split())
+                    output.seek(0)
+                    words = " ".join(output.read().decode(errors="replace").split())
                     raise OSError(0, f"{_DAEMON} does not mount it: {words[-200:] or 'it says nothing'}")
                 time.sleep(_POLL_S)
 
@@ -123,7 +123,7 @@ class FuseDisk:
 
 def _allow_all_files(pid: int) -> None:
     """It holds a descriptor of every file that anybody has looked at, and does not raise its limit as servers do."""
-    with contextlib.suppress(ProcessLookupError):  # It has ended, which is told by its words.
+    with contextlib.suppress(ProcessLookupError):  # It has ended; its output says why.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
@@ -133,5 +133,5 @@ def _mount_at(place: Path) -> Mount | None:
 
 
 def disk_refusal(file_system: FileSystem) -> str:
-    """Why no such disk can be made here; "" if one can, as far as one can tell before."""
+    """Why no such disk can be made here; "" if one can, as far as is known before."""
     return refusal() if file_system == "fuse" else loop_disk.refusal(file_system)

@@ -71,7 +71,7 @@ _POLL_S = 0.05
 
 
 def refusal(file_system: DeviceFileSystem = "ext4") -> str:
-    """Why no such disk can be made here; "" if one can, as far as one can tell before."""
+    """Why no such disk can be made here; "" if one can, as far as is known before."""
     reason = commands.refusal("CAP_SYS_ADMIN", _TOOLS)
     if not reason and (reason := commands.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
         reason += f" (package {_PACKAGE_OF[file_system]})"
@@ -179,7 +179,7 @@ def backing_file(number: str) -> str:
 
 def mounts_at(place: Path) -> list[Mount]:
     """What is mounted at a directory or below it, in the order in which it was mounted."""
-    place = place.resolve()  # The kernel tells where mounts are without links.
+    place = place.resolve()  # The kernel names mount points without links.
     return [mount for mount in mounts() if Path(mount.mount_point).is_relative_to(place)]
 
 

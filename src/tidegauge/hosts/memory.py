@@ -17,7 +17,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Machine:
-    """What a process may use here: CPUs, and memory in all (MiB; 0 = not told)."""
+    """What a process may use here: CPUs, and memory in all (MiB; 0 = not known)."""
 
     cpus: int
     memory_mb: int
@@ -138,9 +138,9 @@ def write_back(directories: Sequence[Path], seconds_max: float = WRITE_BACK_S_MA
     except OSError as error:
         return f"sync can't be run: {error.strerror}"
     try:
-        _, told = child.communicate(timeout=seconds_max)
+        _, errors = child.communicate(timeout=seconds_max)
     except subprocess.TimeoutExpired:
         child.kill()  # It ends when the disk answers; waiting for that is what must not happen here.
         where = ", ".join(sorted(map(str, by_device.values())))
         return f"what is still to be written to the disk of {where} was not within {seconds_max:.0f} s"
-    return "" if child.returncode == 0 else f"sync failed: {' '.join(told.decode(errors='replace').split())[:200]}"
+    return "" if child.returncode == 0 else f"sync failed: {' '.join(errors.decode(errors='replace').split())[:200]}"

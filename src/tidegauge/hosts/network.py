@@ -133,7 +133,7 @@ _BURST_BYTES_MIN = 128 << 10
 
 
 def refusal(*tools: str) -> str:
-    """Why this can't be done here; "" if it can, as far as one can tell before. `tools`: "tc" and "nft" for faults."""
+    """Why this can't be done here; "" if it can, as far as is known before. `tools`: "tc" and "nft" for faults."""
     reason = commands.refusal("CAP_SYS_ADMIN") or commands.refusal("CAP_NET_ADMIN", ("ip", *tools))
     return f"{reason} (package {'nftables' if 'nft' in reason else 'iproute2'})" if "found" in reason else reason
 
@@ -188,7 +188,7 @@ def _plug_in(port: Port, bridge: str) -> None:
 
 
 def _verify(ports: Mapping[str, Port]) -> None:
-    """A firewall of the host may look into switches, too: better told now than by servers that find nobody."""
+    """A firewall of the host may look into switches, too: better reported now than by servers that find nobody."""
     namespace = None
     for node, port in ports.items():
         own = NAMED / port.namespace

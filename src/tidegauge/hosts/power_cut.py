@@ -98,7 +98,7 @@ def _unmount_elsewhere(device: int) -> list[str]:
 
 
 def _namespace_of(pid: str) -> str:
-    """The mount namespace of a process; "" if it can't be told."""
+    """The mount namespace of a process; "" if it can't be read."""
     try:
         return str(Path(f"/proc/{pid}/ns/mnt").readlink())
     except OSError:

@@ -82,15 +82,15 @@ def read_bytes(pids: Iterable[int]) -> int | None:
 
     Pages that were in the cache are not in it, those that a page fault or read-ahead fetched are (proc_pid_io(5)).
     """
-    total, told = 0, False
+    total, readable = 0, False
     for pid in pids:
         try:
             lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
         except OSError:
             continue
         total += next((int(line.split()[1]) for line in lines if line.startswith("read_bytes:")), 0)
-        told = True
-    return total if told else None
+        readable = True
+    return total if readable else None
 
 
 def marker_of(pid: int) -> str:
@@ -147,7 +147,7 @@ MAP_COUNT = Path("/proc/sys/vm/max_map_count")
 def handles_available(map_count: Path = MAP_COUNT) -> Handles:
     """The bounds of each process started from here: servers' Java raises its soft limit of files to the hard one.
 
-    A bound that the kernel does not tell is taken to be none.
+    A bound that the kernel does not report is taken to be none.
     """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     try:

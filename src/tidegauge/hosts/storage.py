@@ -58,7 +58,7 @@ def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
 def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
     """Mount, file system, and for each block device below it: write cache, scheduler, model. Raises `OSError`.
 
-    Keys without a value are left out; several devices (LVM, RAID, encryption, a loop device's file) are told in turn.
+    Keys without a value are left out; several devices (LVM, RAID, encryption, a loop device's file) are listed in turn.
     """
     mount = mount_of(path.resolve(), mounts(root))
     if mount is None:
@@ -97,12 +97,12 @@ def _devices(root: Path, mount: Mount) -> Iterator[Path]:
 
 
 def _each(devices: list[Path], file: str) -> str:
-    """One value if all devices agree or only one tells, else "name: value" for each."""
+    """One value if all devices agree or only one has any, else "name: value" for each."""
     values = {device.name: chosen(_read(device / file)) for device in devices}
-    told = {name: value for name, value in values.items() if value}
-    if len(told) <= 1:
-        return next(iter(told.values()), "")
-    return "; ".join(f"{name}: {value}" for name, value in told.items())
+    known = {name: value for name, value in values.items() if value}
+    if len(known) <= 1:
+        return next(iter(known.values()), "")
+    return "; ".join(f"{name}: {value}" for name, value in known.items())
 
 
 def chosen(text: str) -> str:

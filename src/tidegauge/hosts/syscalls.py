@@ -85,14 +85,14 @@ class SyncWatch:
         self._tracer = tracer
         self._processes = processes
         self._threads: dict[int, str] = threads_of(processes)
-        _tell(tracer, {"calls": SYNC_CALLS, "processes": processes})
+        _send(tracer, {"calls": SYNC_CALLS, "processes": processes})
         answer = _line(tracer)
         if answer != "ready":
             raise NoTraceError(answer.removeprefix("no ") or "the tracer ended without a word")
 
     def finish(self) -> Watch:
         """Stop, and what was seen. Once only. Raises `NoTraceError` if the recording is lost."""
-        # Threads started meanwhile are known now; of those that have ended too, the trace tells who started them.
+        # Threads started meanwhile are known now; of those that have ended too, the trace shows who started them.
         self._threads |= threads_of(self._processes)
         try:
             text, _ = self._tracer.communicate(b"stop\n", timeout=_ANSWER_S)
@@ -149,7 +149,7 @@ def _tracer() -> Iterator[subprocess.Popen[bytes]]:
             tracer.wait()
 
 
-def _tell(tracer: subprocess.Popen[bytes], order: Mapping[str, object]) -> None:
+def _send(tracer: subprocess.Popen[bytes], order: Mapping[str, object]) -> None:
     try:
         cast(IO[bytes], tracer.stdin).write(json.dumps(order).encode() + b"\n")
     except OSError as error:

@@ -89,7 +89,7 @@ def _set_up(path: Path, calls: Iterable[str]) -> None:
     present = [directory for directory in directories if directory.is_dir()]
     if not present:
         raise NoTraceError("this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS)")
-    # Forks tell whose the threads are that start and end meanwhile.
+    # Forks show whose the threads are that start and end meanwhile.
     for directory in [path / "events/sched/sched_process_fork", *present]:
         _write(directory / "enable", "1")
 

@@ -62,7 +62,7 @@ class TrialStore(Protocol):
         ...
 
     def metrics(self, rows: Sequence[MetricRow]) -> None:
-        """Append what servers told of themselves."""
+        """Append what servers reported about themselves."""
         ...
 
     def settings(
@@ -114,7 +114,7 @@ class RunStore(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something that the user was told while the run went. Never raises: a note is no reason to fail."""
+        """Something that was reported to the user during the run. Never raises: a note is no reason to fail."""
         ...
 
     def fairness(self, tilts: Sequence[Tilt]) -> None:

@@ -36,7 +36,7 @@ CYCLES_SCHEMA = "tidegauge.cycles/1"
 
 
 def environment_name(session: int) -> str:
-    """The file that tells what a session ran on."""
+    """The file that says what a session ran on."""
     return "environment.json" if session == 1 else f"environment-{session}.json"
 
 

@@ -63,10 +63,10 @@ class StoredTrial:
     @property
     def why(self) -> str:
         """What is known of the cause for having no result, and what an attestation had found by then."""
-        told = [self.problem or self.reason]
+        parts = [self.problem or self.reason]
         if self.cycles is not None and self.spec is not None and self.spec.attest is not None:
-            told.append(until_then(self.spec.choice.level, self.spec.nodes, self.spec.attest, self.cycles))
-        return "; ".join(filter(None, told))
+            parts.append(until_then(self.spec.choice.level, self.spec.nodes, self.spec.attest, self.cycles))
+        return "; ".join(filter(None, parts))
 
     @property
     def status_words(self) -> str:

@@ -99,7 +99,7 @@ class DirectoryRun:
         write_json(self.path / "campaign.json", CAMPAIGN_SCHEMA, {"overrides": overrides, "meaning": meaning})
 
     def note(self, text: str) -> None:
-        """Something that the user was told while the run went. Never raises: a note is no reason to fail."""
+        """Something that was reported to the user during the run. Never raises: a note is no reason to fail."""
         if self.ended or text in self._notes:
             return
         self._notes.append(text)

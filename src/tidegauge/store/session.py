@@ -21,7 +21,7 @@ class Session:
 
 
 def read_sessions(head: Mapping[str, Any]) -> tuple[Session, ...]:
-    """The sessions that a run.json tells, oldest first; of one that was written before there were any, its only one."""
+    """The sessions in a run.json, oldest first; of one that was written before there were any, its only one."""
     found = []
     listed = head.get("sessions")
     for item in listed if isinstance(listed, list) else []:

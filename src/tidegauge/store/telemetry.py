@@ -92,7 +92,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One figure that a server told of itself: over a span, or at its end."""
+    """One figure that a server reported about itself: over a span, or at its end."""
 
     from_mono_ns: int
     until_mono_ns: int
@@ -127,7 +127,7 @@ class TelemetryLog:
         self._tables[HOST].append([{**span, **asdict(sample.host), "telemetry_cpu_s": sample.cost_s}])
 
     def metrics(self, rows: Sequence[MetricRow]) -> None:
-        """Append what servers told. Raises `RunFailedError`."""
+        """Append what servers reported. Raises `RunFailedError`."""
         self._directory.mkdir(exist_ok=True)
         self._tables[METRICS].append(asdict(row) for row in rows)
 

@@ -86,7 +86,7 @@ class DirectoryTrial:
         self._telemetry.sample(sample)
 
     def metrics(self, rows: Sequence[MetricRow]) -> None:
-        """Append what servers told of themselves. Raises `RunFailedError`."""
+        """Append what servers reported about themselves. Raises `RunFailedError`."""
         self._telemetry.metrics(rows)
 
     def settings(

@@ -12,7 +12,7 @@ from tidegauge.store.hlog import each_interval
 SECONDS_MAX = 3600
 """Decoding a second's histogram takes a fraction of a millisecond: a report must not take minutes for a day of them."""
 STRETCHES_MAX = 240
-"""Histograms held at once; more would take memory and tell no more."""
+"""Histograms held at once; more would take memory and show no more."""
 
 
 def window_rows(details: TrialDetails) -> list[Mapping[str, Any]]:
@@ -47,5 +47,5 @@ def response_by_stretch(details: TrialDetails) -> list[Histogram]:
 
 
 def _near(stretch_of: Mapping[int, int], start_ms: int) -> int | None:
-    """The stretch of the second that begins then, as far as rounding tells."""
+    """The stretch of the second that begins then, as far as rounding allows."""
     return next((stretch_of[at] for at in (start_ms, start_ms - 1, start_ms + 1) if at in stretch_of), None)

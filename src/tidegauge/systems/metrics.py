@@ -1,6 +1,6 @@
-"""What servers tell of themselves over HTTP on loopback, in Prometheus's text format: a short declared list a system.
+"""Servers' own figures, from HTTP on loopback in Prometheus's text format: a short declared list for each system.
 
-A system's folder says which figures matter and where they are told; everything here is the same for all. Pure, except
+A system's folder says which figures matter and where to fetch them; everything here is the same for all. Pure, except
 for `fetch`.
 
 Source: https://github.com/prometheus/docs/blob/main/docs/instrumenting/exposition_formats.md
@@ -18,14 +18,14 @@ from enum import StrEnum
 
 FETCH_S_MAX = 5.0
 FETCH_BYTES_MAX = 16 << 20
-"""A server with very many topics tells more; then it is asked no further, because telling costs it too much."""
+"""A server with very many topics reports more; then it is asked no further, because answering costs it too much."""
 
 
 class Kind(StrEnum):
-    """How a figure comes from what is told."""
+    """How a figure comes from what is reported."""
 
     GAUGE = "gauge"
-    """As told."""
+    """As reported."""
     RATE = "rate"
     """Growth of a counter a second."""
     MEAN = "mean"
@@ -48,7 +48,7 @@ class Metric:
     Attributes:
         name: in Tidegauge's words, its unit last.
         meaning: one clause for the reference.
-        series: name of the sample as the server tells it, a regular expression where it holds a number or a path.
+        series: name of the sample as the server reports it, a regular expression where it holds a number or a path.
         labels: that a series must have, with their values.
         count_series: for `Kind.MEAN`, the sample that counts.
         factor: from the server's unit to ours.
@@ -68,14 +68,14 @@ class Metric:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where one process tells its figures."""
+    """Where one process reports its figures."""
 
     process: str
     url: str
 
 
-Told = Mapping[str, float]
-"""By metric: what a server told at one moment, series combined. Counters and sums as they stand."""
+Reported = Mapping[str, float]
+"""By metric: what a server reported at one moment, series combined. Counters and sums as they stand."""
 
 
 def fetch(url: str) -> str:
@@ -92,14 +92,14 @@ def fetch(url: str) -> str:
         # A server that is killed in the middle of its answer; not all of these are `OSError`s.
         raise OSError(f"its answer broke off ({type(error).__name__})") from error
     if len(content) > FETCH_BYTES_MAX:
-        raise ValueError(f"it tells more than {FETCH_BYTES_MAX >> 20} MiB")
+        raise ValueError(f"it reports more than {FETCH_BYTES_MAX >> 20} MiB")
     return content.decode("utf-8", "replace")
 
 
 def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
-    """What is told of the declared metrics; those that are not told are left out.
+    """The declared metrics in a text; those that are not in it are left out.
 
-    Only their own lines are parsed: a server with many topics tells a thousand times as many.
+    Only their own lines are parsed: a server with many topics reports a thousand times as many.
     """
     from prometheus_client.parser import text_string_to_metric_families  # Not needed before servers run.
 
@@ -110,16 +110,16 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         for sample in family.samples:
             found.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
-    told: dict[str, float] = {}
+    reported: dict[str, float] = {}
     for metric in metrics:
         for series, key in ((metric.series, metric.name), (metric.count_series, _count(metric))):
             if not series:
                 continue
-            alike = [told_of for name, told_of in found.items() if re.fullmatch(series, name)]
-            values = [value for told_of in alike for labels, value in told_of if _fits(metric, labels)]
+            alike = [samples for name, samples in found.items() if re.fullmatch(series, name)]
+            values = [value for samples in alike for labels, value in samples if _fits(metric, labels)]
             if values:
-                told[key] = combined(values, metric.combine)
-    return told
+                reported[key] = combined(values, metric.combine)
+    return reported
 
 
 def _count(metric: Metric) -> str:
@@ -140,8 +140,8 @@ def combined(values: Iterable[float], how: Combine) -> float:
     return sum(known) / (len(known) if how is Combine.MEAN else 1)
 
 
-def figures(before: Told, now: Told, seconds: float, metrics: Sequence[Metric]) -> dict[str, float]:
-    """The figures of a span from what was told at its two ends. A counter that began anew gives none."""
+def figures(before: Reported, now: Reported, seconds: float, metrics: Sequence[Metric]) -> dict[str, float]:
+    """The figures of a span from what was reported at its two ends. A counter that began anew gives none."""
     found = {}
     for metric in metrics:
         value = _figure(before, now, seconds, metric)
@@ -150,7 +150,7 @@ def figures(before: Told, now: Told, seconds: float, metrics: Sequence[Metric]) 
     return found
 
 
-def _figure(before: Told, now: Told, seconds: float, metric: Metric) -> float | None:
+def _figure(before: Reported, now: Reported, seconds: float, metric: Metric) -> float | None:
     if metric.name not in now:
         return None
     if metric.kind is Kind.GAUGE:

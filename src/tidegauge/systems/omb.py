@@ -1,7 +1,7 @@
 """What a system makes of its driver file of the OpenMessaging Benchmark (OMB). Pure.
 
 A system's folder with a module `omb` that has `OMB: OmbDriver` is found by the registry; nothing else names systems.
-Every key of a file is carried out, told in a note where it has no effect here, or refused by its name with the reason.
+Every key of a file is carried out, noted where it has no effect here, or refused by its name with the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the load generator tells, as plain data: times in ns of the host's monotonic clock, histograms in ns."""
+"""What the load generator reports, as plain data: times in ns of the host's monotonic clock, histograms in ns."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class LoadOrder:
     """A message without an outcome for so long is given up, its outcome unknown; 0 = when the client does by itself."""
 
 
-Told = Callable[[str, int, int], None]
-"""Is told how far a preparation has come: so many of so many, of what ("partitions", "consumers", "producers")."""
+OnProgress = Callable[[str, int, int], None]
+"""Receives how far a preparation has come: so many of so many, of what ("partitions", "consumers", "producers")."""
 
 
-def tell_nobody(_what: str, _done: int, _total: int) -> None:
+def ignore_progress(_what: str, _done: int, _total: int) -> None:
     """For whoever does not care."""
 
 
@@ -74,8 +74,8 @@ class LoadWorker(Protocol):
         """Effective settings through the official client."""
         ...
 
-    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
-        """Create topics and clients. Returns what the clients were really given. `told` hears how far it has come."""
+    def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
+        """Create topics and clients. Returns what the clients were really given. `on_progress` hears how far it is."""
         ...
 
     def start(self, in_s: float = 0.1) -> int:

@@ -23,7 +23,7 @@ from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.printable import printable
 from tidegauge.worker import messages
-from tidegauge.worker.api import LoadOrder, Told, tell_nobody
+from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
@@ -47,8 +47,8 @@ def cause_from_log(path: Path) -> str:
     except OSError:
         return ""
     lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
-    telling = [line for line in lines if _CAUSE.search(line)] or lines
-    return telling[-1][:_LINE_CHARS_MAX] if telling else ""
+    causes = [line for line in lines if _CAUSE.search(line)] or lines
+    return causes[-1][:_LINE_CHARS_MAX] if causes else ""
 
 
 def memory_exhausted(cause: str) -> str:
@@ -163,7 +163,7 @@ class GrpcWorker:
         request = pb.DescribeRequest(connection=_connection(driver, connection), topics=topics)
         return messages.settings_of(self._ask("Describe", request, _PREPARE_S))
 
-    def prepare(self, order: LoadOrder, told: Told = tell_nobody) -> list[Setting]:
+    def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         """See `LoadWorker.prepare`. Given up when it has come no further for `_PREPARE_S`."""
         call = self._stub.Prepare.future(
             messages.prepare_request(order, self._process.spin_share_max),
@@ -180,7 +180,7 @@ class GrpcWorker:
                 seen = (reply.what, reply.done, reply.total)
                 if seen != known:
                     known, since_s = seen, time.monotonic()
-                    told(*seen)
+                    on_progress(*seen)
                 elif time.monotonic() - since_s > _PREPARE_S:
                     raise self._stalled(known)
         except grpc.RpcError as error:

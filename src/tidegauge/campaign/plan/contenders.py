@@ -168,7 +168,7 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
     """
     wanted = system.durability or campaign.durability
     if not campaign.workload.producers:
-        # Nothing is acknowledged: whatever level the topics have is only told.
+        # Nothing is acknowledged: the level that the topics have is only reported.
         wanted = replace(wanted, as_found=True)
     # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes

@@ -72,7 +72,7 @@ def wanted_tilts(plan: Plan, find_system: Callable[[str], System]) -> tuple[Tilt
 
 
 class FairnessWatch:
-    """Holds systems against each other as their trials tell what is in force; what is new is stored and told."""
+    """Compares systems as their trials find out what is in force; what is new is stored and reported."""
 
     def __init__(self, plan: Plan, wanted: Sequence[Tilt], store: RunStore, observer: Observer) -> None:
         self.tilts = tuple(wanted)
@@ -81,7 +81,7 @@ class FairnessWatch:
         self._store = store
         self._observer = observer
         self._contenders: dict[str, dict[str, Contender]] = {}
-        self._tell(self.tilts)
+        self._report(self.tilts)
 
     def seen(self, trial: InForce) -> None:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
@@ -94,9 +94,9 @@ class FairnessWatch:
         new = new_among(check(known, Stage.IN_FORCE), self.tilts)
         if new:
             self.tilts += new
-            self._tell(new)
+            self._report(new)
 
-    def _tell(self, new: Sequence[Tilt]) -> None:
+    def _report(self, new: Sequence[Tilt]) -> None:
         self._store.fairness(self.tilts)
         for tilt in unequal(new):
             self._observer(UnequalFound(tilt))

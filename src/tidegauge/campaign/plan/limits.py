@@ -38,17 +38,17 @@ def _check(campaign: Campaign, choice: SystemChoice, system: System, available: 
     copies = min(choice.copies or COPIES_MAX, campaign.nodes)
     on_one_node = -(-partitions * copies // campaign.nodes)
     needed = system.handles(on_one_node)
-    told = (
+    need = (
         f"{campaign.source_path}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
     )
     if needed.files > available.files:
         raise UserError(
-            f"{told} about {needed.files:,} open files, and a process may have {available.files:,} here.",
+            f"{need} about {needed.files:,} open files, and a process may have {available.files:,} here.",
             f"Raise the hard limit (`ulimit -Hn {needed.files}` as root, or LimitNOFILE), or take fewer partitions.",
         )
     if needed.maps > available.maps:
         raise UserError(
-            f"{told} about {needed.maps:,} memory maps, and a process may have {available.maps:,} here.",
+            f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} here.",
             f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
         )
 
@@ -93,7 +93,7 @@ def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Abi
     if problems:
         raise UserError(
             f"faults: {'; '.join(problems)}.",
-            "Kill, pause, restart and rolling-restart need no rights. `tidegauge doctor` tells what can be done here.",
+            "Kill, pause, restart and rolling-restart need no rights. `tidegauge doctor` says what can be done here.",
         )
 
 

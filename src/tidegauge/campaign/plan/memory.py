@@ -58,7 +58,7 @@ _READ_BYTES_LEAST = 64 << 10
 """Of a consumer that finds next to nothing."""
 _RECORD_OVERHEAD_BYTES = 128
 _SERVERS_UNKNOWN = 3
-"""A consumer holds messages of so many servers; of how many others' cluster consists, nobody has told yet."""
+"""A consumer holds messages of so many servers; the size of an attached cluster is not known yet."""
 _STALL_S = 5.0
 """At a planned rate consumers that are not to build a backlog hold what came in while nobody read for so long."""
 WINDOW_SHARE_OF_HEAP = 4
@@ -243,7 +243,7 @@ def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) 
 
 
 def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
-    """Why a system would make this machine swap; "" if it would not, or if nobody can tell."""
+    """Why a system would make this machine swap; "" if it would not, or if that is unknown."""
     return f"{need}; {available}" if available is not None and need.total_mb > available.available_mb else ""
 
 

@@ -283,8 +283,8 @@ def _secret_problem(value: Any, name: str) -> str:
     strange = [key for key in value if key not in allowed]
     if strange:
         # A secret in braces looks like a key: only what resembles one is repeated.
-        told = [f"unknown key '{key}'{near}" for key in strange if (near := nearest(key, allowed))]
-        return told[0] if told else f"a {name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
+        unknown = [f"unknown key '{key}'{near}" for key in strange if (near := nearest(key, allowed))]
+        return unknown[0] if unknown else f"a {name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
     places = [content for content in value.values() if isinstance(content, str) and content]
     if len(places) != 1 or len(value) != 1:
         return "must have one of the keys 'env' and 'file', with a name"
@@ -392,8 +392,8 @@ def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) ->
         for key, value in kept.items() if isinstance(item, dict) else ():
             if item.get(key) == value:
                 at: KeyPath = ("systems", place or 0, key)
-                told = Origin(source.path, source.line_of(at), show_path(at), value)
-                origins["systems", index, key] = source.placed.get(at, told)
+                here = Origin(source.path, source.line_of(at), show_path(at), value)
+                origins["systems", index, key] = source.placed.get(at, here)
     source.placed = {at: origin for at, origin in source.placed.items() if at[0] != "systems"} | origins
     source.data["systems"] = [item for _, item in chosen]
 
@@ -416,7 +416,7 @@ def _origins(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
 
 
 def _is_own(source: Source, key: str) -> bool:
-    """Whether a value is the file's and not an option's, which whoever gives it here must be told of."""
+    """Whether a value is the file's and not an option's, so that giving it here needs a note."""
     return key in source.data and not source.option_of((key,))
 
 

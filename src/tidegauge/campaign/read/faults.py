@@ -1,4 +1,4 @@
-"""`faults:` of an experiment in a campaign: what to do to which nodes, when. Every problem is told with its line."""
+"""`faults:` of an experiment in a campaign: what to do to which nodes, when. Problems are reported with their lines."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
             source.complain(
                 (*at, number, "at"),
                 f"{fault.at_s:g} s is before the fault above it is over ({found[-1].ends_s:g} s): list faults in the "
-                "order of time, one after the other, else nobody could tell which of them did what",
+                "order of time, one after the other, else it would be unclear which of them did what",
             )
         found.append(fault)
     return tuple(found)

@@ -2,7 +2,7 @@
 
 An axis is a field of the campaign (`partitions`, `latency.rate`), or a name of the user's own over several fields that
 change together. Each point is the campaign with its values put in place, and is checked like any other campaign: what
-is wrong with a value is told of the line on which the sweep has it.
+is wrong with a value is reported at the line on which the sweep has it.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _named(item: Mapping[str, Any], source: Source, at: KeyPath) -> _Value | Non
     """Several fields under one name."""
     name = item.get("name")
     if isinstance(name, bool) or not isinstance(name, str | int | float) or not str(name).strip():
-        source.complain(at, "needs a 'name', by which results tell this value, such as {name: 4p4c, producers: 4}")
+        source.complain(at, "needs a 'name', by which results name this value, such as {name: 4p4c, producers: 4}")
         return None
     fields = {key: value for key, value in item.items() if key != "name"}
     if not fields:

@@ -112,7 +112,7 @@ def prepare_cycle(ground: Ground, cycle: Cycle) -> Prepared:
 
 
 def run_cycle(ground: Ground, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
-    """Carry out a prepared cycle. Servers that do not serve again are told, not raised.
+    """Carry out a prepared cycle. Servers that do not serve again are reported, not raised.
 
     Raises `RunFailedError` if the worker or the agent fails.
     """
@@ -193,7 +193,7 @@ def _keep_up(ground: Ground, until_s: float) -> None:
 def _acked_again(ground: Ground) -> float:
     """When messages are acknowledged although a node is held back; what was on its way before does not count.
 
-    After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged without that node then, as the history tells.
+    After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged without that node then, as the history shows.
     Raises `RunFailedError` if something has ended.
     """
     time.sleep(_SETTLE_S)
@@ -307,8 +307,8 @@ def _read_once(ground: Ground, order: LoadOrder, name: str, last: Positions, nod
     """One read of everything. Raises `RunFailedError`."""
     kept = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
-    told = ground.reader.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
-    return load_read(name, told, order.trial_id)
+    read_back = ground.reader.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
+    return load_read(name, read_back, order.trial_id)
 
 
 def _with_history(cut: CutTold, history: History) -> CutTold:

@@ -1,8 +1,8 @@
 """An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
 
 All cycles share the deployment; each has a topic of its own. A deployment that does not serve again after a cut ends
-the trial: what was found until then is kept, and that it did not is told. What each cycle found is stored at once: a
-trial that was interrupted resumes after its last whole cycle, on servers of its own.
+the trial: what was found until then is kept, and that it did not is reported. What each cycle found is stored at once:
+a trial that was interrupted resumes after its last whole cycle, on servers of its own.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def run_attestation(
 def _make_disks(
     spec: TrialSpec, plan: AttestPlan, bench: Bench, store: TrialStore, cleanup: ExitStack
 ) -> tuple[Path, ...]:
-    """A disk of its own for each node, which the servers are then told of; none where processes only crash."""
+    """A disk of its own for each node, on which the servers then run; none where processes only crash."""
     if plan.means is Means.CRASH:
         return ()
     disks = "1 disk" if spec.nodes == 1 else f"{spec.nodes} disks"
@@ -141,7 +141,7 @@ class _Trial:
             self._session.bench.observer(Note(f"{self._session.spec.trial_id}: {done}."))
         began_s = time.monotonic()
         for cycle in self._plan.cycles[len(outcomes) :]:
-            self._tell(cycle, outcomes, began_s)
+            self._report(cycle, outcomes, began_s)
             try:
                 outcomes.append(self._cycle(cycle))
             except RunFailedError as error:
@@ -184,14 +184,14 @@ class _Trial:
             name = session.spec.trial_id
             raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
 
-    def _tell(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
+    def _report(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
         """What begins now, and how long all may take yet."""
         done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
         if done == kept or cycle.scenario is not outcomes[-1].scenario:
             self._session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
         left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
-        told = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
-        self._session.bench.observer(told)
+        progress = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
+        self._session.bench.observer(progress)
 
 
 def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:

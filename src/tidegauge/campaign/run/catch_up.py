@@ -137,7 +137,9 @@ def _device_reads(
     at_from, at_start, at_end = counts
     before_s, during_s = spans_s
     if at_from is None or at_start is None or at_end is None:
-        why = "others run the servers" if attached else "this machine does not tell what processes read (/proc/PID/io)"
+        why = (
+            "others run the servers" if attached else "this machine does not report what processes read (/proc/PID/io)"
+        )
         return DeviceReads(None, 0.0, backlog_bytes, during_s, why)
     usual = max(0, at_start - at_from) / before_s
     return DeviceReads(max(0, at_end - at_start), usual, backlog_bytes, during_s)

@@ -127,7 +127,7 @@ class StepLab:
         """Tell a decision, with what it is expected to cost yet."""
         self._run.expected[self._place] = (*self.begun, *left)
         if self._replaying:
-            return  # It was told when it was decided.
+            return  # It was reported when it was decided.
         whole = tuple(trial for trials in self._run.expected for trial in trials)
         self._observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
 
@@ -322,12 +322,12 @@ def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
 
 def _dropper(observer: Observer) -> Callable[[Sequence[Path]], CacheDrop]:
     """Drops the page cache before a trial; says once why that can't be done."""
-    told: set[str] = set()
+    reasons: set[str] = set()
 
     def drop(written: Sequence[Path]) -> CacheDrop:
         outcome = drop_page_cache(written)
-        if not outcome.done and outcome.reason not in told:
-            told.add(outcome.reason)
+        if not outcome.done and outcome.reason not in reasons:
+            reasons.add(outcome.reason)
             observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
         return outcome
 
@@ -347,7 +347,7 @@ def carry_out(
 
     What earlier sessions of the run have `recorded` is not made again.
 
-    Returns the results of the trials that gave one, in order; the observer was told of the others (`TrialEnded`).
+    Returns the results of the trials that gave one, in order; the observer was notified of the others (`TrialEnded`).
 
     Raises:
         UserError: a version of a system doesn't exist, or a recorded trial was another one.

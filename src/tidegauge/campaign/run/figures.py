@@ -25,13 +25,13 @@ WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 
 
 class Timeline:
-    """Phases by the instant (monotonic ns) at which each begins. Instants may be told ahead of their time."""
+    """Phases by the instant (monotonic ns) at which each begins. Instants may be given ahead of their time."""
 
     def __init__(self, phase: str, from_mono_ns: int) -> None:
         self._marks = [(from_mono_ns, phase)]
 
     def begin(self, phase: str, at_mono_ns: int) -> None:
-        """`phase` begins at an instant later than all told so far."""
+        """`phase` begins at an instant later than all given so far."""
         self._marks.append((at_mono_ns, phase))
 
     def phase_of(self, figures: SecondFigures) -> str:
@@ -130,9 +130,9 @@ _SILENCE_S_MAX = 15.0
 class Follower:
     """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
 
-    `timeline` tells the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
+    `timeline` has the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
     `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
-    they grow is wanted, and tells nothing about the system.
+    they grow is wanted, and says nothing about the system.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Follower:
     ) -> None:
         """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full.
 
-        `use` tells what is being used, for whoever shows it.
+        `use` says what is being used, for whoever shows it.
         """
         self.points = SeenSeconds()
         self.timeline = Timeline(WARM_UP, 0)

@@ -102,7 +102,7 @@ class Injector:
             raise self._error
 
     def recovered(self) -> bool:
-        """Whether all nodes and replicas take part again; False if nobody can tell."""
+        """Whether all nodes and replicas take part again; False if that is unknown."""
         try:
             return not self.scene.missing()
         except RunFailedError:
@@ -178,7 +178,7 @@ class Injector:
             injected.lifted_ns = time.monotonic_ns()
 
     def _impose(self, injected: Injected) -> int:
-        """Put it in force. The instant (monotonic ns) at which that began, where the agent tells it, else 0."""
+        """Put it in force. The instant (monotonic ns) at which that began, where the agent reports it, else 0."""
         fault, rig, kind = injected.fault, self.scene.rig, injected.fault.kind
         if kind is FaultKind.KILL:
             self._down(injected.nodes)

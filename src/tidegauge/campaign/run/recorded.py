@@ -18,7 +18,7 @@ from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.plain import plain
 
-START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` tells what it found."
+START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` shows what it found."
 
 
 class OtherwiseError(UserError):
@@ -69,8 +69,8 @@ class Recorded:
         before, now = plain(known.spec), plain(spec)
         changed = _changed(before, now)
         if changed:
-            told = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
-            raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {told}.", START_ANEW)
+            differences = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
+            raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {differences}.", START_ANEW)
         return known.result
 
     def cycles_of(self, spec: TrialSpec) -> AttestOutcome | None:
@@ -103,17 +103,17 @@ class Recorded:
     def check_plan(self, planned: Iterable[TrialSpec]) -> None:
         """Raise `OtherwiseError` if the plan has other steps than those that were carried out.
 
-        A step is told by its number, which begins the names of its trials. That is so where less can be measured now:
+        A step is known by its number, which begins the names of its trials. That is so where less can be measured now:
         less memory is available, say.
         """
         steps = {_number(spec): spec for spec in planned}
         for name, trial in sorted(self.trials.items()):
             now = steps.get(_number(trial.spec))
             if now is None or _what(now) != _what(trial.spec):
-                instead = f"is {_told(now)} now" if now else "is planned no more"
+                instead = f"is {_step_words(now)} now" if now else "is planned no more"
                 raise OtherwiseError(
-                    f"The plan is not the one that the run began with: {name} was {_told(trial.spec)} and {instead}. "
-                    "Is there less memory available, so that a system is left out?",
+                    f"The plan is not the one that the run began with: {name} was {_step_words(trial.spec)} and "
+                    f"{instead}. Is there less memory available, so that a system is left out?",
                     START_ANEW,
                 )
 
@@ -146,5 +146,5 @@ def _what(spec: TrialSpec) -> tuple[object, ...]:
     return spec.experiment, spec.system, spec.block, spec.seed, dict(spec.point)
 
 
-def _told(spec: TrialSpec) -> str:
+def _step_words(spec: TrialSpec) -> str:
     return f"{spec.experiment} on {spec.system} in block {spec.block + 1}"

@@ -105,10 +105,10 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
 
 
 def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
-    """Mean time of a sync as the slowest server told it; None if none did."""
+    """Mean time of a sync as the slowest server reported it; None if none did."""
     names = {metric.name for metric in session.subject.system.metrics if metric.is_sync_ms}
-    told = use.metrics.values() if use else ()
-    return max((value for found in told for name, value in found.items() if name in names), default=None)
+    reported = use.metrics.values() if use else ()
+    return max((value for found in reported for name, value in found.items() if name in names), default=None)
 
 
 def begin_recording(session: Session) -> UseRecorder | None:
@@ -301,15 +301,15 @@ def _late_warnings(spec: TrialSpec, found: CatchUp | None) -> list[str]:
     """What weakens figures of late readers."""
     if found is None or spec.late is None:
         return []
-    told = list(found.limits)
+    warnings = list(found.limits)
     if not found.reads.from_device:
-        told.append(reads_sentence(found.reads))
+        warnings.append(reads_sentence(found.reads))
     if found.backlog_msgs < spec.late.backlog_msgs:
-        told.append(
+        warnings.append(
             f"the backlog grew to {found.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only: the system did "
             "not acknowledge what was offered"
         )
-    return told
+    return warnings
 
 
 _SECOND_NS = 1_000_000_000

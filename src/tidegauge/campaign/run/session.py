@@ -75,7 +75,7 @@ class Stand:
 WORKER_NAME = "worker"
 READY_S_MAX = 120.0
 READY_S_MAX_NEXT_NODE = 60.0
-"""More for each further node: on one machine they start on the same CPUs. A server that ends is told at once."""
+"""More for each further node: on one machine they start on the same CPUs. A server that ends is noticed at once."""
 ATTACHED_READY_S_MAX = 15.0
 """A cluster that others run is up already: what it refuses now it will refuse later."""
 COMPLETE_S_MAX = 60.0
@@ -93,10 +93,11 @@ class Bench:
     """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
     `drop_page_cache` takes directories whose file systems are written back before.
 
-    `control_cpu_s` tells the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the disk
-    of a directory is about as fast as usual; None if it can't tell. `in_force` is told what each trial found in force.
+    `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the
+    disk of a directory is about as fast as usual; None if it can't measure that. `in_force` receives what each trial
+    found in force.
     `ceilings` is what the machine can do at most; None if that is not known.
-    `attestations` tells what is known of a system's version at a level with settings of a digest.
+    `attestations` returns what is known of a system's version at a level with settings of a digest.
     `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use. `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
@@ -131,7 +132,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Session:
-    """A trial with everything running. Of an attached cluster `spec.nodes` is what it told, once it is ready."""
+    """A trial with everything running. Of an attached cluster `spec.nodes` is what it reported, once it is ready."""
 
     spec: TrialSpec
     bench: Bench
@@ -175,7 +176,7 @@ class Session:
         return self.use.latest if self.use else None
 
     def use_window(self, from_ns: int, until_ns: int = 0) -> None:
-        """What is summed up of the use: from an instant on, until another one (0 = until that is told)."""
+        """What is summed up of the use: from an instant on, until another one (0 = until that is set)."""
         if self.use is not None:
             self.use.set_window(from_ns, until_ns)
 
@@ -186,7 +187,7 @@ class Session:
         return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
 
     def server_read_bytes(self) -> int | None:
-        """What all server processes read from block devices since they started; None if nobody can tell."""
+        """What all server processes read from block devices since they started; None if that is unknown."""
         if self.spec.attached:
             return None
         found = [self.bench.host.status(process).read_bytes for process in self.deployment.processes]
@@ -216,7 +217,7 @@ def open_session(
     if running is not None:
         session = Session(spec, bench, store, subject, running.deployment, running.worker, topics, disk)
         _register(session, cleanup)
-        return _with_nodes_told(session)
+        return _with_nodes_reported(session)
     bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
     machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
@@ -232,7 +233,7 @@ def open_session(
     _register(session, cleanup)
     session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
-    return _with_nodes_told(session)
+    return _with_nodes_reported(session)
 
 
 def _drop_page_cache(spec: TrialSpec, bench: Bench, store: TrialStore, running: Running | None) -> CacheDrop:
@@ -310,7 +311,7 @@ def _written(store: TrialStore) -> tuple[Path, ...]:
 
 
 def _one_by_disk(places: Sequence[Path]) -> list[Path]:
-    """One directory of each disk: waiting for the same disk several times would tell nothing new."""
+    """One directory of each disk: waiting for the same disk several times would show nothing new."""
     return list({place.stat().st_dev: place for place in reversed(places)}.values())
 
 
@@ -367,21 +368,21 @@ def _probe(session: Session, seconds_max: float) -> None:
         raise
 
 
-def _with_nodes_told(session: Session) -> Session:
-    """With the number of nodes that a cluster of others has, if it tells."""
+def _with_nodes_reported(session: Session) -> Session:
+    """With the number of nodes that a cluster of others has, if it reports it."""
     if not session.spec.attached:
         return session
-    nodes = _nodes_told(session, _settings(session, ()))
+    nodes = _nodes_reported(session, _settings(session, ()))
     return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
 
 
-def _nodes_told(session: Session, settings: Sequence[Setting]) -> int | None:
+def _nodes_reported(session: Session, settings: Sequence[Setting]) -> int | None:
     cluster = session.deployment
     return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else session.spec.nodes
 
 
 def _described(session: Session, topics: Sequence[str]) -> list[Setting]:
-    """What clients are told of topics: without asking each node for its settings, of which one may be starting."""
+    """What clients report about topics: without asking each node for its settings, of which one may be starting."""
     return session.worker.describe(session.subject.system.driver, session.deployment.connection, list(topics))
 
 
@@ -398,7 +399,7 @@ def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], 
     """The servers' settings in force, and what replicas are still missing; "" if none are."""
     settings = _settings(session, topics)
     # How many nodes others' cluster should have, only they know.
-    nodes = _nodes_told(session, settings) or 1
+    nodes = _nodes_reported(session, settings) or 1
     return settings, session.subject.system.incomplete(settings, nodes)
 
 

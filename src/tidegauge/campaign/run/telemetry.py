@@ -18,7 +18,7 @@ from tidegauge.model.events import Note, Observer, UseNow
 from tidegauge.model.use import Sample
 from tidegauge.store.api import TrialStore
 from tidegauge.store.telemetry import MetricRow
-from tidegauge.systems.metrics import Endpoint, Metric, Told, fetch, figures, read_text
+from tidegauge.systems.metrics import Endpoint, Metric, Reported, fetch, figures, read_text
 
 METRICS_EVERY_S = 5.0
 _LOOK_S = 1.0
@@ -29,7 +29,7 @@ _EDGE_NS = 500_000_000
 
 @dataclass(frozen=True)
 class Sources:
-    """Where figures come from. `devices`: numbers of those that matter ("254:0"), told even when they are idle."""
+    """Where figures come from. `devices`: numbers of those that matter ("254:0"), reported even when they are idle."""
 
     host: Host
     endpoints: Sequence[Endpoint] = ()
@@ -148,12 +148,12 @@ class UseRecorder:
     # Servers' own figures
 
     def _follow_servers(self) -> None:
-        told: dict[str, tuple[int, Told]] = {}
+        last: dict[str, tuple[int, Reported]] = {}
         asked = list(self._sources.endpoints)
         while True:
             for endpoint in list(asked):
                 try:
-                    self._ask(endpoint, told)
+                    self._ask(endpoint, last)
                 except ValueError as error:
                     asked.remove(endpoint)
                     self._problems.add(f"{endpoint.process} is not asked for its own figures any more: {error}.")
@@ -165,12 +165,12 @@ class UseRecorder:
             if self._ended.wait(METRICS_EVERY_S):
                 return
 
-    def _ask(self, endpoint: Endpoint, told: dict[str, tuple[int, Told]]) -> None:
+    def _ask(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported]]) -> None:
         text = fetch(endpoint.url)
         now_ns = time.monotonic_ns()
         now = read_text(text, self._sources.metrics)
-        before_ns, before = told.get(endpoint.url, (0, None))
-        told[endpoint.url] = (now_ns, now)
+        before_ns, before = last.get(endpoint.url, (0, None))
+        last[endpoint.url] = (now_ns, now)
         if before is None:
             return
         found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self._sources.metrics)

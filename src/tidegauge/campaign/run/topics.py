@@ -228,7 +228,7 @@ class Attachment:
         return Distribution(system.name, self.choice.label, Path("/"), None, "", "", f"attached: {shown(self.choice)}")
 
     def without_secrets(self, settings: list[Setting]) -> list[Setting]:
-        """Settings fit to be stored: whatever a client or server tells, a secret is not among it."""
+        """Settings fit to be stored: whatever a client or server reports, a secret is not among it."""
         hidden = [secret for secret in self.secrets.values() if len(secret) >= _SECRET_CHARS_MIN]
         return [
             Setting(s.scope, s.name, "(hidden)", s.is_default) if any(secret in s.value for secret in hidden) else s
@@ -379,7 +379,7 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
     """Delete the topics that trials recorded and did not delete. Living trials are never touched. Never raises.
 
     The secrets are read again from where the campaign said they are. `run`: only what this run left.
-    `forget`: what can't be deleted is told for the last time.
+    `forget`: what can't be deleted is reported for the last time.
     """
     try:
         records = left_records()

@@ -65,7 +65,7 @@ class Progress:
         self._begun = 0
         self._since_s = 0.0
 
-    def told(self, what: str, done: int, total: int) -> None:
+    def report(self, what: str, done: int, total: int) -> None:
         """So many of so many are ready."""
         now_s = self._clock()
         if what != self._what or done < self._begun:
@@ -205,7 +205,7 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     order = load_order(spec, system, session.deployment, topics, session.store.directory)
     if spec.workload.existing_topics:
         session.topics.others(topics, order.trial_id)
-    client_settings = worker.prepare(order, Progress(session.bench.observer, spec.trial_id).told)
+    client_settings = worker.prepare(order, Progress(session.bench.observer, spec.trial_id).report)
     server_settings = await_complete(session, topics)
     attachment = session.subject.attachment
     if attachment is not None:
@@ -286,8 +286,8 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         unsteady=unsteady,
         cold=cold,
         jit_cpus=jit_cpus(follower.between(from_ns, until_ns)),
-        # What late readers do to the others is told by phases: whether figures are steady is asked before them. Under
-        # a schedule rates and latencies change as they were meant to: no drift of the system's.
+        # What late readers do to the others is reported by phases: whether figures are steady is asked before them.
+        # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
         seconds=() if spec.schedule else tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
         server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
         drain_end=drain_end,
@@ -317,8 +317,10 @@ def _await_faults(session: Session, follower: Follower) -> None:
     deadline_s = time.monotonic() + _RECOVER_S_MAX
     while not session.faults.recovered():
         if time.monotonic() > deadline_s:
-            told = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the last fault"
-            session.bench.observer(Note(f"{session.spec.trial_id}: {told}; what they owed counts as failed or lost."))
+            problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the last fault"
+            session.bench.observer(
+                Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed or lost.")
+            )
             return
         follower.until(time.monotonic_ns() + _SECOND_NS // 2)
 

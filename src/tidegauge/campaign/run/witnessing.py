@@ -84,7 +84,7 @@ class LevelMismatchError(RunFailedError):
 
 
 def checked_level(spec: TrialSpec, system: System, settings: list[Setting], deployment: Deployment) -> LevelFinding:
-    """The level that the settings in force give, or that it is unknown where an attached cluster does not tell them.
+    """The level that the settings in force give, or that it is unknown where an attached cluster does not report them.
 
     Raises `LevelMismatchError` if it is known and not the one asked for.
     """

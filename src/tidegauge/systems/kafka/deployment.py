@@ -122,7 +122,7 @@ log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} [%t] %m%n
 
 NO_LEADER = "-1"
 LEADERS = "leaders.by.partition"
-"""The brokers' numbers in the order of partitions: "1, 2, 3"; not told of topics with very many."""
+"""The brokers' numbers in the order of partitions: "1, 2, 3"; left out for topics with very many."""
 
 
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
@@ -221,12 +221,12 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
                 zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
             )
         for name, node in zip(brokers, nodes, strict=True):
-            told = [agents[name][1]] if name in agents else []
+            agent_flags = [agents[name][1]] if name in agents else []
             main = ("-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
             spec = _process(
                 request,
                 name,
-                (*deployment.jvm_flags, *archive_flags(request, name), *told, *main),
+                (*deployment.jvm_flags, *archive_flags(request, name), *agent_flags, *main),
                 deployment.log_paths[name],
             )
             deployment.start_process(replace(spec, network_node=_link(request, node)))
@@ -237,7 +237,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
 
 
 def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[int, str]]:
-    """By broker, the port on which it tells its own figures and the flag that makes it; empty without the agent.
+    """By broker, the port on which it reports its own figures and the flag that makes it; empty without the agent.
 
     A broker in a network of its own can't be asked over this host's loopback, so it is not made to listen. An agent
     makes starts slow.

@@ -66,9 +66,9 @@ def _replication(
     in_sync, copies = _lowest(settings, topics, "min.insync.replicas"), _lowest(settings, topics, "replication.factor")
     given = {s.value for s in settings if s.scope == "producer" and s.name == "acks"}
     acks = "one" if "1" in given else "all" if given else client_acks(choice, nodes)
-    told = f"acks={acks}, min.insync.replicas={in_sync}, replication.factor={copies} over {nodes} nodes"
+    reason = f"acks={acks}, min.insync.replicas={in_sync}, replication.factor={copies} over {nodes} nodes"
     enough = (in_sync or 1) >= REPLICAS_FOR_MAJORITY and (copies is None or copies >= REPLICAS_FOR_MAJORITY)
-    return acks == "all" and enough, told
+    return acks == "all" and enough, reason
 
 
 def _lowest(settings: Sequence[Setting], topics: Sequence[str], name: str) -> int | None:

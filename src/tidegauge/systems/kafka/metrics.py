@@ -1,4 +1,4 @@
-"""The agent that lets a Kafka server tell its own figures over HTTP on loopback: Prometheus's JMX exporter.
+"""The agent that lets a Kafka server report its own figures over HTTP on loopback: Prometheus's JMX exporter.
 
 It reads the beans named here and no others, inside the server, when it is asked: no JMX port is opened and nothing is
 attached. Without it (no network and none in the cache) Kafka is measured all the same, and its own figures are absent.

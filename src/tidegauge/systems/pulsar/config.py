@@ -174,11 +174,11 @@ BROKER_DEFAULTS: Mapping[str, str] = MappingProxyType(
         "backlogQuotaDefaultLimitGB": "-1",
     }
 )
-"""What every broker is told, whatever the deployment."""
+"""The settings of every broker, whatever the deployment."""
 
 
 def broker_settings(client_port: int, admin_port: int, cache_mb: str, address: str) -> dict[str, str]:
-    """What every broker is told, alone or in a cluster."""
+    """The settings of every broker, alone or in a cluster."""
     return {
         "brokerServicePort": str(client_port),
         "webServicePort": str(admin_port),
@@ -190,7 +190,7 @@ def broker_settings(client_port: int, admin_port: int, cache_mb: str, address: s
 
 
 def bookie_settings(http_port: int, write_cache_mb: str, read_cache_mb: str, seat: Seat) -> dict[str, str]:
-    """What every bookie is told, alone or in a cluster."""
+    """The settings of every bookie, alone or in a cluster."""
     return {
         # Without these two the bookie listens on every interface.
         "listeningInterface": NODE_INTERFACE if seat.link else "lo",

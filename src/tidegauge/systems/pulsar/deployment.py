@@ -220,8 +220,8 @@ def _refuse_standalone(request: DeployRequest) -> None:
     version = request.distribution.version
     if standalone_is_mute(version):
         raise UserError(
-            f"Pulsar {version} on one node can't be measured: the bookie inside a standalone before 2.11 does not tell "
-            "its settings, so nobody could know which durability level it gives.",
+            f"Pulsar {version} on one node can't be measured: the bookie inside a standalone before 2.11 does not "
+            "report its settings, so nobody could know which durability level it gives.",
             "Use 2.11 or newer.",
         )
     if request.journal_disks:
@@ -238,7 +238,7 @@ def _flags(request: DeployRequest, logging: Path) -> tuple[str, ...]:
 
 
 def endpoints(*servers: tuple[str, str]) -> tuple[Endpoint, ...]:
-    """Where brokers and bookies tell their figures: by process, the address of its HTTP server."""
+    """Where brokers and bookies report their figures: by process, the address of its HTTP server."""
     return tuple(Endpoint(process, f"{base}/metrics") for process, base in servers)
 
 

@@ -96,7 +96,7 @@ def _nodes(case: Case) -> tuple[Fact, Fact]:
     serving = int(brokers or number(case.shape.get("brokers")) or case.nodes)
     bookies = case.nodes if case.in_force is None else case.scopes("bookie ")
     if not bookies:
-        return Fact(None, "nobody tells its bookies"), Fact(serving, f"brokers={serving}")
+        return Fact(None, "its bookies are not known"), Fact(serving, f"brokers={serving}")
     tiered = case.shape.get("layout") == "tiered"
     machines = bookies + serving if tiered else bookies
     layout = case.shape.get("layout", "co-located") if case.nodes > 1 else "standalone"

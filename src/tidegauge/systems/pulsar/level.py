@@ -22,13 +22,13 @@ from tidegauge.model.server import Setting
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2
 OWNERS, NOBODY = "partition.owners.by.partition", "none"
-"""Brokers in the order of partitions, with "none" for one that nobody owns; not told of topics with very many."""
+"""Brokers in the order of partitions, with "none" for one that nobody owns; left out for topics with very many."""
 RUNNING, READ_ONLY = "state.running", "state.readOnly"
 
 
 @dataclass(frozen=True)
 class Quorum:
-    """What some setting in force says; None where it does not tell. `said` is the setting, for messages."""
+    """What some setting in force says; None where it does not say. `said` is the setting, for messages."""
 
     source: str
     said: str
@@ -58,10 +58,10 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     policies = list(_namespace_policies(settings))
     ledgers = list(_ledgers(settings))
     if nodes < MAJORITY_OF_3:
-        told = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not reported"
-        reason = f"one bookie, managedLedgerDefaultAckQuorum={told}: there is no second copy"
+        quorums = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not reported"
+        reason = f"one bookie, managedLedgerDefaultAckQuorum={quorums}: there is no second copy"
         return Replication(False, reason, (reason,), ())
-    # For the ledgers to come: the policy in force, where a topic tells it, else where it comes from.
+    # For the ledgers to come: the policy in force, where a topic reports it, else where it comes from.
     deciding = [*(list(_topic_policies(settings)) or policies or brokers), *ledgers]
     sync = bool(deciding) and all(quorum.sync for quorum in deciding)
     # The place where it was set says more than the topic where it shows.
@@ -100,10 +100,10 @@ def owners(settings: Sequence[Setting]) -> Mapping[str, str]:
 
 
 def missing_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
-    """Bookies that told nothing, do not run, or take no writes; () if there are none."""
+    """Bookies that reported nothing, do not run, or take no writes; () if there are none."""
     bookies = _scopes(settings, "bookie ")
-    untold = f"settings of only {len(bookies)} of {nodes} bookies were read back"
-    problems = (untold,) if len(bookies) < nodes else ()
+    unread = f"settings of only {len(bookies)} of {nodes} bookies were read back"
+    problems = (unread,) if len(bookies) < nodes else ()
     return (*problems, *(problem for bookie in bookies if (problem := _not_writable(settings, bookie))))
 
 
@@ -139,7 +139,7 @@ def _broker_defaults(settings: Sequence[Setting]) -> Iterator[Quorum]:
         awaited = values.get("managedLedgerDefaultAckQuorum")
         yield Quorum(
             scope,
-            f"managedLedgerDefaultAckQuorum={awaited or 'not told'}",
+            f"managedLedgerDefaultAckQuorum={awaited or 'not reported'}",
             number_of(values.get("managedLedgerDefaultEnsembleSize")),
             number_of(values.get("managedLedgerDefaultWriteQuorum")),
             number_of(awaited),
@@ -265,14 +265,14 @@ def _journal_of(values: Mapping[str, str]) -> tuple[str, str, str]:
     """Form of a bookie's journal, the reasoning, and the setting that prevents local sync ("" if none does)."""
     write, sync = values.get("journalWriteData"), values.get("journalSyncData")
     if write != "true":
-        told = f"journalWriteData={write}"
-        return BYPASS, f"{told}, so an acknowledged entry is in the ledger storage's memory only", told
+        cause = f"journalWriteData={write}"
+        return BYPASS, f"{cause}, so an acknowledged entry is in the ledger storage's memory only", cause
     if sync != "true":
-        told = f"journalSyncData={sync}"
-        return JOURNAL, f"{told}, so an acknowledged entry is in the page cache, not yet on disk", told
+        cause = f"journalSyncData={sync}"
+        return JOURNAL, f"{cause}, so an acknowledged entry is in the page cache, not yet on disk", cause
     entries, syncs = number_of(values.get(JOURNAL_ENTRIES)), number_of(values.get(JOURNAL_SYNCS))
     if entries is not None and entries >= ENTRIES_FOR_WITNESS and syncs == 0:
-        told = f"journalSyncData=true, yet {entries} entries caused no journal sync"
-        return JOURNAL, told, told
+        cause = f"journalSyncData=true, yet {entries} entries caused no journal sync"
+        return JOURNAL, cause, cause
     seen = f" ({syncs} journal syncs seen for {entries} entries)" if entries is not None and syncs is not None else ""
     return "synced", f"journalWriteData=true and journalSyncData=true: fsynced before it is acknowledged{seen}", ""

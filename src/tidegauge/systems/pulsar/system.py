@@ -37,7 +37,7 @@ GROUP = "org.apache.pulsar"
 # 242 MB without these exclusions, 263 and 170 MB with them). A group that a version does not have excludes nothing.
 EXCLUSIONS = (
     # Functions on Kubernetes, and clients of the state store behind functions. (The store itself stays: it brings the
-    # bookie's HTTP server, which tells the bookie's settings, and the tool that sets up a cluster links to it, to
+    # bookie's HTTP server, which reports the bookie's settings, and the tool that sets up a cluster links to it, to
     # DistributedLog and to Curator.)
     "io.grpc:*",
     "io.kubernetes:*",
@@ -110,7 +110,7 @@ RULES = AttachRules(
     ),
     methods=("token", "tls"),
 )
-NOT_GIVEN = "bookies tell their settings over their own HTTP servers only, and no bookie-http-urls were given"
+NOT_GIVEN = "bookies report their settings over their own HTTP servers only, and no bookie-http-urls were given"
 
 
 def attach(request: AttachRequest) -> AttachedCluster:
@@ -126,7 +126,7 @@ def attach(request: AttachRequest) -> AttachedCluster:
 
 
 def _read_bookies(urls: Sequence[str]) -> list[Setting]:
-    """What each bookie tells; of one that does not, why. Never raises."""
+    """What each bookie reports; for one that does not, why. Never raises."""
     if not urls:
         return [Setting("bookies", "settings", f"{UNKNOWN}{NOT_GIVEN}")]
     found: list[Setting] = []
@@ -139,7 +139,7 @@ def _read_bookies(urls: Sequence[str]) -> list[Setting]:
 
 
 def _bookies(settings: Sequence[Setting]) -> int | None:
-    """Copies are on bookies: as many nodes as told of themselves, if all did."""
+    """Copies are on bookies: as many nodes as reported their settings, if all did."""
     if any(s.scope.startswith("bookie") and s.value.startswith(UNKNOWN) for s in settings):
         return None
     return len({s.scope for s in settings if s.scope.startswith("bookie ")}) or None

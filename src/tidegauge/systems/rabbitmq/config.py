@@ -52,7 +52,7 @@ def find_layout(directory: Path) -> Layout:
         )
     version = version_of(server)
     if not version:
-        raise UserError(f"{server} does not tell its version.", "Keep the folder's name: rabbitmq_server-4.x.y.")
+        raise UserError(f"{server} does not show its version.", "Keep the folder's name: rabbitmq_server-4.x.y.")
     erlang = _find_erlang(directory)
     if erlang is None:
         raise UserError(
@@ -74,7 +74,7 @@ def find_server(directory: Path) -> Path | None:
 
 
 def version_of(server: Path) -> str:
-    """The version that a server folder's name or its core plugin tells, "" if neither does."""
+    """The version that a server folder's name or its core plugin shows, "" if neither does."""
     plugins = (path.name for path in sorted((server / "plugins").glob("rabbit-[0-9]*")))
     for name in (server.resolve().name.removeprefix("rabbitmq_server-"), *plugins):
         text = name.removeprefix("rabbit-").removesuffix(".ez")
@@ -84,7 +84,7 @@ def version_of(server: Path) -> str:
 
 
 def version_numbers(version: str) -> tuple[int, int, int]:
-    """(4, 3, 6) of "4.3.6"; zeros for what is not told. Pure."""
+    """(4, 3, 6) of "4.3.6"; zeros for what is not given. Pure."""
     numbers = [int(part) for part in re.findall(r"\d+", version.partition("-")[0])[:3]]
     return tuple([*numbers, 0, 0, 0][:3])  # type: ignore[return-value]
 
@@ -111,13 +111,15 @@ def _find_epmd(erlang: Path) -> Path | None:
 PLUGINS = ("rabbitmq_management", "rabbitmq_prometheus")
 STREAM_PLUGIN = "rabbitmq_stream"
 STREAMS_SINCE = (3, 9, 0)
-USER = PASSWORD = "guest"  # RabbitMQ's own default; unless told otherwise, it lets this user in over loopback only.
+USER = PASSWORD = (
+    "guest"  # RabbitMQ's own default; unless configured otherwise, it lets this user in over loopback only.
+)
 
 
 @dataclass(frozen=True)
 class Node:
     """One node. Ports at the address of its seat; `distribution_port` is for Erlang's own traffic between nodes,
-    `metrics_port` for figures it tells of itself."""
+    `metrics_port` for its own figures."""
 
     number: int
     amqp_port: int

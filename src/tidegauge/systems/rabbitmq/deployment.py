@@ -62,7 +62,7 @@ METRICS: tuple[Metric, ...] = (
         "Erlang processes ready to run that wait for a scheduler",
         "erlang_vm_statistics_run_queues_length",
     ),
-    Metric("io_syncs_per_s", "syncs of classic queues (3.x tells them)", "rabbitmq_io_sync_ops_total", Kind.RATE),
+    Metric("io_syncs_per_s", "syncs of classic queues (3.x reports them)", "rabbitmq_io_sync_ops_total", Kind.RATE),
     Metric(
         "io_sync_ms",
         "mean time of such a sync",
@@ -277,7 +277,7 @@ def _write_node(node: Node, nodes: Sequence[Node], memory_mb: int, streams: bool
     text = rabbitmq_conf(node, nodes, memory_mb, streams, request.settings)
     write_text(node.directory / "rabbitmq.conf", text)
     write_text(node.directory / "enabled_plugins", enabled_plugins(streams))
-    # The data directory goes with the trial; what the node was told is kept with its log.
+    # The data directory goes with the trial; the node's settings are kept with its log.
     write_text(request.log_directory / f"rabbitmq-{node.number}.conf", text)
 
 

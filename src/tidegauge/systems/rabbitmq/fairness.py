@@ -92,7 +92,7 @@ def _queue_facts(case: Case, facts: dict[Property, Fact]) -> None:
     facts[Property.BATCH_DELAY] = Fact(None, "")
     facts[Property.COMPRESSION] = Fact("none", "AMQP 0-9-1 has no compression")
     facts[Property.IN_FLIGHT] = engine_in_flight(case, facts)
-    # The campaign sets it for a consumer, the client tells it for each queue.
+    # The campaign sets it for a consumer, the client reports it for each queue.
     queues = 1 if case.in_force is None else case.workload.partitions
     facts[Property.RECEIVE_QUEUE] = case.number_fact("consumer", PREFETCH, facts[Property.RECEIVE_QUEUE], queues)
 
@@ -125,15 +125,15 @@ def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
 
 def _automatic_acknowledgement(case: Case) -> list[Hazard]:
     """Streams have no acknowledgements: a reader keeps its position, as in a log."""
-    told = case.client("consumer", "acknowledgement")
+    acknowledgement = case.client("consumer", "acknowledgement")
     if case.in_force is None and case.consumer.get(AUTO_ACK) == "true":
-        told = "automatic"
-    if told is None or told.startswith("manual"):
+        acknowledgement = "automatic"
+    if acknowledgement is None or acknowledgement.startswith("manual"):
         return []
     return [
         Hazard(
             "automatic-acknowledgement",
-            f"acknowledgement={told}",
+            f"acknowledgement={acknowledgement}",
             "a message counts as consumed once it was written to the socket: RabbitMQ neither waits for the consumer "
             "nor keeps what it has not handled",
             f"{NO_FIGURE}; the report of 2020 had it on",
@@ -144,14 +144,14 @@ def _automatic_acknowledgement(case: Case) -> list[Hazard]:
 
 
 def _no_confirms(case: Case) -> list[Hazard]:
-    told = case.client("producer", "publisher.confirms")
-    if told is None or told == "true":
+    confirms = case.client("producer", "publisher.confirms")
+    if confirms is None or confirms == "true":
         return []
     return [
         Hazard(
             "no-publisher-confirms",
-            f"publisher.confirms={told}",
-            "nothing tells when a message has arrived, so there is neither a level nor a response time",
+            f"publisher.confirms={confirms}",
+            "nothing shows when a message has arrived, so there is neither a level nor a response time",
             NO_FIGURE,
             "RabbitMQ's guide on publisher confirms",
             "let producers ask for confirms, as Tidegauge's do",

@@ -24,7 +24,7 @@ MAJORITY_OF_3 = 2
 STREAM_OF_ALL = 2
 """The level whose streams have a copy on each of three nodes."""
 LEADERS = "queue.leaders.by.queue"
-"""The leader of each queue: "orders-0=tidegauge1@localhost, ..."; not told of topics with very many."""
+"""The leader of each queue: "orders-0=tidegauge1@localhost, ..."; left out for topics with very many."""
 CLASSIC_SYNCED_UNTIL = (3, 12)
 MIRRORS_UNTIL = (3, 13)
 
@@ -184,10 +184,10 @@ def _why_classic_is_unsynced(queue: _Queue, version: str) -> str:
 
 
 def _storage_version(queue: _Queue) -> str:
-    """1 or 2: as the server tells, else as arguments or policies ask, else 1, the default of 3.x."""
-    told = queue.get("queue.storage_version")
-    if told:
-        return told
+    """1 or 2: as the server reports, else as arguments or policies ask, else 1, the default of 3.x."""
+    version = queue.get("queue.storage_version")
+    if version:
+        return version
     asked = f"{queue.get('queue.arguments')}, {queue.get('queue.policy.definition')}"
     return "2" if "queue-version=2" in asked else "1"
 

@@ -69,7 +69,7 @@ def _level(file: _File, nodes: int, managed: bool) -> LevelChoice:
         return LevelChoice(1 if several else 3, "quorum", as_found=not managed)
     if file.queue_type == "STREAM":
         return LevelChoice(2 if several else 4, "stream", as_found=not managed)
-    # What a persistent message in a classic queue waits for depends on the version, which the cluster tells.
+    # What a persistent message in a classic queue waits for depends on the version, which the cluster reports.
     return LevelChoice(4, "classic" if file.message_persistence else "transient", as_found=True)
 
 
@@ -104,8 +104,8 @@ def _notes(file: _File, source: Source, management: list[str], managed: bool) ->
         notes.append(f"{', '.join(given)}: no effect here, clients are made one after the other before the load.")
     if not managed:
         notes.append(
-            f"The management plugin is looked for at {', '.join(management)}, its usual port: without it nobody can "
-            "tell what a queue really is."
+            f"The management plugin is looked for at {', '.join(management)}, its usual port: without it there is "
+            "no way to know what a queue really is."
         )
     if file.queue_type == "QUORUM" and not file.message_persistence:
         notes.append("messagePersistence: false has no effect: a quorum queue writes every message to disk.")

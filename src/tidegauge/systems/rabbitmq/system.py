@@ -24,7 +24,7 @@ from tidegauge.systems.rabbitmq.provision import DEBIAN_PACKAGES, DEFAULT_VERSIO
 RULES = AttachRules(
     keys=(
         AddressKey("uris", "amqps://host:5671", "uri", schemes=("amqp", "amqps"), secure_schemes=("amqps",)),
-        # Without it nobody can tell what a queue really is, nor which queues of a crashed run are left.
+        # Without it there is no way to know what a queue really is, nor which queues of a crashed run are left.
         AddressKey(
             "management-url",
             "https://host:15671",
