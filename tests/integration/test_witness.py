@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from deployments import Ready, ready
 
-from tidegauge.campaign.run.witnessing import MESSAGES, Scene, with_witness
+from tidegauge.campaign.run.witnessing import MESSAGES, WitnessContext, with_witness
 from tidegauge.durability.witness import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
@@ -71,8 +71,8 @@ class Watched:
             own_lag_tolerance_ms=1.0,
         )
         self.kept = Kept()
-        scene = Scene(here.host, here.deployment, here.worker, order, watch_syncs)
-        return with_witness(LevelFinding(claimed, ("claimed by the test",)), scene, self.kept)  # type: ignore[arg-type]
+        context = WitnessContext(here.host, here.deployment, here.worker, order, watch_syncs)
+        return with_witness(LevelFinding(claimed, ("claimed by the test",)), context, self.kept)  # type: ignore[arg-type]
 
 
 @contextmanager

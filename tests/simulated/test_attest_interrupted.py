@@ -22,12 +22,12 @@ CYCLES = (NONE, all_at(), all_at(number=3), all_at(number=4))
 
 def interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch, in_cycle: int, server: Honest) -> AttestOutcome:
     """What is stored of an attestation with a Ctrl-C in this cycle."""
-    carry_out = attesting.run_cycle
+    run_cycle = attesting.run_cycle
 
-    def stops(ground: Any, cycle: Any, prepared: Any) -> Any:
+    def stops(context: Any, cycle: Any, prepared: Any) -> Any:
         if cycle.number == in_cycle:
             raise KeyboardInterrupt
-        return carry_out(ground, cycle, prepared)
+        return run_cycle(context, cycle, prepared)
 
     with monkeypatch.context() as patched:
         patched.setattr(attesting, "run_cycle", stops)

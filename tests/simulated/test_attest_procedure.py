@@ -22,7 +22,7 @@ from wrong_servers import (
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import attest_cycle, attesting, session
 from tidegauge.campaign.run.attesting import run_attestation
-from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts.data_files import Copy, Message
 from tidegauge.hosts.memory import CacheDrop
@@ -71,12 +71,12 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         nodes = nodes or (3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1)
         system = System(world.journal, world=world, never_again=never_again, mute=mute, replicas=replicas)
         host = Host(world.journal, rig=Rig(world))
-        bench = Bench(host, lambda *_: Worker(world), lambda _: CacheDrop(True, ""), events.append)
+        resources = RunResources(host, lambda *_: Worker(world), lambda _: CacheDrop(True, ""), events.append)
         choice = SystemChoice("kafka")
         subject = Subject(system, system.provision("4.3.1", None), choice)
         wanted = {"means": Means.POWER, "serve_s_max": 5.0, **plan}
         attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, **wanted)
-        return run_attestation(spec_of(nodes, attest), subject, bench, store, before)
+        return run_attestation(spec_of(nodes, attest), subject, resources, store, before)
 
     return Stage(world, store, events, run)
 

@@ -13,8 +13,8 @@ from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, W
 from tidegauge.campaign.plan.plan import make_plan, plan_campaign
 from tidegauge.campaign.run import execute as execute_module
 from tidegauge.campaign.run import trial
-from tidegauge.campaign.run.execute import _dropper, carry_out, execute
-from tidegauge.campaign.run.session import Bench
+from tidegauge.campaign.run.execute import _dropper, execute, run_plan
+from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError, watch_nothing
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
@@ -71,8 +71,10 @@ class Scene:
 
     def run(self) -> Any:
         plan = make_plan(self.campaign, self.systems.__getitem__)
-        bench = Bench(FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append)
-        return carry_out(self.campaign, plan, self.store, bench, self.systems.__getitem__)
+        resources = RunResources(
+            FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
+        )
+        return run_plan(self.campaign, plan, self.store, resources, self.systems.__getitem__)
 
     def ended(self) -> dict[str, str]:
         return {event.spec.trial_id: event.failure for event in self.events if isinstance(event, TrialEnded)}
@@ -259,14 +261,14 @@ def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:
 def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) -> None:
     drops = iter([CacheDrop(True), CacheDrop(False, "no right"), CacheDrop(True), CacheDrop(True)])
     plan = make_plan(scene.campaign, scene.systems.__getitem__)
-    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
-    carry_out(scene.campaign, plan, scene.store, bench, scene.systems.__getitem__)
+    resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
+    run_plan(scene.campaign, plan, scene.store, resources, scene.systems.__getitem__)
     assert [tilt.rule for tilt in scene.store.tilts] == ["page-cache"]
 
 
 def test_trials_of_different_experiments_are_not_held_against_each_other(scene: Scene) -> None:
     drops = iter([CacheDrop(True), CacheDrop(True), CacheDrop(False, "lost"), CacheDrop(False, "lost")])
     plan = make_plan(scene.campaign, scene.systems.__getitem__)
-    bench = Bench(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
-    carry_out(scene.campaign, plan, scene.store, bench, scene.systems.__getitem__)
+    resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
+    run_plan(scene.campaign, plan, scene.store, resources, scene.systems.__getitem__)
     assert scene.store.tilts == ()

@@ -17,9 +17,9 @@ from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan.plan import Step, make_plan
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.run import trial
-from tidegauge.campaign.run.execute import StepLab, carry_out
+from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
-from tidegauge.campaign.run.session import Bench
+from tidegauge.campaign.run.session import RunResources
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
@@ -119,9 +119,11 @@ class Resumed(Scene):
 
     def run(self) -> Any:
         plan = make_plan(self.campaign, self.systems.__getitem__)
-        bench = Bench(FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append)
+        resources = RunResources(
+            FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
+        )
         systems = self.systems.__getitem__
-        return carry_out(self.campaign, plan, self.store, bench, systems, recorded=self.recorded)
+        return run_plan(self.campaign, plan, self.store, resources, systems, recorded=self.recorded)
 
     def go_on(self, path: Path) -> None:
         """Begin a further session with what there is."""

@@ -13,8 +13,8 @@ from typing import Any, cast
 import pytest
 from patience import wait_for
 
-from tidegauge.campaign.plan.limits import NOTHING_RIGGED
-from tidegauge.campaign.run.injection import Injector, Scene
+from tidegauge.campaign.plan.limits import NO_RIG
+from tidegauge.campaign.run.injection import FaultContext, Injector
 from tidegauge.campaign.run.session import Session, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Rig
@@ -60,8 +60,8 @@ def injecting(
     seed: int = 1,
 ) -> Iterator[Injector]:
     spec = cast(TrialSpec, SimpleNamespace(seed=seed, faults=faults, system="kafka@1"))
-    scene = Scene(spec, cast(Deployment, recorder), cast(Rig, recorder), DISKS, LINKS, leaders, missing)
-    injector = Injector(scene)
+    context = FaultContext(spec, cast(Deployment, recorder), cast(Rig, recorder), DISKS, LINKS, leaders, missing)
+    injector = Injector(context)
     try:
         yield injector
     finally:
@@ -228,11 +228,11 @@ class StartingNode:
     """As much of a session as makes its faults; a node of it is still starting and answers nobody."""
 
     spec: Any
-    bench: Any
+    resources: Any
     subject: Any
     worker: Any
     deployment: Any
-    rigged: Any = NOTHING_RIGGED
+    node_rig: Any = NO_RIG
     faults: Any = None
 
     def check(self) -> None:
@@ -259,5 +259,5 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
     with ExitStack() as cleanup:
         injector = with_faults(cast(Session, session), ["t"], cleanup).faults
         assert injector is not None
-        assert injector.scene.leaders() == {"t-0": 2}
+        assert injector.context.leaders() == {"t-0": 2}
         assert not injector.recovered()

@@ -19,7 +19,7 @@ import psutil
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.campaign.run.figures import KEPT_MAX, Follower, SeenSeconds, TimedPoint, _merged
+from tidegauge.campaign.run.figures import KEPT_MAX, Follower, SecondHistory, TimedPoint, _merged
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
 from tidegauge.store.files import LineFile
@@ -37,7 +37,7 @@ def point(second: int, rate: float = 1000.0, backlog: int = 0) -> TimedPoint:
 
 
 def test_days_of_seconds_keeps_a_bounded_number_of_points() -> None:
-    seen = SeenSeconds()
+    seen = SecondHistory()
     for second in range(DAY_S):
         seen.append(point(second))
     after_a_day = len(pickle.dumps(seen))
@@ -52,7 +52,7 @@ def test_days_of_seconds_keeps_a_bounded_number_of_points() -> None:
 
 def test_what_a_long_window_shows_is_what_it_did() -> None:
     """The same tests on merged seconds: a steady day is steady, one that drifts or falls behind is told."""
-    steady, drifting, behind = SeenSeconds(), SeenSeconds(), SeenSeconds()
+    steady, drifting, behind = SecondHistory(), SecondHistory(), SecondHistory()
     for second in range(6 * 3600):
         steady.append(point(second))
         drifting.append(point(second, rate=1000.0 + second / 20))
@@ -65,7 +65,7 @@ def test_what_a_long_window_shows_is_what_it_did() -> None:
 
 
 def test_a_short_trial_keeps_every_second_as_it_was() -> None:
-    seen = SeenSeconds()
+    seen = SecondHistory()
     for second in range(KEPT_MAX - 1):
         seen.append(point(second, rate=float(second)))
     kept = seen.between(0, KEPT_MAX * SECOND_NS)
@@ -163,7 +163,7 @@ def resident_after_an_hour_and_a_day(directory: Path) -> tuple[int, int]:
     for value in range(200_000, 2_000_000, 10_000):
         histogram.record_value(value)
     encoded = base64.b64decode(histogram.encode())
-    log, lines, seen = IntervalLog(directory / "response.hlog"), LineFile(directory / "seconds.jsonl"), SeenSeconds()
+    log, lines, seen = IntervalLog(directory / "response.hlog"), LineFile(directory / "seconds.jsonl"), SecondHistory()
 
     def seconds(first: int, until: int) -> int:
         for second in range(first, until):

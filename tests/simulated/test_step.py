@@ -13,8 +13,8 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Jou
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan.plan import make_plan
 from tidegauge.campaign.run import trial
-from tidegauge.campaign.run.execute import carry_out
-from tidegauge.campaign.run.session import Bench
+from tidegauge.campaign.run.execute import run_plan
+from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.topics import topics_for
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError
@@ -79,13 +79,13 @@ class Scene:
 
     def run(self) -> Any:
         plan = make_plan(self.campaign, lambda _: self.system)
-        bench = Bench(
+        resources = RunResources(
             FakeHost(self.journal),
             lambda _host, _driver, _logs, _spec: FakeWorker(self.journal),
             lambda _: CacheDrop(True),
             self.events.append,
         )
-        return carry_out(self.campaign, plan, self.store, bench, lambda _: self.system)
+        return run_plan(self.campaign, plan, self.store, resources, lambda _: self.system)
 
     def times(self, entry: str) -> int:
         return self.journal.entries.count(entry)

@@ -15,7 +15,7 @@ from test_trial_procedure import SPEC, Scene
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import session, topics, trial
-from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.topics import Attachment, Tools, TopicLedger, delete_leftover_topics
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -62,8 +62,8 @@ class AttachedScene(Scene):
     def run_attached(self) -> TrialResult:
         attachment = Attachment(CHOICE, "bench.", str(self.path / "run-1"), {"password": SECRET})
         subject = Subject(self.system, attachment.distribution(self.system), SystemChoice("kafka"), attachment)
-        bench = Bench(self.host, self.start_worker, self.drop_page_cache, self.events.append)
-        return run_trial(ATTACHED, subject, bench, self.store)
+        resources = RunResources(self.host, self.start_worker, self.drop_page_cache, self.events.append)
+        return run_trial(ATTACHED, subject, resources, self.store)
 
     def notes(self) -> str:
         return "\n".join(event.text for event in self.events if isinstance(event, Note))

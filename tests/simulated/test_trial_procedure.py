@@ -22,8 +22,8 @@ from campaign_doubles import (
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import session, trial
-from tidegauge.campaign.run.figures import SeenSeconds, TimedPoint
-from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.figures import SecondHistory, TimedPoint
+from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import RunFailedError, StartFailedError
@@ -87,7 +87,7 @@ class Scene:
         return self.control_s
 
     def run(self, spec: TrialSpec = SPEC) -> TrialResult:
-        bench = Bench(
+        resources = RunResources(
             host=self.host,
             start_worker=self.start_worker,
             drop_page_cache=self.drop_page_cache,
@@ -96,7 +96,7 @@ class Scene:
             calm_disk=self.calm_disk,
         )
         distribution = self.system.provision("4.3.1", None)
-        return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), bench, self.store)
+        return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), resources, self.store)
 
     def undone(self) -> bool:
         closed = self.journal.index("worker closed")
@@ -340,7 +340,7 @@ class Reader:
     """A follower whose seconds' figures arrive 0.1 s after their end, on a clock of its own."""
 
     def __init__(self, compiles_s: int = 0) -> None:
-        self.points = SeenSeconds()
+        self.points = SecondHistory()
         self._compiles_s = compiles_s
 
     def until(self, mono_ns: int) -> None:

@@ -109,14 +109,14 @@ def test_reports_say_what_a_type_of_subscription_leaves_unchecked() -> None:
     assert any("Nobody read" in note for note in footnotes(block))
 
 
-def test_progress_tells_how_long_it_may_take_yet() -> None:
+def test_progress_says_how_long_it_may_take_yet() -> None:
     seen: list[Any] = []
     times: Iterator[float] = iter([0.0, 1.0, 10.0, 10.0])
     progress = Progress(seen.append, "0001", lambda: next(times))
-    progress.told("partitions", 0, 1000)
-    progress.told("partitions", 100, 1000)
-    progress.told("partitions", 500, 1000)
-    progress.told("consumers", 1, 2)
+    progress.report("partitions", 0, 1000)
+    progress.report("partitions", 100, 1000)
+    progress.report("partitions", 500, 1000)
+    progress.report("consumers", 1, 2)
     assert [event.seconds_left for event in seen] == [None, None, 10.0, None]
     assert progress_words(seen[2]) == "partitions: 500 of 1,000, about 10 s left"
     assert isinstance(seen[0], PhaseProgress)

@@ -14,7 +14,7 @@ from test_trial_procedure import SPEC
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import trial, witnessing
-from tidegauge.campaign.run.session import Bench, Subject
+from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.durability.witness import SyncCall, Watch
@@ -56,7 +56,7 @@ class Stage:
         self.journal.note("watched")
 
     def run(self, watch: Any = None, spec: TrialSpec = SPEC) -> TrialResult:
-        bench = Bench(
+        resources = RunResources(
             host=FakeHost(self.journal),
             start_worker=lambda *_: self.worker,
             drop_page_cache=lambda _: CacheDrop(True),
@@ -64,7 +64,7 @@ class Stage:
             watch_syncs=watch or self.watch,
         )
         subject = Subject(self.system, self.system.provision("4.3.1", None), SystemChoice("kafka"))
-        return run_trial(spec, subject, bench, self.store)
+        return run_trial(spec, subject, resources, self.store)
 
 
 @pytest.fixture

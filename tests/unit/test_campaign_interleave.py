@@ -1,4 +1,4 @@
-"""The order of trials: every seat of a block once, systems by turns, points shuffled, decided by the seed alone."""
+"""The order of trials: every turn of a block once, systems alternating, points shuffled, decided by the seed alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegauge.campaign.plan.plan import Entry, Seat, interleaved
+from tidegauge.campaign.plan.plan import Entry, Turn, interleaved
 from tidegauge.model.trial import Servers
 
 SEEDS = st.integers(min_value=0, max_value=2**63 - 1)
@@ -21,9 +21,9 @@ ENTRIES = st.lists(
 )
 
 
-def expected(entries: list[list[Entry]], experiments: int) -> Counter[Seat]:
+def expected(entries: list[list[Entry]], experiments: int) -> Counter[Turn]:
     return Counter(
-        Seat(point, experiment, system)
+        Turn(point, experiment, system)
         for point, here in enumerate(entries)
         for experiment in range(experiments)
         for system in range(len(here))
@@ -33,17 +33,17 @@ def expected(entries: list[list[Entry]], experiments: int) -> Counter[Seat]:
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS, st.integers(min_value=0, max_value=9))
 def test_a_block_holds_every_seat_once(entries: list[list[Entry]], experiments: int, seed: int, block: int) -> None:
     for deployment in Servers:
-        seats = interleaved(entries, experiments, seed, block, deployment)
-        assert Counter(seats) == expected(entries, experiments)
-        assert seats == interleaved(entries, experiments, seed, block, deployment), "the seed decides alone"
+        turns = interleaved(entries, experiments, seed, block, deployment)
+        assert Counter(turns) == expected(entries, experiments)
+        assert turns == interleaved(entries, experiments, seed, block, deployment), "the seed decides alone"
 
 
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
 def test_experiments_keep_their_order_at_each_point(entries: list[list[Entry]], experiments: int, seed: int) -> None:
     for deployment in Servers:
-        seats = interleaved(entries, experiments, seed, 0, deployment)
+        turns = interleaved(entries, experiments, seed, 0, deployment)
         for point in range(len(entries)):
-            numbers = [seat.experiment for seat in seats if seat.point == point]
+            numbers = [turn.experiment for turn in turns if turn.point == point]
             assert numbers == sorted(numbers), "a share of a peak needs the peaks of all systems first"
 
 
@@ -51,17 +51,17 @@ def test_experiments_keep_their_order_at_each_point(entries: list[list[Entry]], 
 def test_with_fresh_servers_the_systems_of_a_point_follow_one_another(
     entries: list[list[Entry]], experiments: int, seed: int
 ) -> None:
-    seats = interleaved(entries, experiments, seed, 0, Servers.FRESH)
-    changes = sum(before.point != after.point for before, after in itertools.pairwise(seats))
-    assert changes == max(0, len({seat.point for seat in seats}) - 1)
+    turns = interleaved(entries, experiments, seed, 0, Servers.FRESH)
+    changes = sum(before.point != after.point for before, after in itertools.pairwise(turns))
+    assert changes == max(0, len({turn.point for turn in turns}) - 1)
 
 
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
 def test_shared_servers_are_started_once_for_an_experiment(
     entries: list[list[Entry]], experiments: int, seed: int
 ) -> None:
-    seats = interleaved(entries, experiments, seed, 0, Servers.SHARED)
-    servers = [(seat.experiment, entries[seat.point][seat.system].deployment) for seat in seats]
+    turns = interleaved(entries, experiments, seed, 0, Servers.SHARED)
+    servers = [(turn.experiment, entries[turn.point][turn.system].deployment) for turn in turns]
     starts = sum(before != after for before, after in itertools.pairwise([None, *servers]))
     assert starts == len(set(servers))
 
@@ -69,7 +69,7 @@ def test_shared_servers_are_started_once_for_an_experiment(
 def test_points_that_need_other_servers_stand_apart() -> None:
     entries = [[Entry("kafka", f"level {point % 2}")] for point in range(6)]
     for seed in range(20):
-        points = [seat.point % 2 for seat in interleaved(entries, 1, seed, 0, Servers.SHARED)]
+        points = [turn.point % 2 for turn in interleaved(entries, 1, seed, 0, Servers.SHARED)]
         assert points in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
 
 

@@ -12,7 +12,7 @@ import pytest
 from run_samples import spec
 
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.plan.limits import Means, limit_servers, too_small
+from tidegauge.campaign.plan.limits import LimitTools, limit_servers, too_small
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.model.workload import ServerLimits
@@ -59,11 +59,11 @@ class Disks:
         return undo
 
 
-def means(disks: Disks, why: str = "") -> Means:
-    return Means(lambda: why, lambda: why, disks.mount)
+def limit_tools(disks: Disks, why: str = "") -> LimitTools:
+    return LimitTools(lambda: why, lambda: why, disks.mount)
 
 
-def limited(host: Any, how: Means, place: Path, trial: Any = LIMITED) -> Any:
+def limited(host: Any, how: LimitTools, place: Path, trial: Any = LIMITED) -> Any:
     with ExitStack() as cleanup:
         found = limit_servers(trial, host, how, [place], cleanup)
         found.host.start(PROCESS)
@@ -72,7 +72,7 @@ def limited(host: Any, how: Means, place: Path, trial: Any = LIMITED) -> Any:
 
 def test_every_process_is_limited_and_every_disk_made_and_undone(tmp_path: Path) -> None:
     host, disks = Host(), Disks()
-    found = limited(host, means(disks), tmp_path / "data")
+    found = limited(host, limit_tools(disks), tmp_path / "data")
     assert found.problems == ()
     assert [one.memory_bytes_max for one in host.started] == [512 << 20]
     assert [place for place, _ in disks.mounted] == disks.undone == [tmp_path / "data"]
@@ -83,7 +83,7 @@ def test_every_process_is_limited_and_every_disk_made_and_undone(tmp_path: Path)
 
 def test_without_rights_the_trial_goes_on_and_says_what_is_missing(tmp_path: Path) -> None:
     host, disks = Host(), Disks()
-    found = limited(host, means(disks, "needs root"), tmp_path / "data")
+    found = limited(host, limit_tools(disks, "needs root"), tmp_path / "data")
     assert len(found.problems) == 2
     assert all("could not be set (needs root)" in problem for problem in found.problems)
     assert host.started == [PROCESS]
@@ -91,7 +91,7 @@ def test_without_rights_the_trial_goes_on_and_says_what_is_missing(tmp_path: Pat
 
 
 def test_a_disk_that_cannot_be_made_is_told_with_its_reason(tmp_path: Path) -> None:
-    found = limited(Host(), means(Disks("No space left on device")), tmp_path / "data")
+    found = limited(Host(), limit_tools(Disks("No space left on device")), tmp_path / "data")
     assert "No space left on device" in found.problems[0]
 
 
@@ -106,7 +106,7 @@ def test_of_several_disks_all_are_made_or_none(tmp_path: Path) -> None:
 
     places = [tmp_path / "a", tmp_path / "b"]
     with ExitStack() as cleanup:
-        found = limit_servers(LIMITED, Host(), replace(means(disks), mount_disk=second_fails), places, cleanup)
+        found = limit_servers(LIMITED, Host(), replace(limit_tools(disks), mount_disk=second_fails), places, cleanup)
         assert "No space left on device" in found.problems[0]
         assert disks.undone == [tmp_path / "a"]
     assert disks.undone == [tmp_path / "a"]
@@ -115,19 +115,19 @@ def test_of_several_disks_all_are_made_or_none(tmp_path: Path) -> None:
 
 def test_a_disk_that_cannot_be_unmounted_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunFailedError, match="could not be unmounted: target is busy"):
-        limited(Host(), means(Disks(undo_failure="target is busy")), tmp_path / "data")
+        limited(Host(), limit_tools(Disks(undo_failure="target is busy")), tmp_path / "data")
 
 
 def test_servers_of_others_are_not_limited(tmp_path: Path) -> None:
     host = Host()
-    found = limited(host, means(Disks()), tmp_path, replace(LIMITED, attached=True))
+    found = limited(host, limit_tools(Disks()), tmp_path, replace(LIMITED, attached=True))
     assert "others run" in found.problems[0]
     assert host.started == [PROCESS]
 
 
 def test_without_limits_nothing_is_done(tmp_path: Path) -> None:
     host, disks = Host(), Disks()
-    assert limited(host, means(disks), tmp_path, spec()).problems == ()
+    assert limited(host, limit_tools(disks), tmp_path, spec()).problems == ()
     assert disks.mounted == []
 
 

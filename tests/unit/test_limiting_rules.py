@@ -331,7 +331,7 @@ def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> No
         spec=trial,
         subject=SimpleNamespace(system=SimpleNamespace(metrics=metrics)),
         deployment=SimpleNamespace(processes=("kafka-1", "kafka-2"), metrics_endpoints=()),
-        bench=SimpleNamespace(host=None, ceilings=None),
+        resources=SimpleNamespace(host=None, ceilings=None),
     )
     use = WindowUse(
         30.0, host(), (), (), metrics={"kafka-1": {"sync_ms": 4.0, "other_ms": 9.0}, "kafka-2": {"sync_ms": 6.0}}

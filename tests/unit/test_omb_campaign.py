@@ -319,7 +319,7 @@ class TestTheResult:
     def carried_out(self, monkeypatch: pytest.MonkeyPatch, confirmed: str) -> None:
         """A search of two trials, of which `confirmed` is the confirmation."""
 
-        def carry_out(_ready: object, run: store.DirectoryRun, _out: object, notes: Any) -> None:
+        def run_prepared(_ready: object, run: store.DirectoryRun, _out: object, notes: Any) -> None:
             for note in notes:
                 run.note(note.text)
             for number in (1, 2):
@@ -330,7 +330,7 @@ class TestTheResult:
             run.finding(Finding("0001-max-throughput", "max-throughput", "kafka", 0, True, (), (), {"goals": goals}))
             run.finish("finished")
 
-        monkeypatch.setattr(running, "carry_out", carry_out)
+        monkeypatch.setattr(running, "run_prepared", run_prepared)
 
     def test_a_searchs_confirmation_is_the_result(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -162,7 +162,7 @@ def _names(one: Translation) -> dict[str, Any]:
 def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
     """One workload on one driver. What fails is told, and the next one goes on, as in OMB."""
     from tidegauge.cli.reports import keep_report
-    from tidegauge.cli.running import CODES, carry_out, create
+    from tidegauge.cli.running import CODES, create, run_prepared
     from tidegauge.report.ending import ending
     from tidegauge.report.screen import run_screen
 
@@ -173,7 +173,7 @@ def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _D
     run.unequal_allowed = True
     store.keep_omb_files(run.path, texts)
     out.say(f"{_title(one)}:")
-    failure = carry_out(ready, run, out, [*map(Note, one.notes), *ready.left_out])
+    failure = run_prepared(ready, run, out, [*map(Note, one.notes), *ready.left_out])
     keep_report(run.path, out)
     stored = store.load_run(run.path)
     written, why = _write_results(one, stored, began, request.output_directory)

@@ -16,7 +16,7 @@ from tidegauge.cli.options import NO_FILES, WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.cli.planning import Ready, prepare
 from tidegauge.cli.reports import live_page, prometheus
-from tidegauge.cli.running import carry_out, disks_of, show_end, show_screen, text_of, with_verdicts, write_wanted
+from tidegauge.cli.running import disks_of, run_prepared, show_end, show_screen, text_of, with_verdicts, write_wanted
 from tidegauge.errors import UserError
 from tidegauge.fleet.reap import await_agents
 from tidegauge.model.events import Note
@@ -72,7 +72,7 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     with prometheus(request.prometheus, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
         with live_page(request.live, run.path, out):
-            failure = carry_out(ready, run, out, notes, recorded, watchers=watchers)
+            failure = run_prepared(ready, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 

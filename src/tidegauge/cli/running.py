@@ -214,7 +214,7 @@ def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Ou
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
         with live_page(request.live, run.path, out):
-            failure = carry_out(ready, run, out, ready.left_out, watchers=watchers)
+            failure = run_prepared(ready, run, out, ready.left_out, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, request.files, out)
 
 
@@ -314,7 +314,7 @@ def _disk(directory: str) -> Path:
     return path
 
 
-def carry_out(
+def run_prepared(
     ready: Ready,
     run: store.DirectoryRun,
     out: Output,

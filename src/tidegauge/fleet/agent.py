@@ -121,7 +121,7 @@ class Agent:
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
             "shutdown": self._shutdown,
-            **{name: self._at_leisure(carry_out) for name, carry_out in self._rig.calls.items()},
+            **{name: self._at_leisure(call) for name, call in self._rig.calls.items()},
         }
 
     def run(self) -> None:
@@ -245,12 +245,12 @@ class Agent:
             return
         raise RunFailedError(f"{child.spec.name} has ended already.", log_path=Path(child.spec.log_path))
 
-    def _at_leisure(self, carry_out: Callable[[Message], Any]) -> Callable[[int, Message], Any]:
+    def _at_leisure(self, call: Callable[[Message], Any]) -> Callable[[int, Message], Any]:
         """A call of the rig. It may take long, and the lease, whose renewals wait unread meanwhile, not run out."""
 
         def carried_out(_request: int, message: Message) -> Any:
             try:
-                return carry_out(message)
+                return call(message)
             finally:
                 self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
 

@@ -82,8 +82,9 @@ class DiskMeasure:
         """Bytes a second that reach the disk for so long, once `dirty_bytes` were written or after `fill_s_max`.
 
         `waiting` returns how many bytes wait in the page cache: what they grew by has not reached it. Nothing is
-        written over: a page that waits already would be changed in memory and cost the disk nothing. It ends earlier with
-        `bytes_max` written. None if less than `waiting_min` waited before: the kernel had not begun to use the disk.
+        written over: a page that waits already would be changed in memory and cost the disk nothing. It ends earlier
+        with `bytes_max` written. None if less than `waiting_min` waited before: the kernel had not begun to use the
+        disk.
         """
         block = os.urandom(BLOCK_BYTES)
         written = [0] * DEPTH

@@ -386,7 +386,7 @@ def _sustained(
 
 
 def idle_words(begun: tuple[float, int | None], ended: tuple[float, int | None]) -> str:
-    """That a disk had time to spare, so that what it took is not what it can take; "" if it had none or that is unknown.
+    """That a disk had time to spare, so that what it took is not what it can take; "" if it had none or if unknown.
 
     Each is an instant (s) and how long the device had been busy by then (ms). Pure.
     """

@@ -65,14 +65,14 @@ _SPARE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Rigged:
+class NodeRig:
     """By number of a node: its disk, and its place in the network. Empty where no fault needs any."""
 
     disks: Mapping[int, Path] = field(default_factory=dict)
     seats: Mapping[int, Seat] = field(default_factory=dict)
 
 
-NOTHING_RIGGED = Rigged()
+NO_RIG = NodeRig()
 
 
 def refused(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> list[str]:
@@ -97,7 +97,7 @@ def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Abi
         )
 
 
-def rig_nodes(spec: TrialSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> Rigged:
+def rig_nodes(spec: TrialSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> NodeRig:
     """Make what the faults need, registered for its end. `machines`: nodes to put into networks; fewer may keep data.
 
     Raises `RunFailedError`.
@@ -116,7 +116,7 @@ def rig_nodes(spec: TrialSpec, machines: int, host: Host, store: TrialStore, cle
         network = host.rig.make_network(list(links.values()))
         cleanup.callback(host.rig.remove_network)
         seats = {number: Seat(network.addresses[link], link) for number, link in links.items()}
-    return Rigged(disks, seats)
+    return NodeRig(disks, seats)
 
 
 class LimitedHost:
@@ -181,7 +181,7 @@ def _no_disk(_place: Path, _image: Path, _size_bytes: int) -> Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Means:
+class LimitTools:
     """How limits are set on this machine.
 
     Attributes:
@@ -214,7 +214,9 @@ def too_small(spec: TrialSpec, system: SystemChoice) -> str:
     )
 
 
-def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path], cleanup: ExitStack) -> Limited:
+def limit_servers(
+    spec: TrialSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack
+) -> Limited:
     """Make what the trial's limits ask for. `places` are where servers write, one for each disk; empty directories."""
     limits = spec.limits
     if limits is None:
@@ -223,11 +225,11 @@ def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Pa
         return Limited(host, ("server-memory and disk have no effect on servers that others run",))
     problems = []
     if limits.direct_io:
-        why = means.disk_refusal() or _own_disks(spec, host, means, places, cleanup)
+        why = tools.disk_refusal() or _own_disks(spec, host, tools, places, cleanup)
         if why:
             problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
     if limits.memory_bytes is not None:
-        why = means.memory_refusal()
+        why = tools.memory_refusal()
         if why:
             size = f"{limits.memory_bytes // _MIB} MiB"
             problems.append(f"server-memory: {size} could not be set ({why}), so servers use what the machine has")
@@ -236,7 +238,7 @@ def limit_servers(spec: TrialSpec, host: Host, means: Means, places: Sequence[Pa
     return Limited(host, tuple(problems))
 
 
-def _own_disks(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path], cleanup: ExitStack) -> str:
+def _own_disks(spec: TrialSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack) -> str:
     """A disk at each place, or at none. "" or why not."""
     with ExitStack() as made:
         for place in places:
@@ -245,7 +247,7 @@ def _own_disks(spec: TrialSpec, host: Host, means: Means, places: Sequence[Path]
             host.track_directory(beside)
             try:
                 beside.mkdir(parents=True, exist_ok=True)
-                undo = means.mount_disk(place, beside / "image", space.bytes_needed(spec, nodes))
+                undo = tools.mount_disk(place, beside / "image", space.bytes_needed(spec, nodes))
             except OSError as error:
                 shutil.rmtree(beside, ignore_errors=True)
                 return error.strerror or str(error)

@@ -98,7 +98,7 @@ def is_made(experiment: str, point: Mapping[str, str], rates_at: Mapping[str, st
 
 
 @dataclass(frozen=True)
-class Seat:
+class Turn:
     """One experiment on one system at one point, by their numbers in the campaign."""
 
     point: int
@@ -116,8 +116,8 @@ class Entry:
 
 def interleaved(
     entries: Sequence[Sequence[Entry]], experiments: int, seed: int, block: int, deployment: Servers
-) -> list[Seat]:
-    """The seats of one block in order. `entries[p]` are the systems at point `p`.
+) -> list[Turn]:
+    """The turns of one block in order. `entries[p]` are the systems at point `p`.
 
     With a deployment for each trial: points, at each the experiments in their order, for each of these the
     systems. With servers that go on: the experiments in their order, for each the systems, for each of these its
@@ -127,12 +127,12 @@ def interleaved(
     if deployment is Servers.FRESH:
         random.Random(f"{seed} points {block}").shuffle(points)
         return [
-            Seat(point, experiment, system)
+            Turn(point, experiment, system)
             for point in points
             for experiment in range(experiments)
             for system in _by_lot(len(entries[point]), seed, block, experiment, point if len(points) > 1 else None)
         ]
-    return [seat for number in range(experiments) for seat in _on_shared(entries, number, seed, block)]
+    return [turn for number in range(experiments) for turn in _on_shared(entries, number, seed, block)]
 
 
 def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | None) -> list[int]:
@@ -142,19 +142,19 @@ def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | Non
     return order
 
 
-def _on_shared(entries: Sequence[Sequence[Entry]], experiment: int, seed: int, block: int) -> list[Seat]:
+def _on_shared(entries: Sequence[Sequence[Entry]], experiment: int, seed: int, block: int) -> list[Turn]:
     identities = list(dict.fromkeys(entry.identity for here in entries for entry in here))
     points = list(range(len(entries)))
     random.Random(f"{seed} points {block} {experiment}").shuffle(points)
-    seats = []
+    turns = []
     for number in _by_lot(len(identities), seed, block, experiment, None):
-        alike: dict[str, list[Seat]] = {}
+        alike: dict[str, list[Turn]] = {}
         for point in points:
             for system, entry in enumerate(entries[point]):
                 if entry.identity == identities[number]:
-                    alike.setdefault(entry.deployment, []).append(Seat(point, experiment, system))
-        seats += [seat for together in alike.values() for seat in together]
-    return seats
+                    alike.setdefault(entry.deployment, []).append(Turn(point, experiment, system))
+        turns += [turn for together in alike.values() for turn in together]
+    return turns
 
 
 _POINT_CHARS_MAX = 60
@@ -229,10 +229,10 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
     points = campaign.each
     steps: list[Step] = []
     for block in range(campaign.repeat):
-        seats = interleaved(entries, len(campaign.experiments), campaign.seed, block, campaign.deployment)
-        for seat in _rates_first(campaign, seats):
-            contender, point = found[seat.point][seat.system], points[seat.point]
-            step = _step(point, point.campaign.experiments[seat.experiment], contender, len(steps) + 1, block)
+        turns = interleaved(entries, len(campaign.experiments), campaign.seed, block, campaign.deployment)
+        for turn in _rates_first(campaign, turns):
+            contender, point = found[turn.point][turn.system], points[turn.point]
+            step = _step(point, point.campaign.experiments[turn.experiment], contender, len(steps) + 1, block)
             step = _with_forms(step, find_system(contender.system.name))
             elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
             steps.append(replace(step, rates_point=elsewhere))
@@ -241,14 +241,14 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
     return Plan(tuple(steps), left_out)
 
 
-def _rates_first(campaign: Campaign, seats: Sequence[Seat]) -> Sequence[Seat]:
+def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
     """With `rates-at` the rates are found there and nowhere else, before anything takes a share of them."""
     if not campaign.rates_at:
-        return seats
+        return turns
     names = [experiment.name for experiment in campaign.experiments]
     points = [point.values for point in campaign.each]
-    made = [seat for seat in seats if is_made(names[seat.experiment], points[seat.point], campaign.rates_at)]
-    return sorted(made, key=lambda seat: names[seat.experiment] not in FINDERS)
+    made = [turn for turn in turns if is_made(names[turn.experiment], points[turn.point], campaign.rates_at)]
+    return sorted(made, key=lambda turn: names[turn.experiment] not in FINDERS)
 
 
 def _check_limits(campaign: Campaign, step: Step) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from tidegauge.attestation.record import settings_digest
 from tidegauge.attestation.scenario import MEANINGS
-from tidegauge.campaign.run.attest_cycle import Ground, Prepared, prepare_cycle, run_cycle
+from tidegauge.campaign.run.attest_cycle import CycleContext, Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
-from tidegauge.campaign.run.session import Bench, Session, Subject, await_ready, places, start_servers
+from tidegauge.campaign.run.session import RunResources, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.run.topics import OwnTopics
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
@@ -33,7 +33,7 @@ from tidegauge.store.api import TrialStore
 
 
 def run_attestation(
-    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, before: AttestOutcome | None = None
+    spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, before: AttestOutcome | None = None
 ) -> TrialResult:
     """Carry out an attestation trial and store its result.
 
@@ -55,12 +55,12 @@ def run_attestation(
         store.cycles(before)
     with ExitStack() as cleanup:
         for place in places(store):
-            bench.host.track_directory(place)
+            resources.host.track_directory(place)
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)
-        disks = _make_disks(spec, plan, bench, store, cleanup)
-        session = _open(spec, subject, bench, store, cleanup)
+        disks = _make_disks(spec, plan, resources, store, cleanup)
+        session = _open(spec, subject, resources, store, cleanup)
         _settle(disks)
-        trial = _Trial(Ground(session, disks), plan, before)
+        trial = _Trial(CycleContext(session, disks), plan, before)
         outcome = trial.run()
         totals = trial.totals
         if totals is None:
@@ -72,20 +72,20 @@ def run_attestation(
 
 
 def _make_disks(
-    spec: TrialSpec, plan: AttestPlan, bench: Bench, store: TrialStore, cleanup: ExitStack
+    spec: TrialSpec, plan: AttestPlan, resources: RunResources, store: TrialStore, cleanup: ExitStack
 ) -> tuple[Path, ...]:
     """A disk of its own for each node, on which the servers then run; none where processes only crash."""
     if plan.means is Means.CRASH:
         return ()
     disks = "1 disk" if spec.nodes == 1 else f"{spec.nodes} disks"
-    bench.observer(PhaseStarted(spec.trial_id, "prepare", f"{disks} ({plan.file_system.value})", None))
+    resources.observer(PhaseStarted(spec.trial_id, "prepare", f"{disks} ({plan.file_system.value})", None))
     roots = store.disks or (store.data_directory,)
     by_node = by_turns(roots, spec.nodes)
     made = []
     for number, root in enumerate(by_node, 1):
         place = root / f"disk-{number}"
-        cleanup.callback(bench.host.rig.remove_disk, place)
-        bench.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value)
+        cleanup.callback(resources.host.rig.remove_disk, place)
+        resources.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value)
         made.append(place)
     store.disks, store.journal_disks = tuple(made), ()
     return tuple(made)
@@ -102,15 +102,15 @@ def _settle(disks: Sequence[Path]) -> None:
         raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
-def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cleanup: ExitStack) -> Session:
+def _open(spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, cleanup: ExitStack) -> Session:
     """Servers and worker, ready. Raises `StartFailedError`."""
     store.distribution(subject.distribution)
-    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    deployment = start_servers(spec, subject, bench.host, store)
+    resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    deployment = start_servers(spec, subject, resources.host, store)
     cleanup.callback(deployment.stop)
-    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
+    worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    session = Session(spec, bench, store, subject, deployment, worker, OwnTopics(), None)
+    session = Session(spec, resources, store, subject, deployment, worker, OwnTopics(), None)
     session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
     return session
@@ -119,12 +119,12 @@ def _open(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, cl
 class _Trial:
     """The cycles of one trial as they are carried out."""
 
-    def __init__(self, ground: Ground, plan: AttestPlan, before: AttestOutcome | None) -> None:
+    def __init__(self, context: CycleContext, plan: AttestPlan, before: AttestOutcome | None) -> None:
         self.level = LevelFinding(None, ())
         self.totals: TotalFigures | None = None
         self.took_s = 0.0
-        self._ground = ground
-        self._session = ground.session
+        self._ground = context
+        self._session = context.session
         self._plan = plan
         self._digest = ""
         self._before = before
@@ -138,7 +138,7 @@ class _Trial:
         outcomes: list[CycleOutcome] = list(self._kept)
         if outcomes:
             done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
-            self._session.bench.observer(Note(f"{self._session.spec.trial_id}: {done}."))
+            self._session.resources.observer(Note(f"{self._session.spec.trial_id}: {done}."))
         began_s = time.monotonic()
         for cycle in self._plan.cycles[len(outcomes) :]:
             self._report(cycle, outcomes, began_s)
@@ -191,7 +191,7 @@ class _Trial:
             self._session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
         left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
         progress = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
-        self._session.bench.observer(progress)
+        self._session.resources.observer(progress)
 
 
 def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:

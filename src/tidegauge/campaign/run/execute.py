@@ -13,12 +13,12 @@ from typing import Protocol
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
-from tidegauge.campaign.plan.limits import Means
+from tidegauge.campaign.plan.limits import LimitTools
 from tidegauge.campaign.plan.memory import Workers
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
-from tidegauge.campaign.run.session import Bench, Stand, Subject
+from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
 from tidegauge.campaign.run.topics import attach
 from tidegauge.campaign.run.trial import failure_text, run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -152,7 +152,7 @@ class _Run:
     """
 
     def __init__(
-        self, plan: Plan, store: RunStore, bench: Bench, subjects: dict[str, Subject], recorded: Recorded
+        self, plan: Plan, store: RunStore, resources: RunResources, subjects: dict[str, Subject], recorded: Recorded
     ) -> None:
         self.results: list[TrialResult] = []
         self.findings: list[Finding] = []
@@ -161,10 +161,10 @@ class _Run:
         self.failures: list[str] = []
         self.first_error: TidegaugeError | None = None
         self._store = store
-        self._bench = bench
+        self._resources = resources
         self._subjects = subjects
         self._recorded = recorded
-        self._stand = Stand()
+        self._shared = SharedServers()
         self._in_a_row: Counter[str] = Counter()
         self._refused: dict[tuple[str, LevelChoice], str] = {}
 
@@ -174,16 +174,16 @@ class _Run:
             for place, step in enumerate(plan.steps):
                 self.step(place, step)
                 if deployment is not Servers.SHARED:
-                    self._stand.close()
+                    self._shared.close()
         finally:
-            self._stand.close()
+            self._shared.close()
 
     def step(self, place: int, step: Step) -> None:
         """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system = step.trials[0].system
         subject = replace(self._subjects[system], choice=step.system, wanted=step.deployment)
         measure = partial(self._trial, subject)
-        observer = self._bench.observer
+        observer = self._resources.observer
         lab = StepLab(self, place, step, measure, store=self._store, observer=observer, recorded=self._recorded)
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
             self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
@@ -204,30 +204,30 @@ class _Run:
             # A sweep goes on: the same cluster may well be at the level of its other points.
             self._refused[system, choice] = error.message
             self.first_error = self.first_error or error
-            self._stand.close()
+            self._shared.close()
             self._skip(place, step, lab.begun, failure_text(error))
         except RunFailedError as error:
             self.first_error = self.first_error or error
             self._in_a_row[system] += 1
-            self._stand.close()
+            self._shared.close()
             self._skip(place, step, lab.begun, failure_text(error))
 
     def _trial(self, subject: Subject, spec: TrialSpec) -> TrialResult:
         store = self._store.trial(spec)
         try:
             if spec.attest is not None:
-                self._stand.close()
-                result = run_attestation(spec, subject, self._bench, store, self._recorded.cycles_of(spec))
+                self._shared.close()
+                result = run_attestation(spec, subject, self._resources, store, self._recorded.cycles_of(spec))
             else:
-                result = run_trial(spec, subject, self._bench, store, self._stand)
+                result = run_trial(spec, subject, self._resources, store, self._shared)
         except BaseException as error:
             interrupted = not isinstance(error, Exception)
             text = "interrupted" if interrupted else failure_text(error)
             store.fail(text, interrupted)
             self.failures.append(f"{spec.trial_id}: {text}")
-            self._bench.observer(TrialEnded(spec, None, text))
+            self._resources.observer(TrialEnded(spec, None, text))
             raise
-        self._bench.observer(TrialEnded(spec, result, ""))
+        self._resources.observer(TrialEnded(spec, result, ""))
         return result
 
     def _made(self, place: int, begun: Sequence[TrialSpec]) -> None:
@@ -251,7 +251,7 @@ class _Run:
             store = self._store.trial(spec)
             store.fail(reason, False)
             self.failures.append(f"{spec.trial_id}: {reason}")
-            self._bench.observer(TrialEnded(spec, None, reason))
+            self._resources.observer(TrialEnded(spec, None, reason))
         self._made(place, [*begun, *skipped])
 
 
@@ -265,9 +265,9 @@ def execute(
     plan: Plan,
     ceilings: RunCeilings | None = None,
 ) -> list[TrialResult]:
-    """Run a campaign as planned with the real systems, worker and host (see `carry_out`)."""
+    """Run a campaign as planned with the real systems, worker and host (see `run_plan`)."""
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
-    bench = Bench(
+    resources = RunResources(
         host,
         partial(_start_worker, Workers(plan.trials, campaign.worker, machine()), archives=archives),
         _dropper(observer),
@@ -276,11 +276,11 @@ def execute(
         _calmer(observer),
         watch_syncs=watch_syncs,
         records_use=True,
-        limits=Means(cgroups.refusal, loop_disk.refusal, _mount_disk),
+        limits=LimitTools(cgroups.refusal, loop_disk.refusal, _mount_disk),
         ceilings=ceilings,
         attestations=known_attestations,
     )
-    return carry_out(campaign, plan, store, bench, registry.get, recorded=recorded)
+    return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
 
 
 def _start_worker(
@@ -334,11 +334,11 @@ def _dropper(observer: Observer) -> Callable[[Sequence[Path]], CacheDrop]:
     return drop
 
 
-def carry_out(
+def run_plan(
     campaign: Campaign,
     plan: Plan,
     store: RunStore,
-    bench: Bench,
+    resources: RunResources,
     find_system: Callable[[str], System],
     *,
     recorded: Recorded = NOTHING,
@@ -359,16 +359,16 @@ def carry_out(
     """
     store.plan(plan.trials)
     try:
-        subjects = _provision(campaign, bench.observer, find_system, store.path)
+        subjects = _provision(campaign, resources.observer, find_system, store.path)
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
         store.plan(plan.trials)
-        bench.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
+        resources.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
-            bench.observer(Note(warning))
+            resources.observer(Note(warning))
         wanted = wanted_tilts(plan, find_system)
-        watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, bench.observer)
-        run = _Run(plan, store, replace(bench, in_force=watch.seen), subjects, recorded)
+        watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, resources.observer)
+        run = _Run(plan, store, replace(resources, in_force=watch.seen), subjects, recorded)
         run.steps(plan, campaign.deployment)
         if not run.results:
             raise _nothing_found(run)

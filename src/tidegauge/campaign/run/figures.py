@@ -59,7 +59,7 @@ class TimedPoint:
     point: SecondPoint
 
 
-class SeenSeconds:
+class SecondHistory:
     """Grows by a second at a time; `len` is how many there were."""
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class Follower:
 
         `use` says what is being used, for whoever shows it.
         """
-        self.points = SeenSeconds()
+        self.points = SecondHistory()
         self.timeline = Timeline(WARM_UP, 0)
         late = frozenset(late_names(spec.workload.subscriptions, spec.late))
         self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)

@@ -46,7 +46,7 @@ _POLL_S = 0.5
 
 
 @dataclass(frozen=True)
-class Scene:
+class FaultContext:
     """What faults are made with.
 
     Attributes:
@@ -80,7 +80,7 @@ class Injected:
 class Injector:
     """Makes the faults of one trial. `injected`: those that began."""
 
-    scene: Scene
+    context: FaultContext
     injected: list[Injected] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -104,7 +104,7 @@ class Injector:
     def recovered(self) -> bool:
         """Whether all nodes and replicas take part again; False if that is unknown."""
         try:
-            return not self.scene.missing()
+            return not self.context.missing()
         except RunFailedError:
             return False
 
@@ -113,15 +113,15 @@ class Injector:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        if self.scene.spec.faults:
+        if self.context.spec.faults:
             try:
-                self.scene.rig.lift_all()
+                self.context.rig.lift_all()
             except (TidegaugeError, OSError):
                 return  # An agent that is gone has lifted everything itself.
 
     def _run(self, from_ns: int) -> None:
         try:
-            for number, fault in enumerate(self.scene.spec.faults):
+            for number, fault in enumerate(self.context.spec.faults):
                 at_ns = from_ns + round(fault.at_s * 1e9)
                 if not self._wait(at_ns - round(LOOK_AHEAD_S * 1e9)):
                     return
@@ -140,13 +140,13 @@ class Injector:
 
     def _targets(self, fault: Fault, number: int) -> tuple[int, ...]:
         """The numbers of the nodes to hit. Raises `RunFailedError`."""
-        known = [node.number for node in self.scene.deployment.nodes]
+        known = [node.number for node in self.context.deployment.nodes]
         if not known:
-            raise RunFailedError(f"{self.scene.spec.system} has no nodes that faults could be made on.")
+            raise RunFailedError(f"{self.context.spec.system} has no nodes that faults could be made on.")
         if fault.target == ALL:
             return tuple(known)
         if fault.target == RANDOM:
-            return (random.Random(f"{self.scene.spec.seed} fault {number}").choice(known),)
+            return (random.Random(f"{self.context.spec.seed} fault {number}").choice(known),)
         return (self._leader() if fault.target == LEADER else int(fault.target),)
 
     def _leader(self) -> int:
@@ -154,7 +154,7 @@ class Injector:
         problem = "the servers name no leader"
         while True:
             try:
-                leaders = self.scene.leaders()
+                leaders = self.context.leaders()
                 if leaders:
                     return next(iter(leaders.values()))
             except RunFailedError as error:
@@ -179,7 +179,7 @@ class Injector:
 
     def _impose(self, injected: Injected) -> int:
         """Put it in force. The instant (monotonic ns) at which that began, where the agent reports it, else 0."""
-        fault, rig, kind = injected.fault, self.scene.rig, injected.fault.kind
+        fault, rig, kind = injected.fault, self.context.rig, injected.fault.kind
         if kind is FaultKind.KILL:
             self._down(injected.nodes)
             rig.kill(self._processes(injected.nodes))
@@ -201,7 +201,7 @@ class Injector:
         return 0
 
     def _disturb_network(self, fault: Fault, nodes: Sequence[int]) -> None:
-        rig, links = self.scene.rig, self.scene.links
+        rig, links = self.context.rig, self.context.links
         for number in nodes:
             if fault.kind is FaultKind.PACKET_LOSS:
                 rig.lose_packets(links[number], fault.share or 0.0)
@@ -217,12 +217,12 @@ class Injector:
 
     def _lift(self, injected: Injected) -> None:
         """Undo it. Raises `TidegaugeError`."""
-        rig, kind = self.scene.rig, injected.fault.kind
-        places = [self.scene.disks[number] for number in injected.nodes if number in self.scene.disks]
+        rig, kind = self.context.rig, injected.fault.kind
+        places = [self.context.disks[number] for number in injected.nodes if number in self.context.disks]
         if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
             # At the end of the trial a node would be started only to be ended.
             for number in () if self._stop.is_set() else injected.nodes:
-                self.scene.deployment.start_node(number)
+                self.context.deployment.start_node(number)
         elif kind is FaultKind.PAUSE:
             rig.resume(self._processes(injected.nodes))
         elif kind is FaultKind.SLOW_DISK:
@@ -235,14 +235,14 @@ class Injector:
             rig.heal()
         elif kind is FaultKind.PACKET_LOSS:
             for number in injected.nodes:
-                rig.lose_packets(self.scene.links[number], 0.0)
+                rig.lose_packets(self.context.links[number], 0.0)
         elif kind is FaultKind.RATE_LIMIT:
             for number in injected.nodes:
-                rig.limit_rate(self.scene.links[number], None)
+                rig.limit_rate(self.context.links[number], None)
 
     def _restart(self, injected: Injected) -> None:
         """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
-        deployment = self.scene.deployment
+        deployment = self.context.deployment
         if injected.fault.kind is FaultKind.RESTART:
             for number in injected.nodes:
                 deployment.stop_node(number)
@@ -260,14 +260,14 @@ class Injector:
         deadline_s = time.monotonic() + BACK_S_MAX
         while True:
             try:
-                missing = self.scene.missing()
+                missing = self.context.missing()
             except RunFailedError as error:
                 missing = error.message
             if not missing:
                 return True
             if self._stop.wait(_POLL_S):
                 return False
-            self.scene.deployment.check_alive()
+            self.context.deployment.check_alive()
             if time.monotonic() > deadline_s:
                 raise RunFailedError(
                     f"Node {number} did not take part again within {BACK_S_MAX:.0f} s of its restart: {missing}."
@@ -275,14 +275,14 @@ class Injector:
 
     def _down(self, nodes: Sequence[int]) -> None:
         for number in nodes:
-            self.scene.deployment.set_down(number)
+            self.context.deployment.set_down(number)
 
     def _processes(self, nodes: Sequence[int]) -> list[str]:
-        return [name for node in self.scene.deployment.nodes if node.number in nodes for name in node.processes]
+        return [name for node in self.context.deployment.nodes if node.number in nodes for name in node.processes]
 
     def _disks(self, nodes: Sequence[int]) -> list[Path]:
         """Of nodes that keep data. Raises `RunFailedError` if none does, such as a broker of Pulsar by itself."""
-        found = [self.scene.disks[number] for number in nodes if number in self.scene.disks]
+        found = [self.context.disks[number] for number in nodes if number in self.context.disks]
         if not found:
             numbers = ", ".join(map(str, nodes))
             raise RunFailedError(

@@ -47,7 +47,7 @@ def sources_of(session: Session) -> Sources:
     system, deployment = session.subject.system, session.deployment
     devices = () if session.spec.attached else [device_of(place) for place in places(session.store)]
     return Sources(
-        host=session.bench.host,
+        host=session.resources.host,
         endpoints=deployment.metrics_endpoints,
         metrics=system.metrics,
         devices=frozenset(device for device in devices if device),
@@ -100,7 +100,7 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
         reads=reads,
         connections=connections_of(spec),
     )
-    known = session.bench.ceilings
+    known = session.resources.ceilings
     return limiting_resource(load, use, known.ceilings if known else None)
 
 
@@ -113,9 +113,9 @@ def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
 
 def begin_recording(session: Session) -> UseRecorder | None:
     """Start to record; None where nobody wants it."""
-    if not session.bench.records_use:
+    if not session.resources.records_use:
         return None
-    return UseRecorder(sources_of(session), session.store, session.bench.observer, session.deployment.processes)
+    return UseRecorder(sources_of(session), session.store, session.resources.observer, session.deployment.processes)
 
 
 @dataclass(frozen=True)
@@ -324,14 +324,14 @@ def read_only(session: Session, level: LevelFinding, started_at: str) -> tuple[T
     worker.set_window(begin_ns, 0)
     session.use_window(begin_ns)
     session.phase("read", "what is in the topics, then what comes", spec.measure_s)
-    follower = Follower(spec, worker, session.store, session.bench.observer, session.check, use=session.use_now)
-    cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    follower = Follower(spec, worker, session.store, session.resources.observer, session.check, use=session.use_now)
+    cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     worker.resume_consumers([])
     _until_idle(session, follower, begin_ns + round(spec.measure_s * _SECOND_NS))
     until_ns = time.monotonic_ns()
     worker.set_window(begin_ns, until_ns)
     session.use_window(begin_ns, until_ns)
-    cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     worker.stop_producers(0.0)
     totals = worker.totals()
     worker.finish(delete_topics=False)

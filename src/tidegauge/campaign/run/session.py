@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.fairness import InForce
-from tidegauge.campaign.plan.limits import NOTHING_RIGGED, Means, Rigged, limit_servers, rig_nodes
+from tidegauge.campaign.plan.limits import NO_RIG, LimitTools, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run import witnessing
-from tidegauge.campaign.run.injection import Injector, Scene
+from tidegauge.campaign.run.injection import FaultContext, Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
@@ -46,7 +46,7 @@ class Running:
     wanted: str = ""
 
 
-class Stand:
+class SharedServers:
     """Keeps what a trial that shares its servers leaves running, until a trial wants others or nobody wants it more.
 
     At most one deployment at a time: systems take turns.
@@ -89,16 +89,15 @@ _NOT_CREATED = "could not create"
 
 
 @dataclass(frozen=True)
-class Bench:
+class RunResources:
     """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
     `drop_page_cache` takes directories whose file systems are written back before.
 
     `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the
     disk of a directory is about as fast as usual; None if it can't measure that. `in_force` receives what each trial
-    found in force.
-    `ceilings` is what the machine can do at most; None if that is not known.
-    `attestations` returns what is known of a system's version at a level with settings of a digest.
-    `watch_syncs` records what servers sync to disk. `limits` are the means to limit what servers use. `records_use`:
+    found in force. `ceilings` is what the machine can do at most; None if that is not known. `attestations` returns
+    what is known of a system's version at a level with settings of a digest.
+    `watch_syncs` records what servers sync to disk. `limits` limit what servers use. `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
 
@@ -110,7 +109,7 @@ class Bench:
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
     in_force: Callable[[InForce], None] = lambda _: None
     watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
-    limits: Means = field(default_factory=Means)
+    limits: LimitTools = field(default_factory=LimitTools)
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     records_use: bool = False
@@ -135,7 +134,7 @@ class Session:
     """A trial with everything running. Of an attached cluster `spec.nodes` is what it reported, once it is ready."""
 
     spec: TrialSpec
-    bench: Bench
+    resources: RunResources
     store: TrialStore
     subject: Subject
     deployment: Deployment
@@ -145,7 +144,7 @@ class Session:
     cache_dropped: bool | None = None
     limits: tuple[str, ...] = ()
     """Which of the limits that the spec asks for could not be set, and why."""
-    rigged: Rigged = field(default_factory=Rigged)
+    node_rig: NodeRig = field(default_factory=NodeRig)
     faults: Injector | None = None
     """Makes the spec's faults; None without any, and until topics are known."""
     use: UseRecorder | None = None
@@ -162,7 +161,7 @@ class Session:
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
         """Tell what begins now."""
-        self.bench.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
+        self.resources.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
 
     def check(self) -> None:
         """Raise what must end the trial."""
@@ -184,13 +183,13 @@ class Session:
         """CPU seconds of all server processes since they started; None if others run them."""
         if self.spec.attached:
             return None
-        return sum(self.bench.host.status(process).cpu_s for process in self.deployment.processes)
+        return sum(self.resources.host.status(process).cpu_s for process in self.deployment.processes)
 
     def server_read_bytes(self) -> int | None:
         """What all server processes read from block devices since they started; None if that is unknown."""
         if self.spec.attached:
             return None
-        found = [self.bench.host.status(process).read_bytes for process in self.deployment.processes]
+        found = [self.resources.host.status(process).read_bytes for process in self.deployment.processes]
         return (
             None
             if any(read_bytes is None for read_bytes in found)
@@ -199,35 +198,41 @@ class Session:
 
 
 def open_session(
-    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, *, running: Running | None, cleanup: ExitStack
+    spec: TrialSpec,
+    subject: Subject,
+    resources: RunResources,
+    store: TrialStore,
+    *,
+    running: Running | None,
+    cleanup: ExitStack,
 ) -> Session:
     """Servers and worker, ready: those that are running already, or new ones, or the cluster of others.
 
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
     `StartFailedError`.
     """
-    dropped = _drop_page_cache(spec, bench, store, running)
+    dropped = _drop_page_cache(spec, resources, store, running)
     store.page_cache(dropped.done, dropped.reason)
-    bench.observer(PhaseStarted(spec.trial_id, "settle", "", None))
+    resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     written = [] if spec.attached else _one_by_disk(_written(store))
-    disk = _slowest([bench.calm_disk(place.parent) for place in written])
+    disk = _slowest([resources.calm_disk(place.parent) for place in written])
     store.distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
     if running is not None:
-        session = Session(spec, bench, store, subject, running.deployment, running.worker, topics, disk)
+        session = Session(spec, resources, store, subject, running.deployment, running.worker, topics, disk)
         _register(session, cleanup)
         return _with_nodes_reported(session)
-    bench.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    limited = limit_servers(spec, bench.host, bench.limits, [] if spec.attached else _written(store), cleanup)
+    resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    limited = limit_servers(spec, resources.host, resources.limits, [] if spec.attached else _written(store), cleanup)
     machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
-    rigged = rig_nodes(spec, machines, bench.host, store, cleanup)
-    deployment = start_servers(spec, subject, limited.host, store, rigged)
+    node_rig = rig_nodes(spec, machines, resources.host, store, cleanup)
+    deployment = start_servers(spec, subject, limited.host, store, node_rig)
     cleanup.callback(deployment.stop)
-    worker = bench.start_worker(bench.host, subject.system.driver, store.log_directory, spec)
+    worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    session = Session(spec, bench, store, subject, deployment, worker, topics, disk, limits=limited.problems)
-    session = replace(session, rigged=rigged)
+    session = Session(spec, resources, store, subject, deployment, worker, topics, disk, limits=limited.problems)
+    session = replace(session, node_rig=node_rig)
     if not spec.attached:
         session = replace(session, cache_dropped=dropped.done)
     _register(session, cleanup)
@@ -236,35 +241,35 @@ def open_session(
     return _with_nodes_reported(session)
 
 
-def _drop_page_cache(spec: TrialSpec, bench: Bench, store: TrialStore, running: Running | None) -> CacheDrop:
+def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Running | None) -> CacheDrop:
     """Empty this machine's page cache before servers start on it."""
     if spec.attached:
         return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
     if running is not None:
         return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
-    return bench.drop_page_cache([store.directory, *_written(store)])
+    return resources.drop_page_cache([store.directory, *_written(store)])
 
 
 def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> Session:
     """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
     if not session.spec.faults:
         return session
-    scene = Scene(
+    context = FaultContext(
         spec=session.spec,
         deployment=session.deployment,
-        rig=session.bench.host.rig,
-        disks=session.rigged.disks,
-        links={number: seat.link for number, seat in session.rigged.seats.items()},
+        rig=session.resources.host.rig,
+        disks=session.node_rig.disks,
+        links={number: seat.link for number, seat in session.node_rig.seats.items()},
         leaders=lambda: session.deployment.leaders(_described(session, topics[:1])),
         missing=lambda: _read_back(session, topics)[1],
     )
-    injector = Injector(scene)
+    injector = Injector(context)
     cleanup.callback(injector.close)
     return replace(session, faults=injector)
 
 
 def start_servers(
-    spec: TrialSpec, subject: Subject, host: Host, store: TrialStore, rigged: Rigged = NOTHING_RIGGED
+    spec: TrialSpec, subject: Subject, host: Host, store: TrialStore, node_rig: NodeRig = NO_RIG
 ) -> Deployment:
     """Servers of our own, just started, or the cluster of others."""
     if subject.attachment is not None:
@@ -279,9 +284,9 @@ def start_servers(
         direct_memory_mb=subject.choice.direct_memory_mb,
         settings=subject.choice.settings,
         shape=subject.choice.shape,
-        disks=tuple(rigged.disks.values()) or store.disks,
-        journal_disks=() if rigged.disks else store.journal_disks,
-        seats=rigged.seats,
+        disks=tuple(node_rig.disks.values()) or store.disks,
+        journal_disks=() if node_rig.disks else store.journal_disks,
+        seats=node_rig.seats,
         starts_often=spec.attest is not None,
     )
     return subject.system.deploy(request, host)
@@ -297,7 +302,7 @@ def delete_topics(session: Session) -> None:
     """Delete topics on others' cluster and say what could not be deleted. Does nothing the second time."""
     left = session.topics.delete(session.worker, session.subject.system.driver, session.deployment.connection)
     if left:
-        session.bench.observer(Note(left))
+        session.resources.observer(Note(left))
 
 
 def places(store: TrialStore) -> list[Path]:
@@ -343,7 +348,7 @@ def await_ready(session: Session) -> None:
             if session.spec.attached and isinstance(caught, AccessRefusedError):
                 raise _not_ready(session, f"refused access: {caught.message}") from caught
             session.check()
-            if not session.bench.host.status(WORKER_NAME).running:
+            if not session.resources.host.status(WORKER_NAME).running:
                 raise
             error = caught
             if time.monotonic() - began_s >= probe_s:
@@ -418,7 +423,7 @@ def await_complete(session: Session, topics: Sequence[str], seconds_max: float |
             if not missing:
                 return settings
         except RunFailedError as caught:
-            if session.spec.attached or not session.bench.host.status(WORKER_NAME).running:
+            if session.spec.attached or not session.resources.host.status(WORKER_NAME).running:
                 raise
             error, missing = caught, caught.message
         session.check()

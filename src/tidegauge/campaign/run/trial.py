@@ -2,7 +2,7 @@
 
 Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
 of starting, whatever ends the trial: its result, a failure, or an interruption. A trial that shares its servers leaves
-them, once it has its result, to the next (`Stand`), which uses topics of its own and warms up anew.
+them, once it has its result, to the next (`SharedServers`), which uses topics of its own and warms up anew.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import Observed, begin_recording, limiting_of, make_result, read_only, seen_of
 from tidegauge.campaign.run.session import (
-    Bench,
     Running,
+    RunResources,
     Session,
-    Stand,
+    SharedServers,
     Subject,
     await_complete,
     delete_topics,
@@ -126,12 +126,12 @@ _LATE_NS = _SECOND_NS // 2
 
 
 def run_trial(
-    spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, stand: Stand | None = None
+    spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, shared: SharedServers | None = None
 ) -> TrialResult:
     """Carry out one trial and store its result.
 
     Args:
-        stand: where a trial that shares its servers finds and leaves them; what it keeps is ended before a trial that
+        shared: where a trial that shares its servers finds and leaves them; what it keeps is ended before a trial that
             wants its own, and when a trial fails.
 
     Raises:
@@ -139,26 +139,28 @@ def run_trial(
         LevelMismatchError: the system is not at the level asked for.
         RunFailedError: the worker ended, the disk is full, the agent is gone.
     """
-    stand = stand or Stand()
+    shared = shared or SharedServers()
     if spec.servers is not Servers.SHARED:
-        stand.close()
-    stand.close_unless(_wanted(spec, subject))
+        shared.close()
+    shared.close_unless(_wanted(spec, subject))
     try:
-        return _run_trial(spec, subject, bench, store, stand)
+        return _run_trial(spec, subject, resources, store, shared)
     except BaseException:
-        stand.close()
+        shared.close()
         raise
 
 
-def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStore, stand: Stand) -> TrialResult:
+def _run_trial(
+    spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, shared: SharedServers
+) -> TrialResult:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         if not spec.attached:
             space.check_before(spec, store.disks or (store.data_directory,), store.journal_disks)
         for place in places(store):
-            bench.host.track_directory(place)
+            resources.host.track_directory(place)
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)
-        session = open_session(spec, subject, bench, store, running=stand.running, cleanup=cleanup)
+        session = open_session(spec, subject, resources, store, running=shared.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
         level = _witnessed(session, order, level)
@@ -168,8 +170,8 @@ def _run_trial(spec: TrialSpec, subject: Subject, bench: Bench, store: TrialStor
         store.finish(result, totals)
         delete_topics(session)
         if spec.servers is Servers.SHARED:
-            if stand.running is None:
-                stand.keep(Running(session.deployment, session.worker, spec.trial_id, _wanted(spec, subject)), cleanup)
+            if shared.running is None:
+                shared.keep(Running(session.deployment, session.worker, spec.trial_id, _wanted(spec, subject)), cleanup)
         else:
             session.phase("stop")
     return result
@@ -205,7 +207,7 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     order = load_order(spec, system, session.deployment, topics, session.store.directory)
     if spec.workload.existing_topics:
         session.topics.others(topics, order.trial_id)
-    client_settings = worker.prepare(order, Progress(session.bench.observer, spec.trial_id).report)
+    client_settings = worker.prepare(order, Progress(session.resources.observer, spec.trial_id).report)
     server_settings = await_complete(session, topics)
     attachment = session.subject.attachment
     if attachment is not None:
@@ -215,10 +217,10 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
     level = checked_level(spec, system, settings, session.deployment)
-    session.bench.in_force(_in_force(session, settings))
+    session.resources.in_force(_in_force(session, settings))
     if level.level is None:
         return order, level
-    known = session.bench.attestations(spec.system, spec.choice, settings_digest(server_settings))
+    known = session.resources.attestations(spec.system, spec.choice, settings_digest(server_settings))
     return order, replace(level, attested=carried(known))
 
 
@@ -231,16 +233,18 @@ def _in_force(session: Session, settings: Sequence[Setting]) -> InForce:
         settings=tuple(settings),
         server_java=subject.distribution.java_version,
         page_cache_dropped=session.cache_dropped,
-        client_host=session.bench.host.name,
+        client_host=session.resources.host.name,
         worker=session.worker.facts,
     )
 
 
 def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
     """The level with its second witness. Raises `LevelMismatchError` if the two witnesses contradict each other."""
-    bench = session.bench
-    scene = witnessing.Scene(bench.host, session.deployment, session.worker, order, bench.watch_syncs)
-    level = witnessing.with_witness(level, scene, session.store)
+    resources = session.resources
+    context = witnessing.WitnessContext(
+        resources.host, session.deployment, session.worker, order, resources.watch_syncs
+    )
+    level = witnessing.with_witness(level, context, session.store)
     check_witnesses(session.spec, level)
     return level
 
@@ -250,14 +254,14 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     spec, worker = session.spec, session.worker
     session.phase("warm-up", _offer(spec), spec.warmup_s_max)
     begin_ns = worker.start()
-    follower = Follower(spec, worker, session.store, session.bench.observer, session.check, use=session.use_now)
+    follower = Follower(spec, worker, session.store, session.resources.observer, session.check, use=session.use_now)
     unsteady, cold = _warm_up(session, follower, begin_ns)
     from_ns, until_ns = _window(follower, spec.measure_s)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
     session.use_window(from_ns, until_ns if spec.late is None else 0)
     follower.until(from_ns)
-    cpu_before_s, control_before_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     chased: Chased | None = None
     if spec.late is None:
         doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
@@ -270,7 +274,7 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     else:
         chased = chase_backlog(session, follower, spec.late, from_ns, begin_ns)
         until_ns = chased.until_ns
-    cpu_after_s, control_after_s = session.server_cpu_s(), session.bench.control_cpu_s()
+    cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
     follower.timeline.begin(DRAIN, until_ns)
@@ -318,7 +322,7 @@ def _await_faults(session: Session, follower: Follower) -> None:
     while not session.faults.recovered():
         if time.monotonic() > deadline_s:
             problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the last fault"
-            session.bench.observer(
+            session.resources.observer(
                 Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed or lost.")
             )
             return

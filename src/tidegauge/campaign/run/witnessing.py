@@ -33,7 +33,7 @@ def watch_nothing(processes: Mapping[str, int]) -> AbstractContextManager[SyncWa
 
 
 @dataclass(frozen=True)
-class Scene:
+class WitnessContext:
     """Everything needed to look at servers under load. `order` is the trial's own."""
 
     host: Host
@@ -43,18 +43,18 @@ class Scene:
     watch_syncs: WatchSyncs
 
 
-def with_witness(level: LevelFinding, scene: Scene, store: TrialStore) -> LevelFinding:
+def with_witness(level: LevelFinding, context: WitnessContext, store: TrialStore) -> LevelFinding:
     """The finding with what the servers were seen to do; the evidence is stored.
 
     Never a failure of its own: where nobody can look, the finding says why. Costs about a second where somebody can.
     """
     if level.level is None:
         return level
-    nodes = scene.deployment.storage_processes
+    nodes = context.deployment.storage_processes
     if not nodes:
         return replace(level, syncs=not_watched("no server of this run keeps messages on a disk of this host"))
     try:
-        finding, evidence = _look(level.level, nodes, scene)
+        finding, evidence = _look(level.level, nodes, context)
     except NoTraceError as error:
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
@@ -64,10 +64,10 @@ def with_witness(level: LevelFinding, scene: Scene, store: TrialStore) -> LevelF
     return replace(level, syncs=finding)
 
 
-def _look(level: int, nodes: tuple[str, ...], scene: Scene) -> tuple[SyncFinding, Mapping[str, object]]:
-    processes = {name: scene.host.status(name).pid for name in nodes}
-    with scene.watch_syncs(processes) as watch:
-        messages = scene.worker.witness(_order(scene.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
+def _look(level: int, nodes: tuple[str, ...], context: WitnessContext) -> tuple[SyncFinding, Mapping[str, object]]:
+    processes = {name: context.host.status(name).pid for name in nodes}
+    with context.watch_syncs(processes) as watch:
+        messages = context.worker.witness(_order(context.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
         seen = watch.finish()
     return judge(level, nodes, messages, seen), told(seen, messages)
 
