@@ -46,7 +46,7 @@ def campaign(broker: Broker, place: Place, user: str) -> str:
     return str(place.write(CAMPAIGN.format(port=broker.ports["SECURE"], ca=ca, user=user)))
 
 
-def nothing_told(place: Place, *texts: str) -> None:
+def nothing_reported(place: Place, *texts: str) -> None:
     """The password is in no file of the run or the state, whatever its spelling, and in nothing that was said."""
     for path in (path for path in place.root.rglob("*") if path.is_file()):
         assert b"battery" not in path.read_bytes(), path
@@ -54,17 +54,17 @@ def nothing_told(place: Place, *texts: str) -> None:
         assert "battery" not in text
 
 
-def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place: Place) -> None:
+def test_a_user_with_rights_measures_and_no_secret_is_reported(broker: Broker, place: Place) -> None:
     process = place.start("run", campaign(broker, place, "alice"))
     wait_until_measuring(place, process)
     command = psutil.Process(process.pid)
-    commands = [" ".join(one.cmdline()) for one in (command, *command.children(recursive=True))]
+    commands = [" ".join(process.cmdline()) for process in (command, *command.children(recursive=True))]
     assert any("io.tidegauge" in line for line in commands), "the load generator is among them"
     done = process.finish()
     valid_unless_starved(done, place)
     shown = place.run("show", "last")
     assert "level 4 for kafka@attached, as asked" in " ".join(shown.stdout.split())
-    nothing_told(place, done.stdout, done.stderr, shown.stdout, *commands)
+    nothing_reported(place, done.stdout, done.stderr, shown.stdout, *commands)
     (settings,) = (json.loads(path.read_text())["server"] for path in place.only_run().glob("trials/*/settings.json"))
     unknown = [setting["value"] for setting in settings if setting["value"].startswith("unknown: no right to read")]
     assert any("the configuration of broker 1" in text for text in unknown)
@@ -79,7 +79,7 @@ def test_a_user_with_rights_measures_and_no_secret_is_told(broker: Broker, place
         ("bob", PASSWORD, "could not create topic"),
     ],
 )
-def test_who_is_kept_out_is_told_once(broker: Broker, place: Place, user: str, password: str, says: str) -> None:
+def test_who_is_kept_out_is_reported_once(broker: Broker, place: Place, user: str, password: str, says: str) -> None:
     os.environ["KAFKA_PASSWORD"] = password  # The fixture of `place` puts it back.
     done = place.run("run", campaign(broker, place, user))
     assert done.returncode == 1
@@ -87,7 +87,7 @@ def test_who_is_kept_out_is_told_once(broker: Broker, place: Place, user: str, p
     assert "Traceback" not in done.stderr
     assert "may remain" not in done.stdout + done.stderr
     assert list((place.state / "attached").glob("*")) == []
-    nothing_told(place, done.stdout, done.stderr)
+    nothing_reported(place, done.stdout, done.stderr)
 
 
 def test_a_variable_that_is_not_set_is_named(broker: Broker, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_level_3_holds_and_a_topic_without_flush_is_noticed(tmp_path: Path) -> N
         kafka.deployment.stop()
 
 
-def test_a_killed_broker_is_told(tmp_path: Path) -> None:
+def test_a_killed_broker_is_reported(tmp_path: Path) -> None:
     with ready("kafka", LevelChoice(4), tmp_path) as kafka:
         assert kafka.level().level is None
         os.kill(kafka.pid, signal.SIGKILL)
@@ -82,5 +82,5 @@ def test_a_wrong_value_names_the_setting(tmp_path: Path) -> None:
     assert "num.io.threads" in error.message
 
 
-def test_too_little_heap_is_told(tmp_path: Path) -> None:
+def test_too_little_heap_is_reported(tmp_path: Path) -> None:
     assert "ran out of memory" in failure_of("kafka", tmp_path, {}, heap_mb=12).message

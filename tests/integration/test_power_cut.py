@@ -177,7 +177,7 @@ def write_synced(path: Path, size_bytes: int) -> None:
         os.fsync(file.fileno())
 
 
-def test_a_missing_tool_is_told_and_nothing_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tool_is_reported_and_nothing_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in ("losetup", "mount", "umount", "mkfs.ext4"):
@@ -245,7 +245,7 @@ def test_a_disk_is_not_made_over_something(host: LocalHost, tmp_path: Path) -> N
 
 
 @needs("ext4")
-def test_a_disk_in_use_is_not_removed_and_its_user_told(host: LocalHost, tmp_path: Path) -> None:
+def test_a_disk_in_use_is_not_removed_and_its_user_reported(host: LocalHost, tmp_path: Path) -> None:
     place = tmp_path / "disk"
     host.rig.make_disk(place, SIZE_BYTES["ext4"])
     script = f"open({str(place / 'file')!r}, 'w'); import time; f = open({str(place / 'file')!r}); time.sleep(99)"

@@ -186,7 +186,7 @@ def test_a_bookie_restarted_without_fsync_is_named(level_1: Ready) -> None:
     assert "bookie 2: journalSyncData=false" in finding.problems[0]
 
 
-def test_a_broker_that_died_is_told(level_1: Ready) -> None:
+def test_a_broker_that_died_is_reported(level_1: Ready) -> None:
     os.kill(level_1.host.status("pulsar-broker-3").pid, signal.SIGKILL)
     time.sleep(0.5)
     with pytest.raises(StartFailedError, match=r"pulsar-broker-3\) was killed by signal 9"):
@@ -208,7 +208,7 @@ def test_local_async_with_bookies_apart_from_one_broker(tmp_path: Path, choice: 
         assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
-def test_a_bookie_killed_while_starting_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_bookie_killed_while_starting_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
     system = registry.get("pulsar")
     with LocalHost.open() as host:
         killer = threading.Thread(target=kill_when_started, args=(host, "pulsar-bookie-2"))

@@ -113,7 +113,7 @@ def test_nothing_acknowledged_is_lost_when_a_node_dies(tmp_path: Path) -> None:
         rabbit.worker.finish(delete_topics=False)
 
 
-def test_a_node_killed_while_starting_is_told(tmp_path: Path) -> None:
+def test_a_node_killed_while_starting_is_reported(tmp_path: Path) -> None:
     system = registry.get("rabbitmq")
     distribution = distribution_of(DEFAULT_VERSION)
     with LocalHost.open() as host:

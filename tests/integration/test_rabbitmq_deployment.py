@@ -127,7 +127,7 @@ def test_every_level_it_offers_holds_and_nothing_is_left(tmp_path: Path, version
         rabbit.deployment.stop()
 
 
-def test_tampering_is_caught_and_an_alarm_is_told(tmp_path: Path) -> None:
+def test_tampering_is_caught_and_an_alarm_is_reported(tmp_path: Path) -> None:
     with rabbitmq(DEFAULT_VERSION, LEVEL_3, tmp_path) as rabbit:
         topic, settings = "tampered", rabbit.system.topic_settings(LEVEL_3)
         assert rabbit.load(topic, settings) > 0
@@ -151,7 +151,7 @@ def test_tampering_is_caught_and_an_alarm_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_node_is_told_and_takes_everything_with_it(tmp_path: Path) -> None:
+def test_a_killed_node_is_reported_and_takes_everything_with_it(tmp_path: Path) -> None:
     with rabbitmq(DEFAULT_VERSION, LEVEL_3, tmp_path) as rabbit:
         processes = processes_of(rabbit)
         os.kill(rabbit.pid, signal.SIGKILL)

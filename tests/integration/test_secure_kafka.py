@@ -197,7 +197,7 @@ def test_topics_of_another_process_are_deleted(broker: Broker) -> None:
         broker.secured.worker.describe("kafka", connection, [topic])
 
 
-def test_no_secret_is_told(broker: Broker) -> None:
+def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
     order = broker.secured.ready(broker.as_user("alice")).order("tidegauge-told", {})
     settings = broker.secured.worker.prepare(order)

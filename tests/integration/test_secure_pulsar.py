@@ -203,7 +203,7 @@ def test_rights(broker: Broker) -> None:
         broker.secured.worker.describe("pulsar", broker.as_holder(ADMIN), [topic])
 
 
-def test_no_secret_is_told(broker: Broker) -> None:
+def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
     order = broker.secured.ready(broker.as_holder(ADMIN)).order("tidegauge-told", {})
     settings = broker.secured.worker.prepare(order)

@@ -220,7 +220,7 @@ def test_rights(broker: Broker) -> None:
     broker.secured.worker.delete_topics("rabbitmq", broker.as_user("alice"), ["tidegauge-rights"])
 
 
-def test_queues_that_only_the_management_api_could_name_are_told(broker: Broker) -> None:
+def test_queues_that_only_the_management_api_could_name_are_reported(broker: Broker) -> None:
     topic, connection = "tidegauge-two", broker.as_user("alice")
     broker.secured.ready(connection).load(topic, {})
     broker.manage("PUT", f"/api/queues/%2F/{topic}.0@tg-1-sub-1", {"durable": True})
@@ -232,7 +232,7 @@ def test_queues_that_only_the_management_api_could_name_are_told(broker: Broker)
     broker.secured.worker.delete_topics("rabbitmq", blind, [topic])
 
 
-def test_no_secret_is_told(broker: Broker) -> None:
+def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
     order = broker.secured.ready(broker.as_user("alice")).order("tidegauge-told", {})
     settings = broker.secured.worker.prepare(order)

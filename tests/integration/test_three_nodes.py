@@ -151,7 +151,7 @@ def test_a_member_that_is_gone_is_missed(rabbitmq: Cluster) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "node", "place"), [("kafka", "kafka-2", 2), ("rabbitmq", "rabbitmq-2", 6)])
-def test_a_port_stolen_before_the_start_is_told(
+def test_a_port_stolen_before_the_start_is_reported(
     name: str, node: str, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`place` is where the node's port for clients stands among those that the host gives for all nodes' clients."""

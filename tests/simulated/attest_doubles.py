@@ -146,7 +146,7 @@ class Rig:
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         with self.world.lock:
-            self.world.journal.note(f"cut {', '.join(processes)} on {', '.join(one.name for one in places)}")
+            self.world.journal.note(f"cut {', '.join(processes)} on {', '.join(disk.name for disk in places)}")
             self.world.server.cut()
             now_ns = time.monotonic_ns()
             self.world.frozen_ns.append(now_ns)

@@ -75,7 +75,7 @@ def test_it_goes_on_after_its_last_whole_cycle(stage: Stage, monkeypatch: pytest
     notes = [event.text for event in stage.events if isinstance(event, Note)]
     assert notes == [f"{stage.store.result.spec.trial_id}: 2 of 4 cycles were carried out before and are kept."]
     told = [event for event in stage.events if isinstance(event, PhaseProgress)]
-    assert [(one.done, one.seconds_left is None) for one in told] == [(2, True), (3, False)]
+    assert [(event.done, event.seconds_left is None) for event in told] == [(2, True), (3, False)]
 
 
 def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

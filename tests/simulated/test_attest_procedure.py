@@ -167,7 +167,7 @@ def test_each_nodes_copy_is_read_where_there_are_several_and_clients_choose(
         assert cut.witness.read == "read from node 2"
 
 
-def test_reads_are_told_where_the_last_messages_were_acknowledged_since_the_cut(stage: Stage) -> None:
+def test_reads_are_given_where_the_last_messages_were_acknowledged_since_the_cut(stage: Stage) -> None:
     server = Honest()
     stage.run(NONE, server=server)
     assert stage.world.known == [{(0, partition): len(log) - 1 for partition, log in enumerate(server.logs)}] * 2
@@ -227,7 +227,7 @@ def test_a_second_cut_comes_before_the_servers_serve(stage: Stage) -> None:
     assert told.frozen_mono_ns == stage.world.frozen_ns[0], "what was acknowledged is at risk in the first of the two"
 
 
-def test_servers_that_never_serve_again_end_the_trial_and_are_told(stage: Stage) -> None:
+def test_servers_that_never_serve_again_end_the_trial_and_are_reported(stage: Stage) -> None:
     found = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
     assert len(found) == 1
     assert found[0].figures == {}
@@ -237,7 +237,7 @@ def test_servers_that_never_serve_again_end_the_trial_and_are_told(stage: Stage)
 
 def only_the_first(_: Sequence[Path], __: int, wanted: Collection[Message]) -> Mapping[Message, tuple[Copy, ...]]:
     """What a search of data files finds where all that came later is gone."""
-    return {one: (Copy(Path("/disk-1/journal"), 0),) for one in wanted if one[1] == 0}
+    return {message: (Copy(Path("/disk-1/journal"), 0),) for message in wanted if message[1] == 0}
 
 
 def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +301,7 @@ def test_a_node_that_does_not_answer_yet_is_asked_again(stage: Stage) -> None:
     assert cut.figures["broken"] == 0
 
 
-def test_one_that_never_answers_is_told_with_its_reason(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_never_answers_is_reported_with_its_reason(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "READY_S_MAX", 0.5)
     (cut,) = outcome_of(stage.run(all_at(), mute=1_000_000, serve_s_max=0.5)).cycles
     assert cut.figures == {}
@@ -326,9 +326,9 @@ def test_a_level_that_is_not_in_force_is_not_attested(stage: Stage, monkeypatch:
     assert "removed disk-1" in stage.world.journal.entries
 
 
-def test_progress_tells_how_many_cycles_and_how_long_yet(stage: Stage) -> None:
+def test_progress_says_how_many_cycles_and_how_long_yet(stage: Stage) -> None:
     stage.run(NONE, all_at(), all_at(number=3))
     told = [event for event in stage.events if isinstance(event, PhaseProgress)]
-    assert [(one.done, one.total) for one in told] == [(0, 3), (1, 3), (2, 3)]
+    assert [(event.done, event.total) for event in told] == [(0, 3), (1, 3), (2, 3)]
     assert told[0].seconds_left is None
     assert told[2].seconds_left is not None

@@ -144,12 +144,12 @@ def test_an_honest_server_is_not_refuted(tmp_path: Path) -> None:
     ("server", "fate"),
     [(AcknowledgesBeforeItWrites(), Fate.LOST_LAST), (LosesTheMiddle(), Fate.LOST_MIDDLE)],
 )
-def test_a_server_that_loses_is_refuted_and_told_where(tmp_path: Path, server: Honest, fate: Fate) -> None:
+def test_a_server_that_loses_is_refuted_with_its_place(tmp_path: Path, server: Honest, fate: Fate) -> None:
     finding, lab = attested(tmp_path, server)
     assert (finding.decided, finding.refuted) == (True, True)
     figures = figures_of(lab, Scenario.ALL)
     assert figures[fate.name.lower()] == figures["lost"] > 0
-    assert [one.name for one in LOST if one is not fate and figures.get(one.name.lower())] == []
+    assert [other.name for other in LOST if other is not fate and figures.get(other.name.lower())] == []
     assert {name for name in ANOMALIES if figures.get(name)} == {"lost"}
     assert figures_of(lab, Scenario.NONE)["broken"] == 0
     assert f"REFUTED: {figures['lost']} acknowledged messages" in finding.summary[0]
@@ -178,7 +178,7 @@ def test_a_server_whose_replicas_differ_after_a_cut_is_refuted(tmp_path: Path) -
     assert "REFUTED" in finding.summary[0]
 
 
-def test_a_server_that_duplicates_is_told_and_not_refuted(tmp_path: Path) -> None:
+def test_a_server_that_duplicates_is_reported_and_not_refuted(tmp_path: Path) -> None:
     finding, lab = attested(tmp_path, Duplicates())
     figures = figures_of(lab, Scenario.ALL)
     assert {name for name in ANOMALIES if figures.get(name)} == {"duplicated"}

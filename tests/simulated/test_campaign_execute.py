@@ -208,7 +208,7 @@ def test_a_server_that_dies_fails_its_trial_with_the_cause(scene: Scene) -> None
     assert any("killed by signal 9" in text for text in scene.ended().values())
 
 
-def test_a_page_cache_that_stays_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from tidegauge.campaign.run import execute
     from tidegauge.hosts.memory import CacheDrop
 
@@ -237,7 +237,9 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     plan = plan_campaign(scene.campaign)
     results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
     assert all(result.control_cpu_s and result.control_cpu_s > 0.2 for result in results), "of the agent too"
-    assert {(one.heap_mb, one.direct_memory_mb, one.spin_share_max) for one in asked} == {(300, 70, 0.5)}
+    assert {(options.heap_mb, options.direct_memory_mb, options.spin_share_max) for options in asked} == {
+        (300, 70, 0.5)
+    }
 
 
 def test_settings_in_force_that_differ_mark_the_run(scene: Scene) -> None:

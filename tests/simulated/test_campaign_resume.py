@@ -91,7 +91,7 @@ def test_a_procedure_comes_to_the_same_end_wherever_it_was_interrupted(
         assert sum(isinstance(event, TrialKept) for event in again.events) == done
 
 
-def test_what_was_found_before_is_not_told_again(tmp_path: Path) -> None:
+def test_what_was_found_before_is_not_reported_again(tmp_path: Path) -> None:
     options = MaxThroughputOptions()
     whole = Session(tmp_path)
     whole.make(EXPERIMENT, options)
@@ -195,9 +195,9 @@ def test_what_is_a_share_of_a_rate_that_is_made_again_is_measured_again(scene: R
     """The first session's latency was at a share of a peak that the second has otherwise."""
     scene.run()
     scene.go_on(tmp_path / "second")
-    trials = {name: one for name, one in scene.recorded.trials.items() if one.spec.experiment == "latency"}
-    peaks = {name: one for name, one in scene.recorded.trials.items() if name not in trials}
-    old = {name: replace(one, spec=replace(one.spec, msgs_per_s=900.0)) for name, one in trials.items()}
+    trials = {name: trial for name, trial in scene.recorded.trials.items() if trial.spec.experiment == "latency"}
+    peaks = {name: trial for name, trial in scene.recorded.trials.items() if name not in trials}
+    old = {name: replace(trial, spec=replace(trial.spec, msgs_per_s=900.0)) for name, trial in trials.items()}
     scene.recorded = replace(scene.recorded, trials={**peaks, **old})
     results = scene.run()
     assert {result.spec.msgs_per_s for result in results if result.spec.experiment == "latency"} == {500.0}
@@ -220,7 +220,7 @@ def test_a_run_with_nothing_left_measures_nothing(scene: Resumed, tmp_path: Path
 def test_other_files_than_those_that_were_measured_end_the_run(scene: Resumed, tmp_path: Path) -> None:
     scene.run()
     scene.go_on(tmp_path / "second")
-    trials = {name: replace(one, digest="f" * 64) for name, one in scene.recorded.trials.items()}
+    trials = {name: replace(trial, digest="f" * 64) for name, trial in scene.recorded.trials.items()}
     scene.recorded = replace(scene.recorded, trials=trials)
     with pytest.raises(OtherwiseError, match="their checksum was ffffffffffff and is 000000000000 now"):
         scene.run()

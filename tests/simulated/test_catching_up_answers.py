@@ -102,8 +102,10 @@ def test_each_phase_has_figures_of_its_own_and_readers_that_keep_up_are_apart() 
     response = [found.phase(name).response.p99_ms for name in (BEFORE, DURING, AFTER)]
     assert response == pytest.approx([2.0, 8.0, 3.0], rel=0.01)
     tailing = [found.phase(name).tailing_end_to_end for name in (BEFORE, DURING, AFTER)]
-    assert [one.p99_ms for one in tailing if one] == pytest.approx([5.0, 20.0, 6.0], rel=0.01)
-    assert [one.max_ms for one in tailing if one] == pytest.approx([5.0, 20.0, 6.0], rel=0.01), "no late message"
+    assert [latency.p99_ms for latency in tailing if latency] == pytest.approx([5.0, 20.0, 6.0], rel=0.01)
+    assert [latency.max_ms for latency in tailing if latency] == pytest.approx([5.0, 20.0, 6.0], rel=0.01), (
+        "no late message"
+    )
     assert [found.phase(name).seconds for name in (BEFORE, DURING, AFTER)] == [30, 6, 5]
     assert found.phase(DURING).late_msgs_per_s == pytest.approx(60_000, rel=0.01)
     assert found.phase(BEFORE).late_msgs_per_s == 0
@@ -170,7 +172,7 @@ def lab_run(experiment: Any, options: dict[str, str], found: CatchUp, **changes:
     return lab, planned
 
 
-def test_catch_up_tells_chase_drain_and_device_reads() -> None:
+def test_catch_up_says_chase_drain_and_device_reads() -> None:
     lab, planned = lab_run(CATCH_UP, {"rate": "10k", "backlog": "300k messages"}, found_of(60_000, 300_000))
     assert planned.late == LateReaders(1, 300_000, "300k messages", 0.99, 300.0)
     (finding,) = lab.findings
@@ -243,7 +245,7 @@ def test_the_backlog_in_messages_of_1_kib(options: dict[str, str], messages: int
     assert CATCH_UP.objection(parsed, []) == ""
 
 
-def test_a_share_of_a_memory_that_is_not_told_is_refused() -> None:
+def test_a_share_of_a_memory_that_is_not_reported_is_refused() -> None:
     parsed = CATCH_UP.options.model_validate({"rate": "10k", "backlog": "150% of server memory"})
     assert "needs 'server-memory'" in CATCH_UP.objection(parsed, [])
 
@@ -333,7 +335,7 @@ def test_what_the_machine_does_not_count_is_a_warning_of_the_trial(scene: Scene)
     assert any("device reads are not known" in warning for warning in result.warnings)
 
 
-def test_a_backlog_that_stays_too_small_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backlog_that_stays_too_small_is_reported(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidegauge.campaign.run.catch_up._BUILD_S_MORE", 0.0)
     monkeypatch.setattr("tidegauge.campaign.run.catch_up._BUILD_TIMES_MAX", 0.001)
     spec = replace(LATE, late=replace(LATE.late, backlog_msgs=10**6)) if LATE.late else LATE
@@ -341,6 +343,6 @@ def test_a_backlog_that_stays_too_small_is_told(scene: Scene, monkeypatch: pytes
     assert any("of 1,000,000 messages only" in warning for warning in result.warnings)
 
 
-def test_what_servers_usually_read_is_told_by_the_time_in_which_they_did() -> None:
+def test_what_servers_usually_read_is_reported_by_the_time_in_which_they_did() -> None:
     reads = _device_reads((100, 600, 2_600), (10.0, 4.0), 1_000, False)
     assert (reads.read_bytes, reads.usual_bytes_per_s, reads.seconds) == (2_000, 50.0, 4.0)

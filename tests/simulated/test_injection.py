@@ -83,11 +83,11 @@ def fault(kind: FaultKind, target: str = "leader", **more: Any) -> Fault:
 
 def test_a_fault_comes_in_time_lasts_and_is_lifted() -> None:
     recorder, before_ns = Recorder(), time.monotonic_ns()
-    (one,) = done(recorder, fault(FaultKind.PAUSE)).injected
+    (injected,) = done(recorder, fault(FaultKind.PAUSE)).injected
     assert recorder.calls == [("pause", "['a-2', 'b-2']"), ("resume", "['a-2', 'b-2']"), ("lift_all",)]
-    assert one.nodes == (2,)
-    assert one.begin_ns >= before_ns + 50_000_000
-    assert one.lifted_ns >= one.begin_ns + 50_000_000
+    assert injected.nodes == (2,)
+    assert injected.begin_ns >= before_ns + 50_000_000
+    assert injected.lifted_ns >= injected.begin_ns + 50_000_000
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,17 @@ def test_each_kind_is_made_and_undone(one: Fault, calls: list[str]) -> None:
 
 def test_a_power_cut_begins_when_the_agent_says() -> None:
     recorder = Recorder()
-    (one,) = done(recorder, fault(FaultKind.POWER_CUT, "all")).injected
-    assert one.begin_ns == CUT_NS
+    (injected,) = done(recorder, fault(FaultKind.POWER_CUT, "all")).injected
+    assert injected.begin_ns == CUT_NS
     assert recorder.names[:4] == ["set_down"] * 3 + ["cut_power"]
     assert recorder.names[4:] == ["start_node"] * 3 + ["lift_all"]
 
 
 def test_chance_is_drawn_from_the_seed_and_differs_from_fault_to_fault() -> None:
     faults = [fault(FaultKind.PAUSE, "random") for _ in range(8)]
-    first, again, other = ([one.nodes for one in done(Recorder(), *faults, seed=seed).injected] for seed in (1, 1, 2))
+    first, again, other = (
+        [injected.nodes for injected in done(Recorder(), *faults, seed=seed).injected] for seed in (1, 1, 2)
+    )
     assert first == again
     assert first != other
     assert len(set(first)) > 1
@@ -158,7 +160,7 @@ def test_a_node_is_not_started_again_when_the_trial_is_over() -> None:
     assert recorder.names == ["set_down", "kill", "lift_all"]
 
 
-def test_what_can_not_be_made_is_told_and_lifted_all_the_same() -> None:
+def test_what_can_not_be_made_is_reported_and_lifted_all_the_same() -> None:
     recorder = Recorder({"hang_disk": RunFailedError("no such disk")})
     with injecting(recorder, fault(FaultKind.HUNG_DISK, "1")) as injector:
         injector.begin(time.monotonic_ns())
@@ -194,8 +196,8 @@ def test_a_leader_is_asked_for_again_until_there_is_one() -> None:
             raise answer
         return cast(Mapping[str, int], answer)
 
-    (one,) = done(Recorder(), fault(FaultKind.PAUSE), leaders=leaders).injected
-    assert one.nodes == (3,)
+    (injected,) = done(Recorder(), fault(FaultKind.PAUSE), leaders=leaders).injected
+    assert injected.nodes == (3,)
 
 
 @pytest.mark.parametrize("kind", [FaultKind.POWER_CUT, FaultKind.SLOW_DISK, FaultKind.HUNG_DISK])

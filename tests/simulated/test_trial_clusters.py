@@ -84,7 +84,9 @@ def test_nothing_is_prepared_before_all_nodes_take_part(scene: Scene, monkeypatc
     assert entries == ["probe", "read back", "probe", "read back", "prepare", "read back", "read back", "load"]
 
 
-def test_a_server_that_ended_is_told_before_who_could_not_ask_it(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_ended_is_reported_before_who_could_not_ask_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unanswered(*_args: Any) -> list[Any]:
         raise RunFailedError("Kafka could not describe broker 3")
 
@@ -102,7 +104,7 @@ def test_a_server_that_ended_is_told_before_who_could_not_ask_it(scene: Scene, m
         ("COMPLETE_S_MAX", ["", *["topic t: 1 of 3 replicas are in sync"] * 99], r"not fully replicated .*1 of 3"),
     ],
 )
-def test_what_is_missing_for_good_is_told(
+def test_what_is_missing_for_good_is_reported(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, limit: str, missing: list[str], message: str
 ) -> None:
     monkeypatch.setattr(session, limit, 0.3)

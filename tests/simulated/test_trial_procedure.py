@@ -139,7 +139,7 @@ def test_the_page_cache_and_the_cost_of_control_are_recorded(scene: Scene) -> No
     assert result.control_cpu_s == pytest.approx(0.5), "asked twice: as the window begins and as it ends"
 
 
-def test_every_phase_and_every_second_is_told(scene: Scene) -> None:
+def test_every_phase_and_every_second_is_reported(scene: Scene) -> None:
     scene.run()
     phases = [event.phase for event in scene.events if isinstance(event, PhaseStarted)]
     assert phases == ["settle", "start", "ready", "prepare", "warm-up", "measure", "drain", "stop"]
@@ -391,7 +391,7 @@ def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
     assert unsteady.startswith("the system is behind the schedule: 1,000 instead of 2,000 msg/s")
 
 
-def test_a_disk_that_is_still_busy_is_told_with_the_result(scene: Scene) -> None:
+def test_a_disk_that_is_still_busy_is_reported_with_the_result(scene: Scene) -> None:
     result = scene.run()
     assert result.disk_fsync_ms is None
     assert not any("disk was busy" in warning for warning in result.warnings)
@@ -403,6 +403,6 @@ def test_a_disk_that_is_still_busy_is_told_with_the_result(scene: Scene) -> None
     again.calm_disk = busy  # type: ignore[method-assign]
     result = again.run()
     assert result.disk_fsync_ms == 12.0
-    (warning,) = [one for one in result.warnings if "disk was busy" in one]
+    (warning,) = [warning for warning in result.warnings if "disk was busy" in warning]
     assert "12 ms" in warning
     assert "0.06 ms" in warning

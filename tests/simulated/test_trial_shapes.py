@@ -55,7 +55,7 @@ def test_nothing_read_is_no_figure_and_damage_is_a_failed_check() -> None:
     assert (damaged.status, damaged.validity) == (FAILED_CHECK, Validity.DOUBTFUL)
 
 
-def test_a_moment_of_reading_is_told_to_be_one() -> None:
+def test_a_moment_of_reading_is_reported_to_be_one() -> None:
     brief = reader(1000, last_received_mono_ns=10**9 + 50_000_000)
     (warning,) = read_result(READING, totals_of(NOTHING, brief), "", LEVEL).warnings
     assert "within 50 ms" in warning
@@ -143,7 +143,7 @@ def test_topics_that_stay_are_recorded_apart_from_those_to_delete(
     assert "payments" in left.read_text()
 
 
-def test_a_log_tells_how_far_a_slow_phase_has_come_every_ten_seconds() -> None:
+def test_a_log_says_how_far_a_slow_phase_has_come_every_ten_seconds() -> None:
     state = advance(LiveState(), PhaseStarted("0001", "prepare", "topics", None), 0.0)
     lines: list[str] = []
     for second in range(1, 31):

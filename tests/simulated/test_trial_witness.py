@@ -94,14 +94,14 @@ def test_a_contradiction_ends_the_trial_before_any_load_and_is_kept(stage: Stage
     assert stage.store.witnessed[0].agreement is Agreement.CONTRADICTS
 
 
-def test_syncs_nobody_asked_for_are_told_and_the_trial_goes_on(stage: Stage) -> None:
+def test_syncs_nobody_asked_for_are_reported_and_the_trial_goes_on(stage: Stage) -> None:
     stage.system.finding = LevelFinding(4, ("no fsync",))
     result = stage.run(spec=replace(SPEC, choice=LevelChoice(4)))
     assert result.level.syncs is not None
     assert result.level.syncs.agreement is Agreement.MORE
 
 
-def test_where_nobody_can_look_the_reason_is_told_and_the_trial_goes_on(stage: Stage) -> None:
+def test_where_nobody_can_look_the_reason_is_reported_and_the_trial_goes_on(stage: Stage) -> None:
     def refuse(processes: Mapping[str, int]) -> Any:
         raise NoTraceError("needs root")
 
@@ -112,7 +112,7 @@ def test_where_nobody_can_look_the_reason_is_told_and_the_trial_goes_on(stage: S
     assert "witness tidegauge-0-witness" not in stage.journal.entries
 
 
-def test_messages_that_are_not_acknowledged_are_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_are_not_acknowledged_are_reported(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> Any:
         raise RunFailedError("message 3 was not acknowledged within 10000 ms")
 

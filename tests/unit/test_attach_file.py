@@ -74,7 +74,7 @@ def test_systems_are_attached_and_keep_what_is_said_of_their_clients(tmp_path: P
     assert not parse(tmp_path).starts_servers
 
 
-def test_what_has_no_effect_is_told(tmp_path: Path) -> None:
+def test_what_has_no_effect_is_reported(tmp_path: Path) -> None:
     notes = " ".join(parse(tmp_path).notes)
     assert "kafka: without effect on an attached cluster" in notes
     assert "settings num.io.threads=4; heap 640MiB; direct-memory 384MiB" in notes
@@ -85,7 +85,7 @@ def test_what_has_no_effect_is_told(tmp_path: Path) -> None:
     assert "the campaign does not measure null: its cluster is not used." in " ".join(parse(tmp_path, more).notes)
 
 
-def test_two_clusters_of_one_system_are_told_apart_by_their_labels(tmp_path: Path) -> None:
+def test_two_clusters_of_one_system_are_kept_apart_by_their_labels(tmp_path: Path) -> None:
     two = "systems:\n" + "".join(
         f"  - {{name: kafka, attach: {{bootstrap-servers: {label}:9092, label: {label}}}}}\n"
         for label in ("old", "new")
@@ -107,7 +107,7 @@ def test_messages_name_the_file_of_clusters_and_not_the_campaign(tmp_path: Path)
     assert caught.value.hint.startswith("Fix the campaign")
 
 
-def test_a_mistake_is_told_of_its_place_in_the_file_of_clusters(tmp_path: Path) -> None:
+def test_a_mistake_is_reported_at_its_place_in_the_file_of_clusters(tmp_path: Path) -> None:
     file = tmp_path / "ops" / "clusters.yaml"
     wrong = CLUSTERS.replace("method: plain", "method: plane")
     assert f"{file}:7: systems[0].attach.auth.method: 'plane': must be one of" in complaint(tmp_path, wrong)
@@ -137,7 +137,7 @@ def test_systems_that_are_named_beside_it_select(tmp_path: Path) -> None:
 def test_a_run_is_gone_on_with_on_the_same_clusters_only(tmp_path: Path) -> None:
     before = meaning(parse(tmp_path))
     now = meaning(parse(tmp_path, CLUSTERS.replace("h1:9092", "h9:9092")))
-    assert any("h1:9092 and is h9:9092 now" in one for one in differences(before, now))
+    assert any("h1:9092 and is h9:9092 now" in difference for difference in differences(before, now))
 
 
 @pytest.mark.parametrize("path", sorted((CAMPAIGNS / "published").glob("*.yaml")), ids=lambda path: path.stem)

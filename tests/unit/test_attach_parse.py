@@ -157,7 +157,11 @@ def test_a_secret_is_refused_and_not_repeated(tmp_path: Path, block: str, says: 
 def test_two_clusters_of_one_system_need_labels(tmp_path: Path) -> None:
     assert "'kafka@attached' is listed twice; give one of them a 'label'" in complaint(tmp_path, kafka(), kafka())
     both = systems(tmp_path, kafka(), kafka("label: other"), "kafka@4.3.1")
-    assert [one.attach.label if one.attach else one.version for one in both] == ["attached", "other", "4.3.1"]
+    assert [system.attach.label if system.attach else system.version for system in both] == [
+        "attached",
+        "other",
+        "4.3.1",
+    ]
 
 
 class TestSeveralBrokers:

@@ -66,7 +66,7 @@ def carried_out(options: AttestOptions, trial: TrialSpec, *outcomes: AttestOutco
 
 def scenarios_of(trial: TrialSpec) -> list[Scenario]:
     assert trial.attest is not None
-    return [one.scenario for one in trial.attest.cycles]
+    return [cycle.scenario for cycle in trial.attest.cycles]
 
 
 def test_a_level_with_local_sync_has_a_control_without() -> None:
@@ -83,7 +83,7 @@ def test_a_level_without_is_its_own_control_and_gets_cuts_of_all_nodes() -> None
     (cuts,) = planned(AttestOptions(scenarios=[Scenario.ONE], cuts=2), base(level=2, nodes=3))
     assert scenarios_of(cuts) == [Scenario.NONE, *[Scenario.ONE] * 2, *[Scenario.ALL] * 3]
     assert cuts.attest is not None
-    assert [one.number for one in cuts.attest.cycles] == [1, 2, 3, 4, 5, 6]
+    assert [cycle.number for cycle in cuts.attest.cycles] == [1, 2, 3, 4, 5, 6]
 
 
 def test_scenarios_that_the_nodes_can_not_have_are_refused() -> None:
@@ -119,7 +119,7 @@ def test_what_the_level_allows_may_be_excused(allowed: bool, refuted: bool) -> N
     options = AttestOptions(allow_by_level=allowed)
     finding, _ = carried_out(options, base(level=2, nodes=3), outcome(cycle(lost=2)))
     assert finding.refuted is refuted
-    assert any("level 2 does not promise more" in one for one in finding.summary)
+    assert any("level 2 does not promise more" in sentence for sentence in finding.summary)
 
 
 def test_what_the_level_promises_is_never_excused() -> None:
@@ -133,11 +133,11 @@ def stored(runs: Path, subject: AttestOutcome, means: Means = Means.POWER) -> st
     options = AttestOptions(means=means)
     finding, lab = carried_out(options, base(), subject, outcome(cycle(lost=9)))
     run = store.create_run(runs, "attest", "name: attest\nsystems: [kafka]\n", "campaigns/attest.yaml")
-    run.plan([one.spec for one in lab.results])
-    for one in lab.results:
-        trial = run.trial(one.spec)
+    run.plan([measured.spec for measured in lab.results])
+    for measured in lab.results:
+        trial = run.trial(measured.spec)
         assert trial.evidence("cycle-0001").is_dir()
-        trial.finish(one, totals())
+        trial.finish(measured, totals())
     run.finding(finding)
     run.finish("finished")
     return store.load_run(run.path)
@@ -159,7 +159,7 @@ def shown(run: store.StoredRun) -> str:
     return console.file.getvalue()
 
 
-def test_every_output_tells_the_verdict_and_what_is_not_modelled(tmp_path: Path) -> None:
+def test_every_output_says_the_verdict_and_what_is_not_modelled(tmp_path: Path) -> None:
     run = stored(tmp_path, outcome(cycle(), cycle(lost=2)))
     outputs = [shown(run), json.dumps(run_summary(run)), page_of(run), run_junit(run).decode()]
     for output in outputs:
@@ -169,7 +169,7 @@ def test_every_output_tells_the_verdict_and_what_is_not_modelled(tmp_path: Path)
         assert "proved" not in words
     assert all(len(line) <= 100 for line in outputs[0].splitlines() if "/" not in line)
     # The level that is told is the one that was tested, not its control's.
-    assert [one.spec.trial_id for one in run.results] == [
+    assert [result.spec.trial_id for result in run.results] == [
         "0001-attest-kafka-cuts",
         "0001-attest-kafka-positive-control",
     ]

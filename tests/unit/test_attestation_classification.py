@@ -231,7 +231,7 @@ def reads_of(reads: Sequence[Sequence[Found]]) -> list[Read]:
 
 
 @given(trials())
-def test_every_message_has_exactly_one_fate_that_fits_what_was_told(
+def test_every_message_has_exactly_one_fate_that_fits_what_was_reported(
     trial: tuple[list[Sent], list[list[Found]], list[int]],
 ) -> None:
     sent, reads, cuts = trial

@@ -124,7 +124,7 @@ def test_a_refutation_is_not_forgotten() -> None:
     assert carried([attestation(), lost, attestation()]) == "REFUTED: 7 lost in 20 cuts (all)"
 
 
-def test_a_loss_that_the_level_allows_is_told_beside() -> None:
+def test_a_loss_that_the_level_allows_is_reported_beside() -> None:
     lost = attestation(level=2, verdict=Verdict.REFUTED, lost=7, promised=False)
     kept = attestation(level=2, scenario=Scenario.ONE)
     assert carried([kept, lost]) == "attested: 0 lost in 20 cuts (one); as the level allows, 7 lost in 20 cuts (all)"
@@ -135,7 +135,7 @@ def test_a_crash_attests_nothing() -> None:
     assert carried([attestation(means=Means.CRASH)]) == CLAIMED_ONLY
 
 
-def test_cuts_that_are_less_than_power_cuts_are_told_apart() -> None:
+def test_cuts_that_are_less_than_power_cuts_are_kept_apart() -> None:
     less = attestation(file_system=FileSystem.FUSE, cuts=5)
     assert carried([less]) == f"attested: 0 lost in 5 cuts (all; {FUSE_LABEL})"
     assert carried([less, attestation()]) == f"attested: 0 lost in 20 cuts (all); 0 lost in 5 cuts (all; {FUSE_LABEL})"
@@ -153,7 +153,7 @@ def test_the_witness_survives_storing() -> None:
     assert typed(type(witness()), plain(witness())) == witness()
 
 
-def test_a_damaged_file_system_and_an_odd_history_are_told() -> None:
+def test_a_damaged_file_system_and_an_odd_history_are_reported() -> None:
     subject = outcome(
         cycle(cuts=(cut(checks={"disk-1": "clean", "disk-2": "inode 12\nis wrong"}),), doubts=("cut short",))
     )

@@ -55,7 +55,7 @@ def test_the_lagging_node_is_never_the_one_that_is_cut() -> None:
         hold, keep, cut, release, late = cycle.acts
         assert [act.kind for act in cycle.acts] == [Kind.HOLD, Kind.HOLD, Kind.CUT, Kind.RELEASE, Kind.RELEASE]
         three = [targets(act, 3, leader=2) for act in (hold, keep, cut)]
-        assert sorted(number for one in three for number in one) == [1, 2, 3]
+        assert sorted(number for positions in three for number in positions) == [1, 2, 3]
         assert targets(release, 3, 2) == three[0]
         assert targets(late, 3, 2) == three[1]
         assert keep.when_acked

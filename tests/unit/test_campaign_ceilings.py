@@ -95,7 +95,7 @@ def test_attestations_have_no_throughput_to_hold_against_them(case: Case) -> Non
     assert case.known() is not None
 
 
-def test_what_can_not_be_measured_is_told_and_the_run_goes_on(case: Case) -> None:
+def test_what_can_not_be_measured_is_reported_and_the_run_goes_on(case: Case) -> None:
     case.fails = OSError(28, "No space left on device")
     assert case.known() is None
     (note,) = [event for event in case.events if isinstance(event, Note)]

@@ -92,7 +92,7 @@ def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
         ("kind: kill, duration: 1s", "faults[0].at"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(fault: str, told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_with_its_line(fault: str, told: str, tmp_path: Path) -> None:
     message = complaint(tmp_path, with_faults(fault))
     assert told in message
     assert "campaign.yaml:11" in message
@@ -159,7 +159,7 @@ def test_every_system_with_servers_has_faults_of_networks(system: str, tmp_path:
     assert trial.faults[0].kind.needs_network
 
 
-def test_a_node_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_node_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"campaign.yaml:10: faults: fault 1: there is no node 4: kafka@\S+ has 3"):
         planned(tmp_path, "at: 1s, kind: kill, target: 4, duration: 1s")
 
@@ -185,7 +185,7 @@ def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path)
         check_faults([trial], lambda: {"hung_disk": "needs root", "ext4": "needs root", "partition": "no nft"})
 
 
-def test_the_reference_tells_every_key_and_kind() -> None:
+def test_the_reference_names_every_key_and_kind() -> None:
     reference = (ROOT / "docs/reference.md").read_text()
     words = [*fault_keys(), *FaultKind]
     assert [word for word in words if f"`{word}`" not in reference] == []

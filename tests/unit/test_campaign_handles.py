@@ -40,7 +40,7 @@ def refusal(campaign: Campaign, available: Handles) -> str:
 
 def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
     needed = [registry.get(choice.name).handles(10_000) for choice in MANY.systems]
-    files, maps = max(one.files for one in needed), max(one.maps for one in needed)
+    files, maps = max(handles.files for handles in needed), max(handles.maps for handles in needed)
     assert files <= 20_000
     assert maps <= 65_530
     check_handles(MANY, registry.get, Handles(files, maps))
@@ -48,7 +48,7 @@ def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
     assert "memory maps" in refusal(MANY, Handles(files, maps - 1))
 
 
-def test_too_few_files_or_maps_are_told_with_the_figures() -> None:
+def test_too_few_files_or_maps_are_reported_with_the_figures() -> None:
     told = refusal(MANY, Handles(4096, 65_530))
     assert "10,000 partitions a server of Apache Kafka needs about 10,300 open files" in told
     assert "may have 4,096 here" in told
@@ -69,7 +69,7 @@ def test_clusters_of_others_are_their_business() -> None:
     assert "10,000 partitions" in refusal(replace(MANY, systems=(attached, SystemChoice("pulsar"))), Handles(10, 10))
 
 
-def test_a_kernel_that_tells_no_bound_has_none(tmp_path: Path) -> None:
+def test_a_kernel_that_says_no_bound_has_none(tmp_path: Path) -> None:
     assert handles_available(tmp_path / "none").maps == UNBOUNDED
     (tmp_path / "count").write_text("65530\n")
     assert handles_available(tmp_path / "count").maps == 65_530

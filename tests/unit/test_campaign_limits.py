@@ -74,7 +74,7 @@ def test_every_process_is_limited_and_every_disk_made_and_undone(tmp_path: Path)
     host, disks = Host(), Disks()
     found = limited(host, limit_tools(disks), tmp_path / "data")
     assert found.problems == ()
-    assert [one.memory_bytes_max for one in host.started] == [512 << 20]
+    assert [process.memory_bytes_max for process in host.started] == [512 << 20]
     assert [place for place, _ in disks.mounted] == disks.undone == [tmp_path / "data"]
     assert disks.mounted[0][1] > 2 << 30
     assert host.tracked == [tmp_path / "data.disk"]
@@ -90,7 +90,7 @@ def test_without_rights_the_trial_goes_on_and_says_what_is_missing(tmp_path: Pat
     assert disks.mounted == []
 
 
-def test_a_disk_that_cannot_be_made_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_disk_that_cannot_be_made_is_reported_with_its_reason(tmp_path: Path) -> None:
     found = limited(Host(), limit_tools(Disks("No space left on device")), tmp_path / "data")
     assert "No space left on device" in found.problems[0]
 

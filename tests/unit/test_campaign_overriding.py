@@ -68,14 +68,14 @@ class TestSystems:
         assert memory(parse(tmp_path, two, systems=["kafka"])) == both
         assert memory(parse(tmp_path, two, systems=["kafka@3.9.2"])) == both[1:]
 
-    def test_a_mistake_of_an_entry_that_stays_is_told_of_its_line(self, tmp_path: Path) -> None:
+    def test_a_mistake_of_an_entry_that_stays_is_reported_at_its_line(self, tmp_path: Path) -> None:
         wrong = CAMPAIGN.replace("pulsar, heap: 640MiB", "pulsar, heap: 1B")
         assert f"{tmp_path / 'campaign.yaml'}:4: systems[1].heap: '1B'" in complaint(
             tmp_path, wrong, systems=["pulsar"]
         )
         assert parse(tmp_path, wrong, systems=["kafka"])
 
-    def test_a_mistake_of_the_option_is_told_of_the_option(self, tmp_path: Path) -> None:
+    def test_a_mistake_of_the_option_names_the_option(self, tmp_path: Path) -> None:
         assert complaint(tmp_path, systems=["kafak"]).startswith("--systems: systems[0].name: unknown system 'kafak'")
         assert complaint(tmp_path, systems=["kafka@"]).startswith("--systems: systems[0]: 'kafka@': a version must")
 
@@ -107,7 +107,7 @@ class TestMemory:
         assert 3 * 2 * auto_mb(65536, 3) <= 65536 // 2
         assert auto_mb(1 << 20, 1) == 31 << 10
 
-    def test_a_machine_that_is_too_small_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_machine_that_is_too_small_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tidegauge.campaign.read.parse.machine", lambda: Machine(2, 1024))
         assert complaint(tmp_path, heap="auto").startswith(
             "--heap: heap: 'auto': this machine has 1,024 MiB, too little"

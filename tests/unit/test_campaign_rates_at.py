@@ -72,7 +72,7 @@ def test_the_reference_of_a_point() -> None:
         ("rates-at: 100", "must be a mapping of axes"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, more: str, told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, more: str, told: str) -> None:
     with pytest.raises(UserError) as caught:
         plan(tmp_path, more + "\n")
     assert told in caught.value.message
@@ -103,6 +103,6 @@ def test_a_step_takes_its_share_of_the_rates_found_there_and_of_nothing_else_the
 
     state = State(results, [], [step.trials])
     lab = StepLab(state, 0, step, measure, store=None, observer=lambda _: None)  # type: ignore[arg-type]
-    assert [one.spec.experiment for one in lab.results] == ["peak", "peak"]
+    assert [result.spec.experiment for result in lab.results] == ["peak", "peak"]
     step.experiment.run(step.options, step.trials, lab)
     assert [spec.msgs_per_s for spec in measured] == [15_000.0]

@@ -42,9 +42,9 @@ ATTACHED = replace(KAFKA, attach=AttachChoice({"bootstrap-servers": "h:1"}))
 READING = Workload(producers=0, existing_topics=("orders",))
 
 
-def refusal(one: Campaign) -> str:
+def refusal(candidate: Campaign) -> str:
     with pytest.raises(UserError) as caught:
-        make_plan(one, registry.get)
+        make_plan(candidate, registry.get)
     return f"{caught.value.message} {caught.value.hint}"
 
 

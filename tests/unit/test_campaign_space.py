@@ -112,7 +112,7 @@ def catching_up(rate: float = 200_000.0) -> TrialSpec:
 
 def on_disks(monkeypatch: pytest.MonkeyPatch, *free: int) -> list[Path]:
     """Places on disks of their own, with so much free."""
-    places = {Path(f"/disk{number}"): one for number, one in enumerate(free)}
+    places = {Path(f"/disk{number}"): free_bytes for number, free_bytes in enumerate(free)}
     devices = {place: number for number, place in enumerate(places)}
     monkeypatch.setattr(space, "device_of", devices.__getitem__)
     monkeypatch.setattr(space.shutil, "disk_usage", lambda place: SimpleNamespace(free=places[place]))
@@ -234,7 +234,7 @@ def test_a_plan_takes_what_was_measured_shortly_before(tmp_path: Path, monkeypat
     assert full_speed_known([Path("/proc/nothing")]) is ASSUMED
 
 
-def test_too_little_room_for_full_speed_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_room_for_full_speed_is_reported_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space.shutil, "disk_usage", lambda _: SimpleNamespace(free=20 * GIB))
     trial = peak("kafka@4.3.1")
     note = room_note([trial, spec()], FullSpeed(1.1e9), [tmp_path])

@@ -45,10 +45,10 @@ def test_a_matrix_is_multiplied_out_the_last_axis_fastest(tmp_path: Path) -> Non
         {"partitions": "100", "durability": "4 bypass"},
     ]
     inside = [point.campaign for point in campaign.points]
-    assert [one.workload.partitions for one in inside] == [1, 1, 100, 100]
-    assert [(one.durability.level, one.durability.form) for one in inside] == [(3, ""), (4, "bypass")] * 2
+    assert [point.workload.partitions for point in inside] == [1, 1, 100, 100]
+    assert [(point.durability.level, point.durability.form) for point in inside] == [(3, ""), (4, "bypass")] * 2
     assert campaign.workload.partitions == 1, "the campaign itself is the first of its points"
-    assert all(one.workload.payload.message_bytes == 1024 for one in inside)
+    assert all(point.workload.payload.message_bytes == 1024 for point in inside)
 
 
 def test_a_campaign_without_a_sweep_has_one_point_without_values(tmp_path: Path) -> None:
@@ -122,11 +122,11 @@ def test_a_field_that_the_campaign_lacks_may_come_from_the_sweep(tmp_path: Path)
         ("  - partitions\n", "5: sweep: must be a mapping"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, sweep: str, says: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, sweep: str, says: str) -> None:
     assert says in refused(tmp_path, sweep)
 
 
-def test_each_problem_is_told_once_and_all_together(tmp_path: Path) -> None:
+def test_each_problem_is_reported_once_and_all_together(tmp_path: Path) -> None:
     text = refused(tmp_path, "  partitions: [1, 2, 3]\n  batch-size: [0B, 1KiB]\n", BASE.replace("1KiB", "1 byte"))
     assert text.startswith("2 problems in the campaign")
     assert text.count("message-size") == 1

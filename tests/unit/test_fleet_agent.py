@@ -59,7 +59,7 @@ def test_log_is_appended(host: LocalHost, tmp_path: Path) -> None:
     assert (tmp_path / "p.log").read_text() == "before\nout\nerr\n"
 
 
-def test_exit_code_and_signal_are_told(host: LocalHost, tmp_path: Path) -> None:
+def test_exit_code_and_signal_are_reported(host: LocalHost, tmp_path: Path) -> None:
     host.start(spec(tmp_path, "exit 7", "seven"))
     host.start(spec(tmp_path, "sleep 1000", "killed"))
     host.signal("killed", signal.SIGKILL)
@@ -295,7 +295,7 @@ def test_open_fails_clearly_where_the_state_directory_cannot_be_made(
         LocalHost.open()
 
 
-def test_the_agents_own_cpu_time_is_told(host: LocalHost) -> None:
+def test_the_agents_own_cpu_time_is_reported(host: LocalHost) -> None:
     before_s = host.agent_cpu_s()
     assert before_s > 0.0
     for _ in range(100):

@@ -224,7 +224,7 @@ def test_a_record_of_an_earlier_boot_gives_up_its_directories_only(state: Path, 
         bystander.wait()
 
 
-def test_a_directory_too_dangerous_to_remove_is_left_and_told(state: Path, tmp_path: Path) -> None:
+def test_a_directory_too_dangerous_to_remove_is_left_and_reported(state: Path, tmp_path: Path) -> None:
     nobody = registry.Identity(1, 1)
     registry.write(registry.Record("b" * 16, nobody, "another boot", "", (), (str(Path.home()),)))
     notes = clean_leftovers()

@@ -100,7 +100,7 @@ def test_affinity_counts_as_cpus_allowed(host: LocalHost, tmp_path: Path) -> Non
     assert samples[-1].processes[0].cpus_allowed == 1.0
 
 
-def test_what_ends_is_no_longer_told(host: LocalHost, tmp_path: Path) -> None:
+def test_what_ends_is_no_longer_reported(host: LocalHost, tmp_path: Path) -> None:
     host.start(spec(tmp_path, "sleep 1000", "ends"))
     last = await_samples(host, 2)[-1]
     host.stop("ends")

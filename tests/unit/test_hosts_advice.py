@@ -40,7 +40,7 @@ BOUNDS = Bounds(files=1_048_576, maps=1_048_576, swappiness=60)
 
 
 def wanting(host: HostFacts = HOST, clock: ClockQuality = CLOCK, bounds: Bounds = BOUNDS) -> dict[str, Advice]:
-    return {one.subject: one for one in advise(host, clock, bounds) if not one.good}
+    return {advice.subject: advice for advice in advise(host, clock, bounds) if not advice.good}
 
 
 def test_a_good_machine_gets_none() -> None:
@@ -49,7 +49,7 @@ def test_a_good_machine_gets_none() -> None:
 
 def test_everything_is_listed_with_a_reason() -> None:
     found = advise(HOST, CLOCK, BOUNDS)
-    assert {one.subject for one in found} == {
+    assert {advice.subject for advice in found} == {
         "CPU governor",
         "swap",
         "transparent huge pages",
@@ -64,7 +64,7 @@ def test_everything_is_listed_with_a_reason() -> None:
         "write cache of /data",
         "I/O scheduler of /data",
     }
-    assert all(one.found and one.why and not one.change for one in found)
+    assert all(advice.found and advice.why and not advice.change for advice in found)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_virtual_disk_that_says_it_turns_is_not_believed() -> None:
     assert wanting(replace(HOST, disks={"/data": DISK | {"rotational": "1", "devices": "vda"}})) == {}
 
 
-def test_two_directories_of_one_disk_are_told_once() -> None:
+def test_two_directories_of_one_disk_are_reported_once() -> None:
     host = replace(HOST, disks={"/data/a": DISK, "/data/b": DISK})
     assert len(advise(host, CLOCK, BOUNDS)) == len(advise(HOST, CLOCK, BOUNDS))
 
@@ -157,9 +157,11 @@ def test_what_is_not_known_is_no_fault() -> None:
 
 
 def test_abilities_of_this_machine() -> None:
-    found = {one.name: one for one in abilities()}
+    found = {ability.name: ability for ability in abilities()}
     assert len(found) == 14
-    assert all(one.possible == (not one.reason) and one.used_for and one.without for one in found.values())
+    assert all(
+        ability.possible == (not ability.reason) and ability.used_for and ability.without for ability in found.values()
+    )
 
 
 def test_abilities_that_single_systems_need_are_tried_too() -> None:
@@ -169,7 +171,7 @@ def test_abilities_that_single_systems_need_are_tried_too() -> None:
     assert needs == ["Debian packages"]
 
 
-def test_what_can_not_be_tried_is_told_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_not_be_tried_is_reported_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> str:
         raise OSError(5, "Input/output error")
 
@@ -185,7 +187,7 @@ def test_what_can_not_be_tried_is_told_and_not_raised(monkeypatch: pytest.Monkey
 
 def test_without_root_what_needs_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    found = {one.name: one.reason for one in abilities()}
+    found = {ability.name: ability.reason for ability in abilities()}
     assert found["root"] == "this is user 1000"
     for name in ("sync witness", "loop disk", "power cut on ext4", "power cut on xfs", "hung disk", "slow disk"):
         assert found[name] == "needs root"

@@ -54,7 +54,7 @@ class TestMeasuring:
         tracked: list[tuple[Path, bool]] = []
         told: list[tuple[str, float]] = []
         found = measure(
-            [tmp_path], SHORT, lambda path: tracked.append((path, path.exists())), lambda *one: told.append(one)
+            [tmp_path], SHORT, lambda path: tracked.append((path, path.exists())), lambda *left: told.append(left)
         )
         (disk,) = found.disks
         assert disk.device == f"{os.major(tmp_path.stat().st_dev)}:{os.minor(tmp_path.stat().st_dev)}"
@@ -176,7 +176,7 @@ class TestSustained:
 
         assert DiskMeasure(tmp_path).sustain(0, 0.0, 0.05, waiting) == 0.0
 
-    def test_nothing_is_told_while_the_kernel_keeps_all_in_memory(self, tmp_path: Path) -> None:
+    def test_nothing_is_reported_while_the_kernel_keeps_all_in_memory(self, tmp_path: Path) -> None:
         disk = DiskMeasure(tmp_path)
         assert disk.sustain(1 << 20, 1.0, 0.01, lambda: 99, waiting_min=100) is None
         assert disk.sustain(1 << 20, 1.0, 0.01, lambda: 100, waiting_min=100) is not None
@@ -227,7 +227,7 @@ class TestSustained:
         assert idle_words((100.0, None), (120.0, None)) == "", "nobody tells"
 
     @pytest.mark.parametrize(("words", "told"), [("", 3e8), ("the disk was busy only 15%", None)])
-    def test_what_it_took_is_told_only_if_it_was_busy(
+    def test_what_it_took_is_reported_only_if_it_was_busy(
         self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch, words: str, told: float | None
     ) -> None:
         def sustain(_measure: DiskMeasure, _dirty: int, _fill: float, _s: float, waiting: Any, **_: object) -> float:
@@ -330,7 +330,7 @@ def kept(hours_ago: float, device: str = "254:0", machine: str = "boot/2", *, lo
     )
 
 
-def test_a_disk_that_gives_up_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_gives_up_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measure = DiskMeasure(tmp_path)
     monkeypatch.setattr(os, "pwritev", lambda *_: 17)
     with pytest.raises(OSError, match="only 17 of 1048576 bytes were transferred"):
@@ -373,15 +373,15 @@ class TestKept:
         assert self.fresh(busy, load_average=6.5) is None
         assert self.fresh(busy, kept(2), load_average=6.5) == kept(2)
 
-    def test_of_two_measurements_the_busier_time_is_told(self) -> None:
+    def test_of_two_measurements_the_busier_time_is_reported(self) -> None:
         busy = replace(kept(1, device="8:0"), load_average=7.0)
         found = self.fresh(busy, kept(5), devices=("254:0", "8:0"), load_average=8.0)
         assert found is not None
         assert found.load_average == 7.0
 
     def test_written_and_read_back_without_those_of_other_machines(self) -> None:
-        for one in (kept(3, machine="other/2"), kept(2), kept(1)):
-            ceilings_kept.keep(one)
+        for measured in (kept(3, machine="other/2"), kept(2), kept(1)):
+            ceilings_kept.keep(measured)
         assert ceilings_kept.read_kept() == [kept(1), kept(2)]
 
     @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "kept": []}', '{"schema": 1, "kept": [{}]}'])

@@ -34,6 +34,6 @@ def test_what_is_not_a_message_of_the_trial_is_not_found(tmp_path: Path) -> None
     assert find_copies([tmp_path], TRIAL, {(0, 5)}) == {}
 
 
-def test_only_what_is_wanted_is_told(tmp_path: Path) -> None:
+def test_only_what_is_wanted_is_reported(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(header(0, 1) + header(0, 2))
     assert list(find_copies([tmp_path], TRIAL, {(0, 2)})) == [(0, 2)]

@@ -26,7 +26,7 @@ V2 = {
 }
 
 
-def test_cgroup_v2_tells_the_tightest_of_all_levels(tmp_path: Path) -> None:
+def test_cgroup_v2_reports_the_tightest_of_all_levels(tmp_path: Path) -> None:
     root = plant(
         tmp_path,
         V2
@@ -174,7 +174,7 @@ def test_facts_of_this_host(tmp_path: Path) -> None:
     assert tmp_path.is_relative_to(disk["mount_point"])
 
 
-def test_commit_is_told_only_in_a_checkout(tmp_path: Path) -> None:
+def test_commit_is_reported_only_in_a_checkout(tmp_path: Path) -> None:
     assert tool_facts(tmp_path / "site-packages" / "tidegauge").git_commit == ""
     root = Path(__file__).resolve().parents[2]
     if (root / ".git").exists():

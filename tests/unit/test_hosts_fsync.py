@@ -36,6 +36,6 @@ def test_a_disturbed_disk_is_waited_for() -> None:
     assert (calm.waited_s, calm.latency.mean_ms, calm.is_calm) == (6.0, 1.3, True)
 
 
-def test_a_disk_that_never_calms_down_is_told() -> None:
+def test_a_disk_that_never_calms_down_is_reported() -> None:
     calm = waited(30.0, seconds_max=5.0)
     assert (calm.waited_s, calm.is_calm) == (5.0, False)

@@ -38,7 +38,7 @@ def mounts() -> str:
     return Path("/proc/self/mountinfo").read_text()
 
 
-def test_missing_tools_and_rights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tools_and_rights_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert loop_disk.refusal() == "needs root"
     monkeypatch.setattr(os, "geteuid", lambda: 0)

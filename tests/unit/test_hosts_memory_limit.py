@@ -53,7 +53,7 @@ def test_a_machine_without_a_controller_says_so(v2: Path) -> None:
         cgroups.make_group("a", 1, v2)
 
 
-def test_missing_rights_are_told(v1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_rights_are_reported(v1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "needs root" in cgroups.refusal(v1)
 

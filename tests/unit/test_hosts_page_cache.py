@@ -53,7 +53,7 @@ def test_a_disk_that_does_not_answer_hangs_nobody(tmp_path: Path, monkeypatch: p
     assert not control.exists()
 
 
-def test_what_sync_says_when_it_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_sync_says_when_it_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_the_way(tmp_path, "echo sync: input/output error >&2; exit 1", monkeypatch)
     assert drop_page_cache([tmp_path], tmp_path / "control").reason == "sync failed: sync: input/output error"
 

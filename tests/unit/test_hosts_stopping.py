@@ -118,7 +118,7 @@ needs_tracing = pytest.mark.skipif(not can_trace(), reason="needs root to trace 
 
 
 @needs_tracing
-def test_one_that_does_not_stop_is_told_and_all_go_on(run: Callable[..., int]) -> None:
+def test_one_that_does_not_stop_is_reported_and_all_go_on(run: Callable[..., int]) -> None:
     traced, other = run("import time\nprint('ready', flush=True)\ntime.sleep(1000)"), run(THREADS)
     run(TRACER, traced, 1000)
     with pytest.raises(NotStoppedError, match=f"thread {traced} of process {traced} is in state [RSt]"):

@@ -146,7 +146,7 @@ def test_the_end_of_the_parent_ends_the_tracer_cleanly() -> None:
 
 
 @needs_traces
-def test_a_tracer_that_dies_is_told() -> None:
+def test_a_tracer_that_dies_is_reported() -> None:
     with watch_syncs({"self": os.getpid()}) as watch:
         watch._tracer.kill()
         watch._tracer.wait()
@@ -155,7 +155,7 @@ def test_a_tracer_that_dies_is_told() -> None:
     clean_traces()
 
 
-def test_without_root_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(NoTraceError, match="needs root"), watch_syncs({"self": os.getpid()}):
         pass
@@ -163,7 +163,7 @@ def test_without_root_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give up root's rights")
-def test_root_without_the_right_to_mount_is_told() -> None:
+def test_root_without_the_right_to_mount_is_reported() -> None:
     """As in a container: the tracer is root, but its bounding set lacks CAP_SYS_ADMIN."""
     tracer = subprocess.run(
         ["setpriv", "--bounding-set", "-sys_admin", sys.executable, "-P", "-m", "tidegauge.hosts.tracer"],

@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     assert "'heap'" in caught.value.hint
 
 
-def test_every_sum_is_that_of_the_parts_that_are_told() -> None:
+def test_every_sum_is_that_of_the_parts_that_are_reported() -> None:
     for system, shape in (("kafka", {}), ("rabbitmq", {}), ("pulsar", {}), ("pulsar", {"layout": "tiered"})):
         servers = tuple(registry.get(system).processes("", 3, 1200, 900, shape))
         need = MemoryNeed(system, servers, NEEDS[0].worker)

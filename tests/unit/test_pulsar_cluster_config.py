@@ -46,20 +46,24 @@ class TestShape:
     def test_tiered_gives_each_process_a_nodes_memory(self) -> None:
         shape = shape_of({"layout": "tiered", "brokers": "2"}, 3)
         assert (shape.bookie_memory(NODE), shape.broker_memory(NODE)) == (NODE, NODE)
-        assert sum(one.total_mb for one in shape.processes(NODE)) > 5 * (NODE.heap_mb + NODE.direct_mb)
+        assert sum(process.total_mb for process in shape.processes(NODE)) > 5 * (NODE.heap_mb + NODE.direct_mb)
 
     def test_a_bookie_has_the_share_of_a_node_that_is_asked_for(self) -> None:
         shape = shape_of({"bookie-share": "50%"}, 3)
         assert shape.bookie_memory(NODE) == shape.broker_memory(NODE) == Memory(600, 450)
         tiered = shape_of({"bookie-share": "50%", "layout": "tiered"}, 3)
         assert tiered.bookie_memory(NODE) == NODE, "it has its node alone"
-        parts = {one.kind: (one.count, one.heap_mb, one.direct_mb) for one in shape.processes(NODE) if one.of_nodes}
+        parts = {
+            process.kind: (process.count, process.heap_mb, process.direct_mb)
+            for process in shape.processes(NODE)
+            if process.of_nodes
+        }
         assert parts == {"bookie": (3, 600, 450), "broker": (3, 600, 450)}
 
     def test_memory_grows_with_what_is_started(self) -> None:
         system = registry.get("pulsar")
         sizes = [
-            sum(one.total_mb for one in system.processes("4.2.4", nodes, 1024, 1024, shape))
+            sum(process.total_mb for process in system.processes("4.2.4", nodes, 1024, 1024, shape))
             for nodes, shape in ((1, {}), (3, {"brokers": "1"}), (3, {}), (3, {"layout": "tiered"}))
         ]
         assert sizes == sorted(set(sizes))

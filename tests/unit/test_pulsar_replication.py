@@ -166,8 +166,8 @@ class TestIncomplete:
             (TOPIC, "partitions.unowned", "4", f"{TOPIC}: 4 partitions have no broker"),
         ],
     )
-    def test_what_is_missing_is_told(self, scope: str, name: str, value: str, told: str) -> None:
+    def test_what_is_missing_is_reported(self, scope: str, name: str, value: str, told: str) -> None:
         assert incomplete(changed(GOOD, scope, name, value), NODES) == told
 
-    def test_a_bookie_that_told_nothing(self) -> None:
+    def test_a_bookie_that_reported_nothing(self) -> None:
         assert "only 2 of 3" in incomplete([*CLUSTER, *BROKERS, *bookie(1), *bookie(2), *topic()], NODES)

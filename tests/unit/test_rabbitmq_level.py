@@ -194,7 +194,7 @@ def test_nothing_is_claimed_of_what_was_not_read() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "level", "told"), [(3, 3, True), (3, 4, True), (3, 1, False), (1, 3, False)])
-def test_one_copy_among_three_nodes_is_told(nodes: int, level: int, told: bool) -> None:
+def test_one_copy_among_three_nodes_is_reported(nodes: int, level: int, told: bool) -> None:
     system = RabbitmqSystem()
     choice = next(choice for choice in system.possible_levels(NEW, nodes) if choice.level == level)
     rules = [hazard.rule for hazard in system.hazards(Case(NEW, nodes, choice))]
@@ -204,7 +204,7 @@ def test_one_copy_among_three_nodes_is_told(nodes: int, level: int, told: bool) 
 @pytest.mark.parametrize("weak_first", [True, False])
 def test_the_weakest_queue_decides_wherever_it_stands(weak_first: bool) -> None:
     strong = settings(queue_members="3")
-    weak = [Setting("topic u", one.name, one.value) for one in classic(NEW) if one.scope == "topic t"]
+    weak = [Setting("topic u", setting.name, setting.value) for setting in classic(NEW) if setting.scope == "topic t"]
     found = derive_level([*weak, *strong] if weak_first else [*strong, *weak], LevelChoice(1, "quorum"), 3)
     assert found.level == 4
     assert any("topic u" in problem for problem in found.problems)

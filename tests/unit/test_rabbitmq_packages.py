@@ -69,7 +69,7 @@ def test_of_several_servers_the_newest_is_taken(tmp_path: Path) -> None:
     assert find_layout(tmp_path).version == "4.0.5"
 
 
-def test_directories_that_can_not_be_used_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directories_that_can_not_be_used_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="there is no such directory"):
         find_layout(tmp_path / "nothing")
@@ -126,13 +126,13 @@ def test_a_private_apt_keeps_of_the_machines_settings_how_to_reach_mirrors(tmp_p
         ("Unable to locate package rabbitmq-server", "apt-get failed: Unable to locate package"),
     ],
 )
-def test_what_apt_complains_about_is_told(complaint: str, words: str) -> None:
+def test_what_apt_complains_about_is_reported(complaint: str, words: str) -> None:
     error = failure("apt-get", [complaint])
     assert words in error.message
     assert error.hint
 
 
-def test_a_system_without_apt_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_apt_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(AptError, match="this system has no apt-get and no dpkg-deb"):
         Apt("sid", tmp_path).update()
@@ -223,7 +223,7 @@ def test_a_version_that_is_nowhere_names_the_nearest(debian: FakeDebian) -> None
     assert debian.fetched == 0
 
 
-def test_offline_without_the_files_is_told(debian: FakeDebian) -> None:
+def test_offline_without_the_files_is_reported(debian: FakeDebian) -> None:
     debian.offline = True
     with pytest.raises(UserError, match=r"rabbitmq 4\.3\.6 is not in the cache\. Debian's archive can't be reached"):
         get()

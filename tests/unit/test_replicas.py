@@ -49,7 +49,7 @@ def test_complete_clusters() -> None:
         ("topic t", "leaders.by.broker", "-1: 4, 1: 2", "topic t: 4 partitions have no leader"),
     ],
 )
-def test_what_kafka_lacks_is_told(scope: str, name: str, value: str, missing: str) -> None:
+def test_what_kafka_lacks_is_reported(scope: str, name: str, value: str, missing: str) -> None:
     assert kafka_incomplete(changed(KAFKA, scope, name, value), 3) == missing
 
 
@@ -58,7 +58,7 @@ def test_a_topic_with_fewer_copies_than_nodes_is_complete_with_those() -> None:
     assert kafka_incomplete(one, 3) == ""
 
 
-def test_what_rabbitmq_lacks_is_told() -> None:
+def test_what_rabbitmq_lacks_is_reported() -> None:
     down = changed(RABBITMQ, "node tidegauge2@localhost", "running", "false")
     assert rabbitmq_incomplete(down, 3) == "2 of 3 nodes are running"
     offline = changed(RABBITMQ, "topic t", "queue.members.online", "2")

@@ -27,7 +27,7 @@ def keep(*made: str) -> None:
 def test_what_is_kept_is_known_with_its_run() -> None:
     keep("first", "second")
     known = known_attestations("kafka@4.3.1", LevelChoice(1), DIGEST)
-    assert [one.run for one in known] == ["first", "second"]
+    assert [attestation.run for attestation in known] == ["first", "second"]
     assert known[0].started_at == "2026-11-21T20:00:00+00:00"
     assert known[0].scenario is Scenario.ALL
 

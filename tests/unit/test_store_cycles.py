@@ -35,7 +35,7 @@ def interrupted(runs: Path, lost: int = 0) -> store.StoredRun:
     return store.load_run(run.path)
 
 
-def test_what_was_found_until_then_is_told_everywhere(tmp_path: Path) -> None:
+def test_what_was_found_until_then_is_shown_everywhere(tmp_path: Path) -> None:
     stored = interrupted(tmp_path)
     (trial,) = stored.trials
     told = (
@@ -50,7 +50,7 @@ def test_what_was_found_until_then_is_told_everywhere(tmp_path: Path) -> None:
     assert kept in how_to_go_on(stored)
 
 
-def test_a_loss_is_told_as_a_refutation(tmp_path: Path) -> None:
+def test_a_loss_is_reported_as_a_refutation(tmp_path: Path) -> None:
     (trial,) = interrupted(tmp_path, lost=7).trials
     assert "7 of 8,000 acknowledged messages lost; REFUTED: 7 acknowledged messages" in trial.status_words
 

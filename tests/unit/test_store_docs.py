@@ -30,7 +30,7 @@ def missing(words: list[str], text: str) -> list[str]:
     return [word for word in words if f"`{word}`" not in text]
 
 
-def test_every_key_of_campaigns_workloads_and_experiments_is_told() -> None:
+def test_every_key_of_campaigns_workloads_and_experiments_is_documented() -> None:
     keys = [*campaign_keys(), *(name.replace("_", "-") for name in WorkloadFields.model_fields)]
     keys += [key for model in (AttachFields, TlsFields, AuthFields) for key in keys_of(model)]
     keys += [key.name for system in all_systems().values() if system.attach_rules for key in system.attach_rules.keys]
@@ -39,12 +39,12 @@ def test_every_key_of_campaigns_workloads_and_experiments_is_told() -> None:
     assert missing(keys, REFERENCE) == []
 
 
-def test_every_column_of_the_seconds_is_told() -> None:
+def test_every_column_of_the_seconds_is_documented() -> None:
     names = [name for name in columns().names if not re.match(r"(response|service|delay|end_to_end)_", name)]
     assert missing(names, REFERENCE) == []
 
 
-def figures_not_told(names: list[str], text: str) -> list[str]:
+def figures_not_reported(names: list[str], text: str) -> list[str]:
     """Times are told by their series and their percentile: `response_ms_p50`, `..._p99`, likewise `service_ms_`."""
 
     def known(name: str) -> bool:
@@ -55,21 +55,21 @@ def figures_not_told(names: list[str], text: str) -> list[str]:
     return [name for name in names if not known(name)]
 
 
-def test_every_figure_of_thresholds_is_told() -> None:
-    assert figures_not_told(known_names(), REFERENCE) == []
-    assert figures_not_told(["gc_share", "delay_ms_p98", "gc_ms_p99", "lost"], REFERENCE) == [
+def test_every_figure_of_thresholds_is_documented() -> None:
+    assert figures_not_reported(known_names(), REFERENCE) == []
+    assert figures_not_reported(["gc_share", "delay_ms_p98", "gc_ms_p99", "lost"], REFERENCE) == [
         "gc_share",
         "delay_ms_p98",
         "gc_ms_p99",
     ]
 
 
-def test_every_verb_is_told() -> None:
+def test_every_verb_is_documented() -> None:
     verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
     assert [verb for verb in verbs if f"tidegauge {verb}" not in REFERENCE] == []
 
 
-def test_every_schema_is_told() -> None:
+def test_every_schema_is_documented() -> None:
     source = Path(__file__).resolve().parents[2] / "src/tidegauge"
     schemas = {
         name for path in source.rglob("*.py") for name in re.findall(r'"(tidegauge\.[a-z]+/\d+)"', path.read_text())
@@ -78,7 +78,7 @@ def test_every_schema_is_told() -> None:
     assert missing(sorted(schemas), REFERENCE) == []
 
 
-def test_every_rule_of_the_fairness_check_is_told() -> None:
+def test_every_rule_of_the_fairness_check_is_documented() -> None:
     methodology = (DOCS / "methodology.md").read_text()
     folder = Path(__file__).resolve().parents[2] / "src/tidegauge/systems"
     hazards = {
@@ -111,16 +111,16 @@ def test_the_words_of_the_design_are_defined(word: str) -> None:
 TELEMETRY = (DOCS / "telemetry.md").read_text()
 
 
-def test_every_column_of_the_telemetry_is_told() -> None:
+def test_every_column_of_the_telemetry_is_documented() -> None:
     names = [name for table in TELEMETRY_COLUMNS.values() for name in table]
     assert missing(names, TELEMETRY) == []
 
 
-def test_every_figure_of_servers_own_is_told() -> None:
+def test_every_figure_of_servers_own_is_documented() -> None:
     names = [metric.name for system in all_systems().values() for metric in system.metrics]
     assert len(names) > 30
     assert missing(names, TELEMETRY) == []
 
 
-def test_every_limiting_resource_is_told() -> None:
+def test_every_limiting_resource_is_documented() -> None:
     assert missing([resource.value for resource in Resource], TELEMETRY) == []

@@ -56,8 +56,8 @@ def test_times_of_a_row_are_in_the_unit_of_its_column(trial: Path) -> None:
 
 
 def test_end_to_end_and_window_are_tagged(trial: Path) -> None:
-    assert [one.get_tag() for one in _read(trial / "end-to-end.hlog")] == ["sub-0", "sub-1"] * 3
-    tags = [one.get_tag() for one in _read(trial / "window.hlog")]
+    assert [interval.get_tag() for interval in _read(trial / "end-to-end.hlog")] == ["sub-0", "sub-1"] * 3
+    tags = [interval.get_tag() for interval in _read(trial / "window.hlog")]
     assert tags == ["response", "service", "delay", "own-lag", "end-to-end/sub-0"]
 
 
@@ -87,7 +87,7 @@ def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
     log.append(encoded(), 0, 1_000_000_000)
     log.append(encoded(5), 1_000_000_000, 2_000_000_000)
     log.close()
-    assert [one.get_total_count() for one in _read(tmp_path / "x.hlog")] == [0, 1]
+    assert [interval.get_total_count() for interval in _read(tmp_path / "x.hlog")] == [0, 1]
 
 
 def test_a_maximum_that_is_known_is_not_decoded_again(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_the_newest_rows_of_a_trial_that_goes_on(tmp_path: Path, monkeypatch: py
     assert last_use_rows(tmp_path) == []
 
 
-def test_the_live_page_is_told_what_was_used_in_each_second() -> None:
+def test_the_live_page_shows_what_was_used_in_each_second() -> None:
     rows = [{"from_mono_ns": second * 10**9 + 3, "until_mono_ns": (second + 1) * 10**9 + 3} for second in range(3)]
     used = [
         {
@@ -78,6 +78,6 @@ def test_the_live_page_is_told_what_was_used_in_each_second() -> None:
         }
     ]
     seconds = _with_use([{}, {}, {}], rows, used)
-    assert [one["host_cpu_percent"] for one in seconds] == [None, 90.0, None]
+    assert [second["host_cpu_percent"] for second in seconds] == [None, 90.0, None]
     assert (seconds[1]["server_cpu_cores"], seconds[1]["disk_written_mb_per_s"]) == (0.5, 3.0)
-    assert [one["server_memory_mib"] for one in seconds] == [None, 3.0, None]
+    assert [second["server_memory_mib"] for second in seconds] == [None, 3.0, None]

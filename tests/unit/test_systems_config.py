@@ -189,7 +189,7 @@ class TestRecipes:
         assert any(c.artifact == "slf4j-simple" for c in kafka_recipe("3.9.2").extra)
 
     @pytest.mark.parametrize("jar", ["pulsar-broker-4.2.4.jar", "org.apache.pulsar-pulsar-broker-4.0.8.jar"])
-    def test_pulsar_tells_its_version(self, jar: str) -> None:
+    def test_pulsar_says_its_version(self, jar: str) -> None:
         match = re.fullmatch(PULSAR_JAR, jar)
         assert match is not None
         assert match.group(1) in ("4.2.4", "4.0.8")

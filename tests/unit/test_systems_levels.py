@@ -150,7 +150,7 @@ class TestPulsar:
         assert finding.level == 4
         assert f"bookie 1: {name}=false" in finding.problems[0]
 
-    def test_a_setting_not_told_is_not_trusted(self) -> None:
+    def test_a_setting_not_reported_is_not_trusted(self) -> None:
         settings = [s for s in PULSAR_SYNCED if s.name != "journalSyncData"]
         assert pulsar.derive_level(settings, LevelChoice(3), 1).level == 4
 
@@ -169,7 +169,7 @@ class TestPulsar:
         assert finding.level == 4
         assert "bookie 2" in finding.problems[0]
 
-    def test_forms_of_level_4_are_told_apart(self) -> None:
+    def test_forms_of_level_4_are_kept_apart(self) -> None:
         unsynced = changed(PULSAR_SYNCED, "journalSyncData", "false")
         assert pulsar.derive_level(unsynced, LevelChoice(4, "journal"), 1).problems == ()
         assert pulsar.derive_level(unsynced, LevelChoice(4), 1).problems == ()

@@ -62,7 +62,7 @@ class TestKernel:
     def test_disks_that_never_did_anything_are_left_out(self) -> None:
         assert sampler.parse_diskstats(" 7 1 loop1 " + "0 " * 17) == []
 
-    def test_flushes_are_told_apart(self) -> None:
+    def test_flushes_are_kept_apart(self) -> None:
         (disk,) = sampler.parse_diskstats("254 0 vda 1 0 8 1 1 0 8 5 0 9 6 0 0 0 0 33 44")
         assert (disk.flushes, disk.flush_ms) == (33, 44)
 
@@ -198,9 +198,9 @@ class TestTally:
 
     def test_looks_in_which_a_device_was_busy_all_the_time_are_summed_up(self) -> None:
         tally = Tally()
-        (one, *_) = SAMPLE.devices
+        (device, *_) = SAMPLE.devices
         for second, busy_s in enumerate((1.0, 0.96, 0.94, 0.1, 1.02)):
-            tally.add(later(SAMPLE, second, devices=(replace(one, busy_s=busy_s),)))
+            tally.add(later(SAMPLE, second, devices=(replace(device, busy_s=busy_s),)))
         use = tally.result()
         assert use is not None
         assert use.seconds == pytest.approx(5.0)
@@ -243,7 +243,7 @@ class TestTables:
     def test_no_table_is_no_row(self, tmp_path: Path) -> None:
         assert list(read_table(tmp_path, "processes")) == []
 
-    def test_a_disk_that_is_full_is_told(self, tmp_path: Path) -> None:
+    def test_a_disk_that_is_full_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "telemetry").mkdir()
         (tmp_path / "telemetry/host.jsonl").symlink_to("/dev/full")
         with pytest.raises(RunFailedError, match="disk is full"):
@@ -275,14 +275,14 @@ class TestMetrics:
         now = read_text(self.text(180, 30), self.ALL)
         assert figures(before, now, 5.0, self.ALL) == {"sync_ms": 4.0, "queue": 5.0, "syncs_per_s": 4.0}
 
-    def test_a_counter_that_began_anew_tells_nothing(self) -> None:
+    def test_a_counter_that_began_anew_says_nothing(self) -> None:
         before, now = read_text(self.text(180, 30), self.ALL), read_text(self.text(8, 2), self.ALL)
         assert figures(before, now, 5.0, self.ALL) == {"queue": 5.0}
 
-    def test_what_is_not_told_is_left_out(self) -> None:
+    def test_what_is_not_reported_is_left_out(self) -> None:
         assert read_text("nothing 1\n", self.ALL) == {}
 
-    def test_an_answer_that_breaks_off_is_told_as_any_other_failure(self) -> None:
+    def test_an_answer_that_breaks_off_is_reported_as_any_other_failure(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
 
             def answer() -> None:

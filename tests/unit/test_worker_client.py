@@ -168,7 +168,7 @@ def test_a_preparation_is_given_up_only_when_it_comes_no_further(
     assert next(clock_s) > 2 * client_module._PREPARE_S, "all in all it took longer than a stall may"
 
 
-def test_an_error_that_the_worker_did_not_expect_is_told_from_its_log(connect: Connect, tmp_path: Path) -> None:
+def test_an_error_that_the_worker_did_not_expect_is_reported_from_its_log(connect: Connect, tmp_path: Path) -> None:
     with pytest.raises(RunFailedError, match=r"The worker failed in Totals: .*out of ideas") as caught:
         connect("raises").totals()
     assert caught.value.log_path == tmp_path / "worker.log"

@@ -139,7 +139,7 @@ def test_a_worker_that_trials_share_is_large_enough_for_all_of_them() -> None:
     workers = Workers([slow, fast, elsewhere], NO_CHOICE, LARGE)
     assert workers.of(slow) == workers.of(fast) == workers.most(slow.system, slow.point)
     assert workers.of(slow).heap_mb == 1216
-    alone = Workers([replace(one, servers=Servers.FRESH) for one in (slow, fast)], NO_CHOICE, LARGE)
+    alone = Workers([replace(trial, servers=Servers.FRESH) for trial in (slow, fast)], NO_CHOICE, LARGE)
     assert alone.of(slow) == LEAST
 
 

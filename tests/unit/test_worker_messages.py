@@ -102,7 +102,10 @@ def test_fields_are_read_by_their_names() -> None:
     )
     assert (second.second, second.sent, second.acked, second.response) == (3, 5, 4, b"r")
     assert second.busiest_consumer == "sub-0 consumer 1"
-    assert [(one.name, one.received) for one in second.subscriptions] == [("sub-0", 2), ("sub-1", 0)]
+    assert [(subscription.name, subscription.received) for subscription in second.subscriptions] == [
+        ("sub-0", 2),
+        ("sub-1", 0),
+    ]
     totals = messages.totals_of(
         pb.TotalFigures(
             window=pb.WindowFigures(intended=7, records=[pb.RecordFigures(acked_within=9)]),

@@ -93,7 +93,7 @@ def test_cause_from_log(tmp_path: Path) -> None:
     assert cause_from_log(log) == "ERROR the disk is full"
 
 
-def test_memory_exhausted_tells_which() -> None:
+def test_memory_exhausted_says_which() -> None:
     assert memory_exhausted("Terminating due to java.lang.OutOfMemoryError: Java heap space") == "Java heap space"
     assert memory_exhausted("java.lang.OutOfMemoryError") == "no more is known"
     assert memory_exhausted("java.io.IOException: disk") == ""
@@ -247,7 +247,7 @@ def test_a_history_and_bounded_outcomes_are_asked_for_only_if_the_order_says_so(
     assert (kept.history_directory, kept.client.outcome_timeout_ms) == ("/kept", 7500)
 
 
-def test_a_worker_that_was_told_no_precision_keeps_its_own() -> None:
+def test_a_worker_that_was_given_no_precision_keeps_its_own() -> None:
     assert not messages.prepare_request(order()).HasField("spin_share_max")
     assert messages.prepare_request(order(), 0.0).HasField("spin_share_max"), "never spinning is a choice, too"
 
@@ -278,7 +278,10 @@ def test_whose_copy_is_to_be_read_back(tmp_path: Path) -> None:
     last = {(1, 0): 7, (0, 1): 41}
     request = messages.read_back_request(order(), "sub-1", file, 1.5, node=2, last=last)
     assert (request.subscription, request.file, request.timeout_ms, request.node) == ("sub-1", str(file), 1500, 2)
-    assert [(one.topic, one.partition, one.position) for one in request.last] == [(0, 1, 41), (1, 0, 7)]
+    assert [(position.topic, position.partition, position.position) for position in request.last] == [
+        (0, 1, 41),
+        (1, 0, 7),
+    ]
     whatever = messages.read_back_request(order(), "sub-1", file, 1.5, node=0, last={})
     assert (whatever.node, list(whatever.last), whatever.order) == (0, [], request.order)
 
