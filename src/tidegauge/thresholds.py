@@ -5,7 +5,7 @@ threshold = wanted OPERATOR NUMBER { "in" EXPERIMENT | "of" SYSTEM | "at" KEY=VA
     VALUE     = word, or "several words"
     OPERATOR  = "<" | "<=" | ">" | ">=" | "==" | "!="
 
-One line, a handful of words and no nesting: a regular expression and the checks below tell more of what is wrong than
+One line, a handful of words and no nesting: a regular expression and the checks below say more of what is wrong than
 a parser generator's "unexpected token" would, and need no further dependency.
 
 | figure | blocks | met when | missed when |
@@ -254,7 +254,7 @@ def _absent(what: str, name: str, there_are: Collection[str]) -> str:
 
 
 ByBlock = Mapping[int, float]
-NEAR = ", which a search tells no finer: the limit is too near"
+NEAR = ", which is as fine as a search goes: the limit is too near"
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,12 @@ def rule(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Rulin
     """Every threshold, wherever it applies; at least one ruling for each."""
     found: list[Ruling] = []
     for threshold in thresholds:
-        own = [ruling for one in asked if _concerns(threshold, one) for ruling in _rule(threshold, one)]
+        own = [
+            ruling
+            for experiment in asked
+            if _concerns(threshold, experiment)
+            for ruling in _rule(threshold, experiment)
+        ]
         nowhere = "nothing that it could be asked of has a result"
         found += own or [
             Ruling(threshold.text, threshold.experiment, "", "", Outcome.INCONCLUSIVE, None, None, 0, nowhere)
@@ -322,7 +327,7 @@ def _single(threshold: Threshold, asked: Asked, system: str) -> Ruling:
     outcome, value, interval = _judged(threshold, own.values, interval, own.resolution)
     blocks = len(own.values)
     ruling = _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=blocks, kind=own.kind)
-    return _telling(ruling, own.without, own.kind)
+    return _as_far_as_known(ruling, own.without, own.kind)
 
 
 def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
@@ -334,10 +339,10 @@ def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling
     outcome, value, interval = _judged(threshold, ratios, interval, resolution)
     subject = f"{above} over {below}"
     ruling = _ruling(threshold, asked, subject, outcome, value=value, interval=interval, blocks=len(ratios), kind=kind)
-    return _telling(ruling, max(first.without, second.without), kind)
+    return _as_far_as_known(ruling, max(first.without, second.without), kind)
 
 
-def _telling(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruling:
+def _as_far_as_known(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruling:
     """What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it."""
     if not without or ruling.value is None:
         return ruling
@@ -360,15 +365,15 @@ def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [finding for finding in asked.findings if finding.system == system and finding.decided]
-        values = by_block([(one.block, figure.of(one)) for one in decided])
-        without = len({one.block for one in decided} - values.keys())
+        values = by_block([(finding.block, figure.of(finding)) for finding in decided])
+        without = len({finding.block for finding in decided} - values.keys())
         return _Own(values, figure, without, figure.resolution_in(decided))
     usable = [
         result for result in asked.results if result.spec.system == system and result.validity is not Validity.INVALID
     ]
     measured = FIGURES[threshold.figure]
-    values = by_block([(one.spec.block, measured.of(one)) for one in usable])
-    return _Own(values, measured, len({one.spec.block for one in usable} - values.keys()))
+    values = by_block([(result.spec.block, measured.of(result)) for result in usable])
+    return _Own(values, measured, len({result.spec.block for result in usable} - values.keys()))
 
 
 def _judged(
@@ -379,28 +384,30 @@ def _judged(
     each = list(values.values())
     interval = interval if len(each) >= BLOCKS_MIN else None
     step = 1 + resolution
-    seen = [interval.low, interval.high] if interval else [end for one in each for end in (one / step, one * step)]
+    seen = (
+        [interval.low, interval.high] if interval else [end for value in each for end in (value / step, value * step)]
+    )
     holds = [threshold.holds(value) for value in seen]
     outcome = Outcome.MET if all(holds) else Outcome.INCONCLUSIVE if any(holds) else Outcome.MISSED
     return outcome, geometric_mean(each), interval
 
 
 def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
-    """Of every trial. One that can't tell leaves it open, unless another misses."""
-    told = [figure.of(result) for result in asked.results if result.spec.system == system]
-    known = [value for value in told if value is not None]
+    """Of every trial. One that doesn't know it leaves it open, unless another misses."""
+    values = [figure.of(result) for result in asked.results if result.spec.system == system]
+    known = [value for value in values if value is not None]
     missing = [value for value in known if not threshold.holds(value)]
     worst = max(missing or known, default=None)
-    open_ = len(known) < len(told) or not told
+    open_ = len(known) < len(values) or not values
     outcome = Outcome.MISSED if missing else Outcome.INCONCLUSIVE if open_ else Outcome.MET
-    trials = "1 trial" if len(told) == 1 else f"{len(told)} trials"
+    trials = "1 trial" if len(values) == 1 else f"{len(values)} trials"
     if missing:
-        why = f"{rounded(worst or 0.0)} {figure.title} in one of {trials}" if len(told) > 1 else _count(worst, figure)
+        why = f"{rounded(worst or 0.0)} {figure.title} in one of {trials}" if len(values) > 1 else _count(worst, figure)
     elif open_:
-        why = f"{figure.title}: not known for {len(told) - len(known)} of {trials}"
+        why = f"{figure.title}: not known for {len(values) - len(known)} of {trials}"
     else:
-        why = f"{_count(worst, figure)}{' at most' if len(told) > 1 else ''}, {trials}"
-    return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(told), why)
+        why = f"{_count(worst, figure)}{' at most' if len(values) > 1 else ''}, {trials}"
+    return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(values), why)
 
 
 def _count(value: float | None, figure: Figure) -> str:

@@ -141,12 +141,12 @@ def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
         if carried is None:
             carried, basis = _least_carried(result), Basis.COMPUTED
         found.append(_share(Ceiling.LOOPBACK, "", loopback.of(connections_of(result.spec)), carried, basis))
-    return tuple(one for one in found if one is not None)
+    return tuple(share for share in found if share is not None)
 
 
 def largest(found: Sequence[Share]) -> Share | None:
     """The ceiling that is nearest; None without any."""
-    return max(found, key=lambda one: one.share, default=None)
+    return max(found, key=lambda share: share.share, default=None)
 
 
 def copies_of(result: TrialResult) -> int:

@@ -452,14 +452,14 @@ class FakeLab:
     measures: Callable[[TrialSpec], TrialResult]
     results: list[TrialResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    told: list[tuple[str, int]] = field(default_factory=list)
+    decisions: list[tuple[str, int]] = field(default_factory=list)
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         self.results.append(self.measures(spec))
         return self.results[-1]
 
     def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
-        self.told.append((text, len(left)))
+        self.decisions.append((text, len(left)))
 
     def found(self, finding: Finding) -> None:
         self.findings.append(finding)

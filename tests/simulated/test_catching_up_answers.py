@@ -172,7 +172,7 @@ def lab_run(experiment: Any, options: dict[str, str], found: CatchUp, **changes:
     return lab, planned
 
 
-def test_catch_up_says_chase_drain_and_device_reads() -> None:
+def test_catch_up_shows_chase_drain_and_device_reads() -> None:
     lab, planned = lab_run(CATCH_UP, {"rate": "10k", "backlog": "300k messages"}, found_of(60_000, 300_000))
     assert planned.late == LateReaders(1, 300_000, "300k messages", 0.99, 300.0)
     (finding,) = lab.findings

@@ -122,7 +122,7 @@ def test_drift_is_met_by_the_confirmation(seed: int, change: float) -> None:
     assert answer.searched <= TRIALS_MAX
 
 
-def test_a_fall_before_the_confirmation_is_stepped_down_and_told() -> None:
+def test_a_fall_before_the_confirmation_is_stepped_down_and_reported() -> None:
     rng = random.Random(1)
     system = System(100_000.0, rng)
 
@@ -184,7 +184,7 @@ def test_a_passing_invalid_moment_is_made_again_and_harms_nothing() -> None:
     answer = search(busy_host)
     assert len(spoilt) == 2
     assert_right(answer, 100_000.0)
-    assert any("INVALID" in text and "made again" in text for text, _ in answer.lab.told)
+    assert any("INVALID" in text and "made again" in text for text, _ in answer.lab.decisions)
 
 
 def test_a_lag_of_some_milliseconds_leaves_the_rate_and_hides_the_latency() -> None:
@@ -220,7 +220,7 @@ def test_a_peak_of_the_run_saves_the_closed_loop() -> None:
     assert_right(answer, 100_000.0)
 
 
-def test_given_bounds_are_kept_and_one_that_is_reached_is_told() -> None:
+def test_given_bounds_are_kept_and_one_that_is_reached_is_reported() -> None:
     system = System(100_000.0, random.Random(2))
     answer = search(system, min_rate="20k", max_rate="50k")
     rates = [spec.msgs_per_s or 0.0 for spec in system.seen]
@@ -277,15 +277,15 @@ def test_the_search_shares_servers_and_the_confirmation_has_its_own() -> None:
     assert names[-1] == f"0001-max-throughput-kafka-s{len(names):02d}-confirm"
 
 
-def test_each_step_is_told_with_what_is_left() -> None:
+def test_each_step_is_reported_with_what_is_left() -> None:
     answer = search(System(100_000.0, random.Random(2), by_consumers=True))
-    told = [text for text, _ in answer.lab.told]
+    told = [text for text, _ in answer.lab.decisions]
     assert told[0].startswith("In a closed loop ")
     assert any("pass [" in text for text in told)
     assert any("backlog grew by" in text and "on sub-0" in text for text in told)
     assert any("now its confirmation, on fresh servers" in text for text in told)
     assert told[-1].startswith("Confirmation of ")
-    left = [count for _, count in answer.lab.told]
+    left = [count for _, count in answer.lab.decisions]
     assert left[-1] == 0
     assert max(left) <= TRIALS_MAX
 
@@ -315,7 +315,7 @@ def test_what_ends_a_search_leaves_what_is_known(error: BaseException, told: str
     assert "no rate was confirmed, the search was at [" in lab.findings[0].summary[0]
 
 
-def test_a_doubt_of_the_confirmation_is_told() -> None:
+def test_a_doubt_of_the_confirmation_is_reported() -> None:
     system = System(100_000.0, random.Random(2))
 
     def doubtful(spec: TrialSpec) -> TrialResult:

@@ -89,7 +89,7 @@ def test_a_curve_measures_each_load_in_turn_up_to_more_than_is_sustained() -> No
     assert finding.rows[0]["state"] == "sustained"
     assert finding.rows[-1]["state"] == "not sustained (rate)"
     assert len(finding.details["points"]) == 11
-    assert lab.told[0][1] == 10
+    assert lab.decisions[0][1] == 10
 
 
 def test_a_curve_has_the_end_to_end_latency_of_the_tables() -> None:

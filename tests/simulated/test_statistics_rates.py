@@ -138,7 +138,7 @@ def test_known_differences_are_found_with_the_stated_power(difference: float, co
         assert said[Verdict.WORSE] / times > 0.95
 
 
-def test_the_number_of_blocks_that_is_told_suffices_as_often_as_stated() -> None:
+def test_the_number_of_blocks_that_is_reported_suffices_as_often_as_stated() -> None:
     """After an inconclusive campaign of five blocks, one of the length that it asked for finds the difference."""
     draw = random.Random(5)
     found_it = asked = 0

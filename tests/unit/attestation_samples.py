@@ -8,7 +8,7 @@ from typing import Any
 from tidegauge.model.attest import (
     Attestation,
     AttestOutcome,
-    CutTold,
+    CutOutcome,
     CycleOutcome,
     FileSystem,
     Means,
@@ -20,7 +20,7 @@ from tidegauge.model.message import Fate, Outcome, Sent, Witness
 DIGEST = "0123456789abcdef"
 
 
-def cut(**changes: Any) -> CutTold:
+def cut(**changes: Any) -> CutOutcome:
     """A cut of node 1 that counts."""
     figures: dict[str, Any] = {
         "nodes": (1,),
@@ -34,7 +34,7 @@ def cut(**changes: Any) -> CutTold:
         "in_flight": 20,
         "checks": {"disk-1": "clean"},
     }
-    return CutTold(**{**figures, **changes})
+    return CutOutcome(**{**figures, **changes})
 
 
 def witness(before_cut_s: float = 0.5) -> Witness:
@@ -44,7 +44,7 @@ def witness(before_cut_s: float = 0.5) -> Witness:
 
 
 def cycle(
-    scenario: Scenario = Scenario.ALL, lost: int = 0, cuts: int | tuple[CutTold, ...] = 1, **changes: Any
+    scenario: Scenario = Scenario.ALL, lost: int = 0, cuts: int | tuple[CutOutcome, ...] = 1, **changes: Any
 ) -> CycleOutcome:
     """A cycle in which everything was read back, but for what is lost."""
     own: Mapping[str, int] = {"invoked": 5000, "kept": 4000 - lost, "lost": lost, "lost_last": lost, "broken": lost}

@@ -265,12 +265,12 @@ def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]
     assert f"Example: tidegauge {verb}" in capsys.readouterr().out
 
 
-def test_the_help_of_run_tells_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_run_shows_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split())
     assert experiments()
     for name, experiment in experiments().items():
-        assert f"{name}: {experiment.summary}" in told
+        assert f"{name}: {experiment.summary}" in output
 
 
 def test_help_loads_no_heavy_library() -> None:
@@ -325,7 +325,7 @@ def test_a_plan_warns_of_a_warm_up_too_short_to_judge(
     assert len(the_object(capsys.readouterr().out)["warnings"]) == warned
 
 
-def test_what_the_user_was_told_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_user_was_shown_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     measured(monkeypatch)
     assert run_command(["quick", "--json"]) == 0
     assert the_object(capsys.readouterr().out)["run"]["notes"] == ["Ended processes left by an earlier run: kafka-1."]

@@ -67,11 +67,11 @@ def test_without_root_or_loop_devices_it_says_so_and_offers_a_crash(
     monkeypatch.setattr(loop_disk, "refusal", lambda *_: "needs root")
     runs = tmp_path / "runs"
     code = run_command(["attest", "kafka", "--level", "3", "--runs-dir", str(runs)])
-    told = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert code == 2
-    assert "needs root" in told
-    assert "--crash" in told
-    assert "process crash, not a power cut" in told
+    assert "needs root" in message
+    assert "--crash" in message
+    assert "process crash, not a power cut" in message
     assert not runs.exists()
 
 
@@ -82,20 +82,20 @@ def test_where_libfuse_is_present_it_is_offered(
     monkeypatch.setattr(fuse_disk, "refusal", lambda: "")
     command = ["attest", "kafka", "--level", "3", "--runs-dir", str(tmp_path / "runs")]
     assert run_command(command) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert "--file-system fuse" in told
-    assert "less than a power cut" in told
-    assert "--crash" in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "--file-system fuse" in message
+    assert "less than a power cut" in message
+    assert "--crash" in message
     assert run_command([*command, "--file-system", "fuse", "--dry-run"]) == 0
     monkeypatch.setattr(fuse_disk, "refusal", lambda: "passthrough_ll can't be found")
     assert run_command([*command, "--file-system", "fuse"]) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert "passthrough_ll can't be found" in told
-    assert "--file-system fuse" not in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "passthrough_ll can't be found" in message
+    assert "--file-system fuse" not in message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["kafka", "--level", "3", "--scenario", "one"], "needs several nodes"),
         (["kafka", "--level", "1", "--nodes", "1"], "can't give level 1"),
@@ -105,10 +105,10 @@ def test_where_libfuse_is_present_it_is_offered(
         (["kafka", "--level", "3", "--cuts", "0"], "cuts"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_started(
-    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_mistakes_are_reported_before_anything_is_started(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = run_command(["attest", *arguments, "--runs-dir", str(tmp_path / "runs")])
     assert code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()

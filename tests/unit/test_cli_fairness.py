@@ -108,7 +108,7 @@ def test_the_refusal_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert tilt["remedy"]
 
 
-def test_a_plan_tells_what_would_be_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_shows_what_would_be_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, LINGER)
     assert run_command(["run", path, "--dry-run"]) == 2
     shown = capsys.readouterr().out
@@ -205,10 +205,10 @@ def test_a_systems_own_partitions_are_its_topics_and_make_the_comparison_unequal
     path = tmp_path / "own.yaml"
     path.write_text(text)
     assert run_command(["run", str(path), "--dry-run", "--json"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    partitions = {one["system"].partition("@")[0]: one["workload"]["partitions"] for one in told["trials"]}
+    content = json.loads(capsys.readouterr().out)
+    partitions = {one["system"].partition("@")[0]: one["workload"]["partitions"] for one in content["trials"]}
     assert partitions == {"kafka": 24, "pulsar": 100}
-    (tilt,) = [one for one in told["unequal"] if one["rule"] == "partitions"]
+    (tilt,) = [one for one in content["unequal"] if one["rule"] == "partitions"]
     assert "partitions=24" in tilt["what"]
     path.write_text(text.replace("24", "0"))
     assert run_command(["run", str(path), "--dry-run"]) == 2

@@ -89,7 +89,7 @@ class TestAfterARun:
         reports.keep_report(run, Output(as_json=False))
         assert not (run / "report.html").exists()
 
-    def test_a_full_disk_is_told_and_harms_nothing(
+    def test_a_full_disk_is_reported_and_harms_nothing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         def full(*_: object) -> Path:

@@ -152,7 +152,7 @@ def test_what_was_unequal_stays_marked_however_early_a_session_ends(made: Made, 
     assert [one["rule"] for one in run_json(stored.path)["unequal"]] == ["heap"]
 
 
-def test_a_share_of_a_rate_that_came_out_otherwise_is_measured_again_and_told() -> None:
+def test_a_share_of_a_rate_that_came_out_otherwise_is_measured_again_and_reported() -> None:
     done = replace(result().spec, trial_id="0003-latency-kafka", rate_rule="50% of lowest peak", msgs_per_s=50_000.0)
     recorded = Recorded({done.trial_id: Trial(done, result(done))})
     other = replace(done, msgs_per_s=10_000.0)
@@ -183,7 +183,7 @@ def test_a_new_run_of_an_unfinished_campaign_says_how_to_go_on(
     assert "The newest run" not in capsys.readouterr().out
 
 
-def test_a_dry_run_tells_what_is_left(made: Made, campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_what_is_left(made: Made, campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_command(["run", str(campaign)])
     capsys.readouterr()
     assert run_command(["run", "--resume", "last", "--dry-run"]) == 0
@@ -193,7 +193,7 @@ def test_a_dry_run_tells_what_is_left(made: Made, campaign: Path, capsys: pytest
     assert "2 finished trials are kept" in shown
 
 
-def test_changed_surroundings_are_told(
+def test_changed_surroundings_are_reported(
     made: Made, campaign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = {"tidegauge": {"git_commit": "a1"}, "host": {"hostname": "one"}, "load_average": [1.0]}

@@ -23,8 +23,8 @@ def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.Cap
     assert run_command(["quick", "--dry-run", "--json", *asked]) == 0
     assert json.loads(capsys.readouterr().out)["thresholds"] == ["lost == 0", "response_ms_p99 < 50"]
     assert run_command(["quick", "--dry-run", "--threshold", "lots == 0"]) == 2
-    told = capsys.readouterr().err
-    assert "--threshold: thresholds[0]: unknown figure 'lots' (did you mean 'lost'?)" in " ".join(told.split())
+    message = capsys.readouterr().err
+    assert "--threshold: thresholds[0]: unknown figure 'lots' (did you mean 'lost'?)" in " ".join(message.split())
 
 
 def test_a_stored_threshold_that_nobody_understands_any_more_stays_open(tmp_path: Path) -> None:

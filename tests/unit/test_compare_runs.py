@@ -145,7 +145,7 @@ def test_what_has_no_counterpart_is_named(runs: Path, capsys: pytest.CaptureFixt
     assert "only in B: pulsar@4.2.4 in latency" in text
 
 
-def test_another_rate_is_told_beside_the_ratio(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_rate_is_reported_beside_the_ratio(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
     faster = [replace(one, offered_msgs_per_s=30_000.0) for one in blocks_of("kafka@4.3.1", *BEFORE)]
     assert "offered rate differs: 20,000 in A, 30,000 in B" in said(capsys, first, made(runs, faster))
@@ -195,7 +195,7 @@ def test_what_was_found_at_other_points_is_listed(runs: Path, capsys: pytest.Cap
     assert "only in B: max-throughput at partitions=2000" in text
 
 
-def test_invalid_trials_are_left_out_and_loss_is_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_trials_are_left_out_and_loss_is_reported(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = blocks_of("kafka@4.3.1", *BEFORE)
     late = [replace(good[0], validity=Validity.INVALID, response=replace(good[0].response, p99_ms=900.0)), *good[1:]]
     (sub,) = late[1].subscriptions
@@ -260,16 +260,16 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
         for one in blocks_of("kafka@4.3.1", 1.0)
     ]
     first, second = made(runs, confirmed, findings=searched(40_000)), made(runs, confirmed, findings=searched(50_000))
-    told = said(capsys, first, second)
-    assert "sustainable rate: 1.25x [1.19, 1.31] (50,001 against 40,001 msg/s" in told
-    assert "better" in told, "the steps of a search are 5 %"
+    sentence = said(capsys, first, second)
+    assert "sustainable rate: 1.25x [1.19, 1.31] (50,001 against 40,001 msg/s" in sentence
+    assert "better" in sentence, "the steps of a search are 5 %"
     near = said(capsys, first, made(runs, confirmed, findings=searched(41_500)))
     assert "sustainable rate: 1.04x [0.99, 1.09]" in near
     assert "inconclusive" in near, "within the steps of a search nothing is better"
     same = said(capsys, first, made(runs, confirmed, findings=searched(40_000)))
     assert "1.00x [0.95, 1.05]" in same
     assert "no difference within the noise threshold (8.2%)" in same
-    assert "(doubtful)" not in told
+    assert "(doubtful)" not in sentence
 
     def confirmed_by(trial: TrialResult) -> list[Finding]:
         return [
@@ -283,7 +283,7 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "sentence"),
     [
         (
             {"run.json": ("tidegauge.run/1", "tidegauge.run/9")},
@@ -293,13 +293,13 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
     ],
 )
 def test_other_schemas_are_refused_by_name(
-    change: dict[str, tuple[str, str]], told: str, runs: Path, capsys: pytest.CaptureFixture[str]
+    change: dict[str, tuple[str, str]], sentence: str, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
     for name, (old, new) in change.items():
         for path in (runs / second).rglob(name):
             path.write_text(path.read_text().replace(old, new))
-    assert told in said(capsys, first, second, code=2)
+    assert sentence in said(capsys, first, second, code=2)
 
 
 OPTIONAL = {

@@ -11,10 +11,10 @@ from tidegauge.durability.witness import (
     Watch,
     copies_needed,
     disagreement,
+    evidence_of,
     judge,
     nodes_synced_for,
     not_watched,
-    told,
 )
 from tidegauge.model.level import Agreement, LevelFinding
 from tidegauge.model.load import AckedMessage
@@ -109,7 +109,7 @@ def test_two_calls_on_one_node_are_one_copy() -> None:
     assert judge(1, THREE, MESSAGES, Watch(calls)).agreement is Agreement.CONTRADICTS
 
 
-def test_servers_that_sync_though_nobody_asks_are_told_but_not_accused() -> None:
+def test_servers_that_sync_though_nobody_asks_are_reported_but_not_accused() -> None:
     found = judge(4, ONE, MESSAGES, Watch(for_each("kafka-1")))
     assert found.agreement is Agreement.MORE
     assert found.words.endswith("more than level 4 asks for")
@@ -134,9 +134,9 @@ def test_copies_needed(level: int, nodes: int, needed: int) -> None:
     assert copies_needed(level, nodes) == needed
 
 
-def test_the_evidence_tells_each_message_and_each_call_in_order() -> None:
+def test_the_evidence_shows_each_message_and_each_call_in_order() -> None:
     calls = tuple(reversed(for_each("a-1", "a-2")))
-    evidence = told(Watch(calls), MESSAGES)
+    evidence = evidence_of(Watch(calls), MESSAGES)
     messages, listed = evidence["messages"], evidence["calls"]
     assert isinstance(messages, list)
     assert isinstance(listed, list)

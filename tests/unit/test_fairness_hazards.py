@@ -18,7 +18,7 @@ UNEQUAL, ADVICE = Severity.UNEQUAL, Severity.ADVICE
 NEVER = "9223372036854775807"
 
 
-def told(system: str, one: Case) -> dict[str, Severity]:
+def severities(system: str, one: Case) -> dict[str, Severity]:
     found = registry.get(system).hazards(one)
     for hazard in found:
         assert all((hazard.what, hazard.why, hazard.amount, hazard.source, hazard.remedy))
@@ -44,22 +44,24 @@ def read(one: Case, **scopes: Mapping[str, str]) -> Case:
 def test_kafkas_hidden_flush(name: str) -> None:
     hidden = {name: "10000"}
     for level, nodes in ((4, 1), (2, 3)):
-        assert told("kafka", case(level, nodes=nodes, settings=hidden))["hidden-flush"] is UNEQUAL
+        assert severities("kafka", case(level, nodes=nodes, settings=hidden))["hidden-flush"] is UNEQUAL
     for level, nodes in ((3, 1), (1, 3)):
-        assert "hidden-flush" not in told("kafka", case(level, nodes=nodes, settings=hidden)), "this level asks for it"
-    assert told("kafka", case(4, settings={name: NEVER})) == {}
-    assert told("kafka", read(case(4), topic_t={"flush.messages": "10000"})) == {"hidden-flush": UNEQUAL}
-    assert told("kafka", read(case(4), broker_1={name: "1"})) == {"hidden-flush": UNEQUAL}
+        assert "hidden-flush" not in severities("kafka", case(level, nodes=nodes, settings=hidden)), (
+            "this level asks for it"
+        )
+    assert severities("kafka", case(4, settings={name: NEVER})) == {}
+    assert severities("kafka", read(case(4), topic_t={"flush.messages": "10000"})) == {"hidden-flush": UNEQUAL}
+    assert severities("kafka", read(case(4), broker_1={name: "1"})) == {"hidden-flush": UNEQUAL}
     default = {"flush.messages": NEVER, "flush.ms": NEVER}
-    assert told("kafka", read(case(4), topic_t=default, broker_1={name: ""})) == {}
+    assert severities("kafka", read(case(4), topic_t=default, broker_1={name: ""})) == {}
 
 
 def test_kafkas_requests_in_flight() -> None:
     name = "max.in.flight.requests.per.connection"
-    assert told("kafka", case(producer={name: "1"})) == {"requests-in-flight": UNEQUAL}
-    assert told("kafka", case(producer={name: "5"})) == {}
-    assert told("kafka", read(case(), producer={name: "1"})) == {"requests-in-flight": UNEQUAL}
-    assert told("kafka", read(case(), producer={name: "5"})) == {}
+    assert severities("kafka", case(producer={name: "1"})) == {"requests-in-flight": UNEQUAL}
+    assert severities("kafka", case(producer={name: "5"})) == {}
+    assert severities("kafka", read(case(), producer={name: "1"})) == {"requests-in-flight": UNEQUAL}
+    assert severities("kafka", read(case(), producer={name: "5"})) == {}
 
 
 @pytest.mark.parametrize(
@@ -78,110 +80,118 @@ def test_kafkas_requests_in_flight() -> None:
 )
 def test_kafkas_acks_that_the_level_does_not_mean(level: int, nodes: int, acks: str, unequal: bool) -> None:
     wanted = case(level, nodes=nodes, producer={"acks": acks})
-    assert ("acks" in told("kafka", wanted)) == unequal
+    assert ("acks" in severities("kafka", wanted)) == unequal
     in_force = read(case(level, nodes=nodes), producer={"acks": acks})
-    assert ("acks" in told("kafka", in_force)) == unequal
+    assert ("acks" in severities("kafka", in_force)) == unequal
 
 
 def test_kafkas_idempotence() -> None:
     off = {"enable.idempotence": "false"}
-    assert told("kafka", case(producer=off)) == {"idempotence": ADVICE}
-    assert told("kafka", read(case(), producer={**off, "acks": "-1"})) == {"idempotence": ADVICE}
-    assert told("kafka", case(producer={**off, "acks": "1"})) == {}, "the client itself turns it off"
-    assert told("kafka", read(case(4, nodes=3), producer={**off, "acks": "1"})) == {}
-    assert told("kafka", case(producer={"enable.idempotence": "true"})) == {}
+    assert severities("kafka", case(producer=off)) == {"idempotence": ADVICE}
+    assert severities("kafka", read(case(), producer={**off, "acks": "-1"})) == {"idempotence": ADVICE}
+    assert severities("kafka", case(producer={**off, "acks": "1"})) == {}, "the client itself turns it off"
+    assert severities("kafka", read(case(4, nodes=3), producer={**off, "acks": "1"})) == {}
+    assert severities("kafka", case(producer={"enable.idempotence": "true"})) == {}
 
 
 def test_kafkas_brokers_that_compress_again() -> None:
-    assert told("kafka", case(settings={"compression.type": "zstd"})) == {"server-compression": UNEQUAL}
-    assert told("kafka", case(settings={"compression.type": "producer"})) == {}
-    assert told("kafka", read(case(), topic_t={"compression.type": "gzip"})) == {"server-compression": UNEQUAL}
-    assert told("kafka", read(case(), broker_1={"compression.type": "producer"})) == {}
+    assert severities("kafka", case(settings={"compression.type": "zstd"})) == {"server-compression": UNEQUAL}
+    assert severities("kafka", case(settings={"compression.type": "producer"})) == {}
+    assert severities("kafka", read(case(), topic_t={"compression.type": "gzip"})) == {"server-compression": UNEQUAL}
+    assert severities("kafka", read(case(), broker_1={"compression.type": "producer"})) == {}
 
 
 def test_kafka_waits_for_every_replica_in_sync() -> None:
-    assert told("kafka", case(1, nodes=3)) == {"in-sync-replicas": ADVICE}
-    assert told("kafka", case(4, nodes=3)) == {}
+    assert severities("kafka", case(1, nodes=3)) == {"in-sync-replicas": ADVICE}
+    assert severities("kafka", case(4, nodes=3)) == {}
 
 
 def test_pulsars_new_entries_check_delay() -> None:
     name = "managedLedgerNewEntriesCheckDelayInMillis"
-    assert told("pulsar", case(settings={name: "10"})) == {"new-entries-check": UNEQUAL}
-    assert told("pulsar", case(settings={name: "0"})) == {}
-    assert told("pulsar", case()) == {}
+    assert severities("pulsar", case(settings={name: "10"})) == {"new-entries-check": UNEQUAL}
+    assert severities("pulsar", case(settings={name: "0"})) == {}
+    assert severities("pulsar", case()) == {}
     (hazard,) = registry.get("pulsar").hazards(read(case(), broker_b={name: "10"}))
     assert "up to 10 ms" in hazard.amount
-    assert told("pulsar", read(case(), broker_b={name: "0"})) == {}
+    assert severities("pulsar", read(case(), broker_b={name: "0"})) == {}
 
 
 def test_pulsars_partition_switch_frequency() -> None:
     name = "batchingPartitionSwitchFrequencyByPublishDelay"
-    assert told("pulsar", case(producer={name: "1"})) == {"partition-switch": UNEQUAL}
-    assert told("pulsar", case(producer={name: "1"}, partitions=1)) == {}, "there is no other partition"
-    assert told("pulsar", case(producer={name: "2"})) == {}
-    assert told("pulsar", read(case(), producer={name: "1"})) == {"partition-switch": UNEQUAL}
-    assert told("pulsar", read(case(), producer={name: "10"})) == {}
+    assert severities("pulsar", case(producer={name: "1"})) == {"partition-switch": UNEQUAL}
+    assert severities("pulsar", case(producer={name: "1"}, partitions=1)) == {}, "there is no other partition"
+    assert severities("pulsar", case(producer={name: "2"})) == {}
+    assert severities("pulsar", read(case(), producer={name: "1"})) == {"partition-switch": UNEQUAL}
+    assert severities("pulsar", read(case(), producer={name: "10"})) == {}
 
 
 def test_pulsars_channels_to_a_bookie() -> None:
     name = "bookkeeperNumberOfChannelsPerBookie"
-    assert told("pulsar", case(1, nodes=3, settings={name: "16"})) == {"bookie-channels": ADVICE}
-    assert told("pulsar", read(case(1, nodes=3), broker_b={name: "16"})) == {"bookie-channels": ADVICE}
-    assert told("pulsar", read(case(1, nodes=3), broker_b={name: "64"})) == {}
-    assert told("pulsar", read(case(), broker_b={name: "1"})) == {}, "a standalone always has one"
+    assert severities("pulsar", case(1, nodes=3, settings={name: "16"})) == {"bookie-channels": ADVICE}
+    assert severities("pulsar", read(case(1, nodes=3), broker_b={name: "16"})) == {"bookie-channels": ADVICE}
+    assert severities("pulsar", read(case(1, nodes=3), broker_b={name: "64"})) == {}
+    assert severities("pulsar", read(case(), broker_b={name: "1"})) == {}, "a standalone always has one"
 
 
 def test_pulsars_journal_group_wait() -> None:
     name = "journalMaxGroupWaitMSec"
-    assert told("pulsar", case(settings={name: "10"})) == {"journal-group-wait": UNEQUAL}
-    assert told("pulsar", read(case(), bookie_1={name: "10"})) == {"journal-group-wait": UNEQUAL}
-    assert told("pulsar", read(case(), bookie_1={name: "1"})) == {}
-    assert told("pulsar", case(4, "bypass", settings={name: "10"})) == {"bypassed-journal": ADVICE}
+    assert severities("pulsar", case(settings={name: "10"})) == {"journal-group-wait": UNEQUAL}
+    assert severities("pulsar", read(case(), bookie_1={name: "10"})) == {"journal-group-wait": UNEQUAL}
+    assert severities("pulsar", read(case(), bookie_1={name: "1"})) == {}
+    assert severities("pulsar", case(4, "bypass", settings={name: "10"})) == {"bypassed-journal": ADVICE}
 
 
 def test_pulsars_bypassed_journal() -> None:
-    assert told("pulsar", case(4, "bypass")) == {"bypassed-journal": ADVICE}
-    assert told("pulsar", case(4, "journal")) == {}
+    assert severities("pulsar", case(4, "bypass")) == {"bypassed-journal": ADVICE}
+    assert severities("pulsar", case(4, "journal")) == {}
 
 
 def test_pulsars_deduplication() -> None:
     name = "brokerDeduplicationEnabled"
-    assert told("pulsar", case(settings={name: "true"})) == {"deduplication": ADVICE}
-    assert told("pulsar", read(case(), broker_b={name: "true"})) == {"deduplication": ADVICE}
-    assert told("pulsar", read(case(), broker_b={name: "false"})) == {}
+    assert severities("pulsar", case(settings={name: "true"})) == {"deduplication": ADVICE}
+    assert severities("pulsar", read(case(), broker_b={name: "true"})) == {"deduplication": ADVICE}
+    assert severities("pulsar", read(case(), broker_b={name: "false"})) == {}
 
 
 QUEUE = {"publisher.confirms": "true", "delivery_mode": "2 (persistent)"}
 
 
 def test_rabbitmqs_automatic_acknowledgement() -> None:
-    assert told("rabbitmq", read(case(), consumer={"acknowledgement": "automatic"})) == {
+    assert severities("rabbitmq", read(case(), consumer={"acknowledgement": "automatic"})) == {
         "automatic-acknowledgement": UNEQUAL
     }
-    assert told("rabbitmq", read(case(), consumer={"acknowledgement": "manual, multiple=true"})) == {}
-    assert told("rabbitmq", read(case(4, "stream"), consumer={"offset": "first"})) == {}, "streams have none"
+    assert severities("rabbitmq", read(case(), consumer={"acknowledgement": "manual, multiple=true"})) == {}
+    assert severities("rabbitmq", read(case(4, "stream"), consumer={"offset": "first"})) == {}, "streams have none"
     wanted = case(consumer={"autoAck": "true"})
-    assert told("rabbitmq", wanted) == {"automatic-acknowledgement": UNEQUAL}, "seen before anything runs"
-    assert told("rabbitmq", case(consumer={"autoAck": "false"})) == {}
+    assert severities("rabbitmq", wanted) == {"automatic-acknowledgement": UNEQUAL}, "seen before anything runs"
+    assert severities("rabbitmq", case(consumer={"autoAck": "false"})) == {}
     assert "autoAck" in registry.get("rabbitmq").client_facts(wanted).judged
 
 
 def test_rabbitmqs_missing_confirms() -> None:
-    assert told("rabbitmq", read(case(), producer={**QUEUE, "publisher.confirms": "false"})) == {
+    assert severities("rabbitmq", read(case(), producer={**QUEUE, "publisher.confirms": "false"})) == {
         "no-publisher-confirms": UNEQUAL
     }
-    assert told("rabbitmq", read(case(), producer=QUEUE)) == {}
+    assert severities("rabbitmq", read(case(), producer=QUEUE)) == {}
 
 
 def test_rabbitmqs_transient_messages() -> None:
     transient = {**QUEUE, "delivery_mode": "1 (transient)"}
-    assert told("rabbitmq", case(4, "transient")) == {"transient-messages": UNEQUAL}, "classic would be persistent"
-    assert told("rabbitmq", case(4, "transient", version="3.8.9")) == {"transient-messages": ADVICE}, "nothing else"
-    assert told("rabbitmq", case(2, "mirrored-transient", version="3.10.8", nodes=3)) == {"transient-messages": UNEQUAL}
-    assert told("rabbitmq", case(2, "mirrored-transient", version="3.8.9", nodes=3)) == {"transient-messages": UNEQUAL}
-    assert told("rabbitmq", case(4, "classic")) == {}
-    assert told("rabbitmq", read(case(3, "quorum"), producer=transient)) == {"transient-messages": UNEQUAL}
-    assert told("rabbitmq", read(case(3, "quorum"), producer=QUEUE)) == {}
+    assert severities("rabbitmq", case(4, "transient")) == {"transient-messages": UNEQUAL}, (
+        "classic would be persistent"
+    )
+    assert severities("rabbitmq", case(4, "transient", version="3.8.9")) == {"transient-messages": ADVICE}, (
+        "nothing else"
+    )
+    assert severities("rabbitmq", case(2, "mirrored-transient", version="3.10.8", nodes=3)) == {
+        "transient-messages": UNEQUAL
+    }
+    assert severities("rabbitmq", case(2, "mirrored-transient", version="3.8.9", nodes=3)) == {
+        "transient-messages": UNEQUAL
+    }
+    assert severities("rabbitmq", case(4, "classic")) == {}
+    assert severities("rabbitmq", read(case(3, "quorum"), producer=transient)) == {"transient-messages": UNEQUAL}
+    assert severities("rabbitmq", read(case(3, "quorum"), producer=QUEUE)) == {}
 
 
 def test_rabbitmqs_queues_and_streams_tell_what_they_can() -> None:
@@ -199,5 +209,5 @@ def test_rabbitmqs_queues_and_streams_tell_what_they_can() -> None:
 
 
 def test_null_is_a_yardstick() -> None:
-    assert told("null", case(4)) == {}
+    assert severities("null", case(4)) == {}
     assert registry.get("null").client_facts(case(4)).facts["batch-size"].value == 131_072  # type: ignore[index]

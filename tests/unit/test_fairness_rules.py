@@ -49,11 +49,11 @@ def test_every_property_has_a_rule_that_fires_on_a_difference_and_only_then(name
     assert tilt.rule == name
     assert tilt.severity is (ADVICE if name is Property.SERVER_RUNTIME else UNEQUAL)
     assert tilt.systems == ("a@1", "b@1")
-    assert "a@1 x=10, b@1 x=50" in tilt.told()
+    assert "a@1 x=10, b@1 x=50" in tilt.paragraph()
     for words in (tilt.why, tilt.amount, tilt.source, tilt.remedy):
         assert words
-        assert words in tilt.told()
-    assert pair(small, replace(small, told="the same in other words"), name) == []
+        assert words in tilt.paragraph()
+    assert pair(small, replace(small, words="the same in other words"), name) == []
     (words,) = pair(Fact("lz4", "x=lz4", chosen=True), Fact("none", "x=none"), name)
     assert words.rule == name
 
@@ -73,7 +73,7 @@ def test_a_queue_that_no_setting_of_the_campaign_made_differ_is_advice() -> None
     assert tilt.severity is ADVICE
 
 
-def test_what_a_system_does_not_have_is_told_but_blocks_nothing() -> None:
+def test_what_a_system_does_not_have_is_reported_but_blocks_nothing() -> None:
     (tilt,) = pair(Fact(None, "has none"), Fact(10.0, "x"), Property.BATCH_SIZE)
     assert (tilt.severity, tilt.systems) == (ADVICE, ("a@1",))
     assert "nothing to set" in tilt.remedy
@@ -178,37 +178,37 @@ def test_a_hazard_shared_by_all_tilts_nothing() -> None:
 
 
 def test_what_is_in_force_wins_over_what_was_wanted() -> None:
-    told = (Setting("producer", "linger.ms", "10"), Setting("producer", "batch.size", "65536"))
+    settings_read = (Setting("producer", "linger.ms", "10"), Setting("producer", "batch.size", "65536"))
     pulsar = (Setting("producer", "batchingMaxPublishDelayMicros", "2000"),)
-    cases = {"kafka": case(in_force=told), "pulsar": case(in_force=pulsar)}
+    cases = {"kafka": case(in_force=settings_read), "pulsar": case(in_force=pulsar)}
     assert rules_of(Stage.IN_FORCE, **cases) == {"batch-delay": UNEQUAL}
     (tilt,) = check([contender(f"{name}@1", one) for name, one in cases.items()], Stage.IN_FORCE)
-    assert "batch-delay (as read back): kafka@1 linger.ms=10" in tilt.told()
+    assert "batch-delay (as read back): kafka@1 linger.ms=10" in tilt.paragraph()
 
 
-def test_the_same_news_is_told_once_and_terms_sort_them() -> None:
+def test_the_same_news_is_reported_once_and_terms_sort_them() -> None:
     (wanted,) = pair(Fact(1, "x", True), Fact(2, "y"), Property.BATCH_DELAY)
     again = replace(wanted, stage=Stage.IN_FORCE)
     other = replace(again, systems=("c@1",))
     assert new_among([again, other], [wanted]) == (other,)
-    told = replace(wanted, severity=ADVICE)
-    assert new_among([again], [told]) == (again,), "that it is unequal is news, even where the advice was known"
-    terms = Terms.of([told, wanted], allowed=False)
-    assert (terms.unequal, terms.advice, terms.refused) == ((wanted,), (told,), True)
+    known_advice = replace(wanted, severity=ADVICE)
+    assert new_among([again], [known_advice]) == (again,), "that it is unequal is news, even where the advice was known"
+    terms = Terms.of([known_advice, wanted], allowed=False)
+    assert (terms.unequal, terms.advice, terms.refused) == ((wanted,), (known_advice,), True)
     assert not Terms.of([wanted], allowed=True).refused
-    assert not Terms.of([told], allowed=False).refused
+    assert not Terms.of([known_advice], allowed=False).refused
 
 
 def test_nodes_as_the_clusters_themselves_tell_them() -> None:
-    def told(count: int) -> tuple[Setting, ...]:
+    def brokers(count: int) -> tuple[Setting, ...]:
         bookies = tuple(Setting(f"bookie {number}", "journalSyncData", "true") for number in range(count))
         return (Setting("cluster", "brokers", str(count)), *bookies)
 
-    three = case(4, in_force=told(3))
+    three = case(4, in_force=brokers(3))
     assert rules_of(Stage.IN_FORCE, kafka=three, pulsar=three) == {}, "whatever number the campaign gives"
-    two = rules_of(Stage.IN_FORCE, kafka=three, pulsar=case(4, in_force=told(2)))
+    two = rules_of(Stage.IN_FORCE, kafka=three, pulsar=case(4, in_force=brokers(2)))
     assert two == {"nodes": UNEQUAL, "serving-nodes": UNEQUAL}
-    unknown = case(4, in_force=told(3)[:1])
+    unknown = case(4, in_force=brokers(3)[:1])
     assert rules_of(Stage.IN_FORCE, kafka=three, pulsar=unknown) == {}, "the bookies are not known"
     rabbitmq = tuple(Setting(f"node {number}", "running", "true") for number in range(2))
     plain = replace(WORKLOAD, client=replace(WORKLOAD.client, compression=Compression.NONE))

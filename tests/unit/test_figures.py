@@ -97,12 +97,12 @@ def everywhere(runs: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]
     run_command(["compare", run.path.name, later.path.name, "--json"])
     try:
         parse_threshold("gc_pause < 1")
-        told = ""
+        message = ""
     except ValueError as error:
-        told = str(error)
+        message = str(error)
     return {
         "names": " ".join(known_names()),
-        "an error": told,
+        "an error": message,
         "terminal": text_of(run_report(run)),
         "page": page_of(run),
         "Markdown": run_markdown(run).replace("\\", ""),
@@ -210,7 +210,7 @@ def test_worst_is_the_same_everywhere(runs: Path) -> None:
     assert [word for text in (run_markdown(run), page_of(run)) for word in ("8,000", "4,000") if word in text] == []
 
 
-def test_loss_that_cannot_be_told_is_no_zero_in_the_table_either() -> None:
+def test_loss_that_cannot_be_known_is_no_zero_in_the_table_either() -> None:
     (one,) = result().subscriptions
     block = Block("latency", (result(subscriptions=(replace(one, backlog=5),)),))
     (lost,) = [column for group in figure_table(block).groups for column in group.columns if column.head == "lost"]

@@ -128,7 +128,7 @@ def test_a_consumer_that_messages_waited_for() -> None:
     assert answer.words == "sub-0 consumer 0 had no time left in 50% of the seconds"
 
 
-def test_a_busy_consumer_that_keeps_up_is_told_beside() -> None:
+def test_a_busy_consumer_that_keeps_up_is_reported_beside() -> None:
     full = load(consumer="sub-0 consumer 0", consumer_busy_share=0.95)
     answer = found(full)
     assert answer.resource is Resource.WINDOW
@@ -159,7 +159,7 @@ def test_a_disk_at_the_writes_it_is_limited_to() -> None:
 
 def test_a_disk_at_its_measured_ceiling() -> None:
     answer = found(load(), device=device(written_bytes_per_s=97.0 * MB), ceilings=disk_ceiling(100.0 * MB))
-    assert answer.told == "disk vda (97 %)"
+    assert answer.summary == "disk vda (97 %)"
 
 
 def test_a_disk_that_is_always_busy_while_tasks_wait_for_it() -> None:
@@ -179,7 +179,7 @@ def test_another_disk_does_not_count() -> None:
 
 def test_one_thread_of_a_server_that_always_runs() -> None:
     answer = found(load(), process("kafka-1", busiest=ThreadShare("data-plane-0", 0.99, 0.0)))
-    assert answer.told == "one server thread kafka-1 (99 %)"
+    assert answer.summary == "one server thread kafka-1 (99 %)"
     assert answer.words == "thread data-plane-0 of kafka-1 ran 99% of the time"
 
 
@@ -211,7 +211,7 @@ def test_bursts_that_do_not_count(busy_s: float, stall: float) -> None:
     assert not answer.others
 
 
-def test_bursts_are_told_beside_what_limits_more() -> None:
+def test_bursts_are_reported_beside_what_limits_more() -> None:
     generator = found(load(blocked_share=0.1), device=bursts(4.7))
     assert generator.resource is Resource.CLIENT_CPU
     assert any("busy 5 of 10 s" in other for other in generator.others)
@@ -221,7 +221,7 @@ def test_bursts_are_told_beside_what_limits_more() -> None:
     assert found(load(reads=True), device=bursts(4.7)).resource is Resource.DISK
 
 
-def test_a_disk_at_its_ceiling_is_told_once() -> None:
+def test_a_disk_at_its_ceiling_is_reported_once() -> None:
     answer = found(load(), device=bursts(9.0, written=1100.0 * MB), ceilings=disk_ceiling(1200.0 * MB))
     assert "it can take" in answer.words
     assert not any("busy" in other for other in answer.others)
@@ -303,7 +303,7 @@ def test_the_window_where_nothing_else_is() -> None:
 
 def test_a_rate_that_was_met_was_limited_by_who_asked() -> None:
     answer = found(load(offered_msgs_per_s=50_000.0))
-    assert (answer.resource, answer.told) == (Resource.OFFERED, "offered rate")
+    assert (answer.resource, answer.summary) == (Resource.OFFERED, "offered rate")
 
 
 def test_a_rate_that_was_missed_has_a_cause() -> None:

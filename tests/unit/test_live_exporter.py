@@ -21,7 +21,7 @@ USE = UseNow(0.5, 1.2, 0.7, 600 << 20, 5e6, 0.0, 0.97, 1e8, 0.01)
 SECOND = SecondSeen("0001-peak-kafka", 5000.0, 5.12, 12.5, None, 42, USE)
 
 
-def told(exporter: Exporter) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+def exposed(exporter: Exporter) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     with urllib.request.urlopen(exporter.url) as answer:
         text = answer.read().decode()
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
@@ -35,7 +35,7 @@ def test_a_run_from_its_start_to_its_end() -> None:
         exporter(PhaseStarted("0001-peak-kafka", "warm-up", "", None))
         exporter(PhaseStarted("0001-peak-kafka", "measure", "", None))
         exporter(SECOND)
-        found = told(exporter)
+        found = exposed(exporter)
         assert found["tidegauge_trials", ()] == 2
         assert found["tidegauge_phase", (("phase", "measure"), trial)] == 1
         assert ("tidegauge_phase", (("phase", "warm-up"), trial)) not in found
@@ -50,10 +50,10 @@ def test_a_run_from_its_start_to_its_end() -> None:
 
         # A second without an acknowledgement has no p99: the last one's would be told as its own.
         exporter(replace(SECOND, response_p99_ms=None))
-        assert ("tidegauge_response_p99_ms", (trial,)) not in told(exporter)
+        assert ("tidegauge_response_p99_ms", (trial,)) not in exposed(exporter)
 
         exporter(TrialEnded(None, None, "failed"))  # type: ignore[arg-type]
-        found = told(exporter)
+        found = exposed(exporter)
         assert found["tidegauge_trials_done", ()] == 1
         assert not any(labels for _, labels in found)
 

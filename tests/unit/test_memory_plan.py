@@ -70,12 +70,12 @@ def test_every_sum_is_that_of_the_parts_that_are_reported() -> None:
     for system, shape in (("kafka", {}), ("rabbitmq", {}), ("pulsar", {}), ("pulsar", {"layout": "tiered"})):
         servers = tuple(registry.get(system).processes("", 3, 1200, 900, shape))
         need = MemoryNeed(system, servers, NEEDS[0].worker)
-        told = re.match(r"\w+ needs ([\d,]+) MiB: ([\d,]+) for .*, ([\d,]+) for the load", str(need))
-        assert told is not None
+        stated = re.match(r"\w+ needs ([\d,]+) MiB: ([\d,]+) for .*, ([\d,]+) for the load", str(need))
+        assert stated is not None
         parts = re.findall(r"(\d) \w+ x \(([^)]*)\)", str(need))
         counted = sum(int(count) * sum(map(number, re.findall(r"[\d,]+", each))) for count, each in parts)
-        assert number(told[2]) == counted
-        assert number(told[1]) == counted + number(told[3]) + RESERVE_MB
+        assert number(stated[2]) == counted
+        assert number(stated[1]) == counted + number(stated[3]) + RESERVE_MB
 
 
 def number(text: str) -> int:
@@ -106,9 +106,9 @@ def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
 
 
 def test_the_plan_says_what_is_needed_and_what_there_is() -> None:
-    told = MemoryPlan(NEEDS, MemoryAvailable(5000, "of the machine's 9,000 MiB")).sentences()
-    assert len(told) == 4
-    assert told[-1] == "5,000 MiB are available of the machine's 9,000 MiB"
+    stated = MemoryPlan(NEEDS, MemoryAvailable(5000, "of the machine's 9,000 MiB")).sentences()
+    assert len(stated) == 4
+    assert stated[-1] == "5,000 MiB are available of the machine's 9,000 MiB"
     assert MemoryPlan(NEEDS, None).sentences()[2:] == [
         "The load generator gets at most: heap 300 MiB, direct memory 100 MiB"
     ]

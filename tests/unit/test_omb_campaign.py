@@ -139,7 +139,7 @@ class TestChosen:
         assert self.chosen(tmp_path, heap_mb=AUTO).campaign.systems[0].heap_mb > 128
 
     @pytest.mark.parametrize(
-        ("more", "told"),
+        ("more", "message"),
         [
             (("--level", "1"), "--level is of servers started here: it needs --managed"),
             (("--heap", "1GiB"), "--heap is of servers started here: it needs --managed"),
@@ -150,11 +150,11 @@ class TestChosen:
         ],
     )
     def test_what_has_no_effect_or_is_wrong_is_refused(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], told: str
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], message: str
     ) -> None:
         (tmp_path / "d.yaml").write_text(PULSAR)
         assert run(tmp_path, *more, "--dry-run") == 2
-        assert told in " ".join(capsys.readouterr().err.split())
+        assert message in " ".join(capsys.readouterr().err.split())
 
 
 def run(tmp_path: Path, *more: str) -> int:
@@ -226,7 +226,7 @@ class TestTheCampaign:
         assert one.campaign.experiments[0].name == "peak"
         assert any("10000000" in note for note in one.notes)
 
-    def test_no_warm_up_is_told(self, tmp_path: Path) -> None:
+    def test_no_warm_up_is_reported(self, tmp_path: Path) -> None:
         one = translated(tmp_path, warmupDurationMinutes=0)
         assert any("warmupDurationMinutes: 0" in note for note in one.notes)
 
@@ -245,7 +245,7 @@ class TestTheCampaign:
         three = replace(spec(), nodes=3)
         assert load_order(three, registry.get("kafka"), deployment, ["t"], tmp_path).replication_factor == 3
 
-    def test_every_problem_of_every_file_is_told_at_once(self, tmp_path: Path) -> None:
+    def test_every_problem_of_every_file_is_reported_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=0"))
         with pytest.raises(UserError) as caught:
             translated(tmp_path, topics=0, testDurationMinutes=2000)
@@ -279,7 +279,7 @@ def test_a_secret_in_memory_ends_with_its_process() -> None:
 
 
 class TestTheCommand:
-    def test_dry_run_tells_what_becomes_of_the_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_dry_run_shows_what_becomes_of_the_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(tmp_path, "--dry-run", "--json") == 0
         content = json.loads(capsys.readouterr().out)
         (only,) = content["runs"]
@@ -302,7 +302,7 @@ class TestTheCommand:
             (["--driver", "/nowhere.yaml"], "/nowhere.yaml: there is no such driver file"),
         ],
     )
-    def test_mistakes_are_told(
+    def test_mistakes_are_reported(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
     ) -> None:
         assert run(tmp_path, *more) == 2

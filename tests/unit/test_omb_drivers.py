@@ -121,9 +121,9 @@ def test_pulsar(tmp_path: Path) -> None:
     assert (terms.client.batch_delay_ms_max, terms.client.connections_per_broker) == (3, 4)
     assert terms.consumer == {"receiverQueueSize": "500"}
     assert terms.subscription_type is SubscriptionType.SHARED
-    told = " ".join(terms.notes)
-    assert "ioThreads has no effect" in told
-    assert "namespacePrefix" in told
+    text_of_notes = " ".join(terms.notes)
+    assert "ioThreads has no effect" in text_of_notes
+    assert "namespacePrefix" in text_of_notes
     managed = read(tmp_path, PULSAR.replace("deduplicationEnabled: false", "deduplicationEnabled: true"), managed=True)
     assert managed.terms.settings == {"brokerDeduplicationEnabled": "true"}
     assert (managed.terms.level, managed.attach) == (LevelChoice(2), None)

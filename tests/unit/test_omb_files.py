@@ -52,7 +52,7 @@ def keys_of(data: object) -> Iterator[str]:
             yield from keys_of(value)
 
 
-def told(source: Source) -> list[str]:
+def problem_lines(source: Source) -> list[str]:
     return [str(problem).removeprefix(f"{source.path}:") for problem in source.problems]
 
 
@@ -61,7 +61,7 @@ def problems_of(path: Path) -> list[str]:
     read, source = read_workload(path)
     if read is not None:
         translate(read, ClientSettings())
-    return told(source)
+    return problem_lines(source)
 
 
 def test_own_workloads_use_every_key_and_run() -> None:
@@ -76,7 +76,7 @@ def test_own_drivers_use_every_key(system: str) -> None:
     path = OWN / "drivers" / f"{system}-every-key.yaml"
     for managed in (False, True):
         driver, source = read_driver(path, managed)
-        assert driver is not None, told(source)
+        assert driver is not None, problem_lines(source)
         assert driver.system.name == system
     assert set(keys_of(source.data)) == set(f"{EVERY_DRIVER} {DRIVERS[system]}".split())
 
@@ -125,11 +125,13 @@ def test_every_shipped_driver_is_read_or_refused_by_name(omb: Path) -> None:
             driver, source = read_driver(path, managed)
             system = path.parent.name.removeprefix("driver-")
             if system not in known:
-                assert re.search(r"driverClass: '.*' is OMB's driver for a system that is not known", *told(source))
+                assert re.search(
+                    r"driverClass: '.*' is OMB's driver for a system that is not known", *problem_lines(source)
+                )
             elif path.stem == "pulsar-effectively-once" and not managed:
-                assert re.search(r"client.persistence.deduplicationEnabled: .* --managed", *told(source))
+                assert re.search(r"client.persistence.deduplicationEnabled: .* --managed", *problem_lines(source))
             else:
-                assert driver is not None, told(source)
+                assert driver is not None, problem_lines(source)
                 assert driver.system.name == system
 
 

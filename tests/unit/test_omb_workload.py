@@ -106,12 +106,12 @@ def test_a_payload_file_is_found_above_the_workload_and_must_have_the_size(tmp_p
     assert "has 1024 bytes, but messageSize is 100" in problem
 
 
-def test_keys_without_effect_are_told(tmp_path: Path) -> None:
+def test_keys_without_effect_are_reported(tmp_path: Path) -> None:
     read, _ = read_workload(write(tmp_path, payloadFile="x", backlogDrainRatio=0.9))
     assert read is not None
-    told = " ".join(notes(read))
-    assert "payloadFile has no effect" in told
-    assert "backlogDrainRatio has no effect" in told
+    text_of_notes = " ".join(notes(read))
+    assert "payloadFile has no effect" in text_of_notes
+    assert "backlogDrainRatio has no effect" in text_of_notes
     plain, _ = read_workload(write(tmp_path))
     assert plain is not None
     assert notes(plain) == []

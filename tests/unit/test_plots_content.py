@@ -66,7 +66,7 @@ class TestPercentiles:
         assert response.systems == end_to_end.systems == (KAFKA, PULSAR)
         assert response.series[0].x[-1] == pytest.approx(100 * (1 - 10 / 8000))  # two trials of 4,000 samples
         assert end_to_end.series[0].y[5] > response.series[0].y[5]  # type: ignore[operator]
-        assert "p99" in response.told
+        assert "p99" in response.description
 
     def test_end_to_end_is_that_of_the_slowest_subscription(self, sample: Loaded) -> None:
         _, details = sample

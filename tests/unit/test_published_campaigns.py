@@ -105,9 +105,9 @@ def test_tiered_and_co_located_servers_have_the_same_memory(scale: str) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_a_campaign_says_how_long_it_takes(path: Path) -> None:
     comment = " ".join(line.lstrip("# ") for line in path.read_text().partition("\nname:")[0].splitlines())
-    told = re.search(r"(?:About|Up to) (?:(an hour)|(two hours)|(\d+) minutes)\.$", comment)
-    assert told is not None
-    minutes = 60 if told[1] else 120 if told[2] else int(told[3])
+    reported = re.search(r"(?:About|Up to) (?:(an hour)|(two hours)|(\d+) minutes)\.$", comment)
+    assert reported is not None
+    minutes = 60 if reported[1] else 120 if reported[2] else int(reported[3])
     assert plan_campaign(parsed(path)).seconds_expected / 60 == pytest.approx(minutes, rel=0.1)
 
 
@@ -190,8 +190,8 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
     asked = [one for claim in claims for one in questions(claim)]
     planned = [all(observe(*one, run).missing.endswith("was not reached") for one in places(each)) for each in asked]
     assert any(planned)
-    told = {observe(*one, run).missing for each in asked for one in places(each)}
-    assert all(one.endswith("was not reached") or " has no " in one for one in told), told
+    reported = {observe(*one, run).missing for each in asked for one in places(each)}
+    assert all(one.endswith("was not reached") or " has no " in one for one in reported), reported
 
 
 @pytest.mark.parametrize("name", report_names())
@@ -228,15 +228,15 @@ def refused(tmp_path: Path, text: str, **overrides: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ("confluent-2020", "confluent-2021", "mine.yaml:5: published.report: unknown report 'confluent-2021'"),
         ("kafka-twice-pulsar", "kafka-twice", "mine.yaml:6: published.claims[0]: 'confluent-2020' has no claim"),
         ("  claims:", "  claim:", "mine.yaml:6: published.claim: unknown key 'claim' (did you mean 'claims'?)"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, told: str) -> None:
-    assert told in refused(tmp_path, BASE.replace(old, new))
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: str, reported: str) -> None:
+    assert reported in refused(tmp_path, BASE.replace(old, new))
 
 
 def test_no_mapping(tmp_path: Path) -> None:
@@ -258,18 +258,18 @@ def test_the_original_scale_puts_the_reports_own_values_in_place(tmp_path: Path)
 def test_the_brief_scale_is_marked_wherever_the_plan_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(dry_run(capsys, "confluent-2020-latency", "--scale", "brief").split())
     assert shown.count("BRIEF (--scale brief): fewer points, shorter trials") == 2
-    told = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "brief", "--json"))
-    assert told["examines"]["scale"] == "brief"
-    assert any(one.startswith("BRIEF") for one in told["warnings"])
+    reported = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "brief", "--json"))
+    assert reported["examines"]["scale"] == "brief"
+    assert any(one.startswith("BRIEF") for one in reported["warnings"])
     assert "BRIEF" not in dry_run(capsys, "confluent-2020-latency")
 
 
-def test_mistakes_in_the_original_values_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_mistakes_in_the_original_values_are_reported_with_their_lines(tmp_path: Path) -> None:
     text = BASE.replace("rate: 200k", "rat: 200k")
     assert "mine.yaml:9: experiments[0].rat: unknown key 'rat'" in refused(tmp_path, text, scale="original")
     text = BASE.replace("    nodes: 3", "    name: other")
-    told = refused(tmp_path, text, scale="original")
-    assert "mine.yaml:8: published.original.name: can't be another at the original scale" in told
+    reported = refused(tmp_path, text, scale="original")
+    assert "mine.yaml:8: published.original.name: can't be another at the original scale" in reported
 
 
 def test_a_campaign_without_original_values_has_one_scale_only(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def dry_run(capsys: pytest.CaptureFixture[str], name: str, *more: str) -> str:
     return capsys.readouterr().out
 
 
-def test_a_dry_run_tells_which_claims_will_be_examined(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_which_claims_will_be_examined(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(dry_run(capsys, "streamnative-2022-latency").split())
     assert "Examines 6 claims of: StreamNative 2022" in shown
     assert "Pulsar's publish p99 is below Kafka's [figure 4]" in shown
@@ -296,7 +296,7 @@ def test_a_dry_run_tells_which_claims_will_be_examined(capsys: pytest.CaptureFix
     assert (examines["report"], len(examines["claims"]), examines["scale"]) == ("streamnative-2022", 6, "shares")
 
 
-def test_a_dry_run_shows_points_in_columns_and_tells_workloads_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_points_in_columns_and_distinguishes_workloads(capsys: pytest.CaptureFixture[str]) -> None:
     shown = dry_run(capsys, "confluent-2020-batch-size")
     row = next(line.split() for line in shown.splitlines() if line.startswith("0001  max-throughput"))
     assert row[:3] == ["0001", "max-throughput", "kafka@4.3.1"]
@@ -320,9 +320,10 @@ def test_a_plan_for_a_larger_machine_is_shown_with_what_this_one_lacks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(planning, "memory_available", lambda: MemoryAvailable(8192, "of the machine's 9,000 MiB"))
-    told = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "original", "--json"))
+    reported = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "original", "--json"))
     assert (
-        len([one for one in told["warnings"] if one.startswith("It can't run here: There is too little memory")]) == 1
+        len([one for one in reported["warnings"] if one.startswith("It can't run here: There is too little memory")])
+        == 1
     )
     manner = ["--scale", "original", "--runs-dir", str(tmp_path)]
     assert run_command(["run", "confluent-2020-latency", *manner]) == 2

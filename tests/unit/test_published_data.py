@@ -87,7 +87,7 @@ SAME_ID = "  - {id: c, text: x, source: s, kind: bound, figure: throughput, of: 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "problem"),
     [
         ("values: [1]", "values: [1, 2]", "other than 1 values"),
         ("figures: [throughput]", "figures: [thruput]", "must be one of throughput"),
@@ -103,7 +103,7 @@ SAME_ID = "  - {id: c, text: x, source: s, kind: bound, figure: throughput, of: 
         ),
     ],
 )
-def test_a_wrong_data_file_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_a_wrong_data_file_is_refused(tmp_path: Path, old: str, new: str, problem: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(REPORT)
     assert read_report(path).report == "mine"
@@ -111,16 +111,16 @@ def test_a_wrong_data_file_is_refused(tmp_path: Path, old: str, new: str, told: 
     path.write_text(REPORT.replace(old, new))
     with pytest.raises(UserError) as caught:
         read_report(path)
-    assert told in caught.value.message
+    assert problem in caught.value.message
 
 
-def test_an_unknown_report_is_told_with_the_nearest() -> None:
+def test_an_unknown_report_is_reported_with_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'confluent-2020'"):
         report("confluent-2021")
 
 
 @pytest.mark.parametrize("name", report_names())
-def test_every_claim_is_told_in_the_documentation(name: str) -> None:
+def test_every_claim_is_documented(name: str) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs/published.md").read_text()
     assert [claim.id for claim in report(name).claims if f"| `{claim.id}` |" not in text] == []
     assert report(name).title in text

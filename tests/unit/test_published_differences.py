@@ -38,11 +38,11 @@ def test_the_original_scale_never_shows_differences_of_another(path: Path) -> No
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 @pytest.mark.parametrize("scale", ["shares", "brief"])
-def test_shares_of_what_was_measured_are_told_where_they_are_offered(path: Path, scale: str) -> None:
+def test_shares_of_what_was_measured_are_reported_where_they_are_offered(path: Path, scale: str) -> None:
     trials = plan_campaign(parsed(path, scale=scale)).trials
     rules = {trial.rate_rule for trial in trials if "%" in trial.rate_rule}
-    told = " ".join(differs(path, scale=scale))
-    assert all(f"{rule}" in told for rule in rules), told
+    sentences = " ".join(differs(path, scale=scale))
+    assert all(f"{rule}" in sentences for rule in rules), sentences
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
@@ -59,8 +59,10 @@ def test_a_dry_run_shows_the_differences_before_anything_runs(capsys: pytest.Cap
     shown = " ".join(dry_run(capsys, "confluent-2020-latency").split())
     assert "Differs: partitions: 24 here, 100 in the report" in shown
     assert "Differs: offered rate: 65% of lowest sustainable here, 200,000 msg/s in the report" in shown
-    told = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "original", "--json"))["examines"]["differs"]
-    assert not [one for one in told if one.startswith(("partitions", "offered rate"))]
+    sentences = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "original", "--json"))["examines"][
+        "differs"
+    ]
+    assert not [one for one in sentences if one.startswith(("partitions", "offered rate"))]
     assert "pulsar: heap of a broker: 512 MiB here, 12 GiB in the report" in shown
 
 
@@ -211,8 +213,8 @@ def found(
         for system in systems
     ]
     of = {} if attached else {system.partition("@")[0]: [servers] for system in systems}
-    told = differences(Report.model_validate(MINE), [test], Planned(trials, of, not attached, figures))
-    return tuple(one for one in told if " unacknowledged " not in one and not one.startswith("latencies count"))
+    sentences = differences(Report.model_validate(MINE), [test], Planned(trials, of, not attached, figures))
+    return tuple(one for one in sentences if " unacknowledged " not in one and not one.startswith("latencies count"))
 
 
 def test_what_is_alike_is_no_difference() -> None:
@@ -221,26 +223,26 @@ def test_what_is_alike_is_no_difference() -> None:
     assert others == ["always so", "of servers"]
 
 
-def test_a_search_is_told_only_where_there_is_one() -> None:
+def test_a_search_is_reported_only_where_there_is_one() -> None:
     assert "of a search" in found("kafka@4.3.1", figures=("throughput",))
     assert "of a search" not in found("kafka@4.3.1")
 
 
 def test_memory_that_is_not_decided_yet_is_not_compared() -> None:
-    told = found("kafka@4.3.1", servers=replace(SERVERS, memory_bytes={"broker": (-1 << 20, 0)}))
-    assert not [one for one in told if "heap" in one]
+    sentences = found("kafka@4.3.1", servers=replace(SERVERS, memory_bytes={"broker": (-1 << 20, 0)}))
+    assert not [one for one in sentences if "heap" in one]
 
 
-def test_memory_that_points_differ_in_is_told_with_both() -> None:
+def test_memory_that_points_differ_in_is_reported_with_both() -> None:
     points = [Servers({"broker": (size << 20, 0)}, {"num.network.threads": "8"}) for size in (768, 256)]
     planned = Planned([spec("kafka@4.3.1")], {"kafka": points}, starts_servers=True)
-    told = differences(Report.model_validate(MINE), ["one"], planned)
-    assert "heap of a broker: 256 MiB and 768 MiB here, 1 GiB in the report" in told
+    sentences = differences(Report.model_validate(MINE), ["one"], planned)
+    assert "heap of a broker: 256 MiB and 768 MiB here, 1 GiB in the report" in sentences
 
 
 def test_consumers_own_settings_are_compared() -> None:
-    told = found("rabbitmq@3.10.8")
-    assert "rabbitmq: autoAck: the product's default here, true in the report" in told
+    sentences = found("rabbitmq@3.10.8")
+    assert "rabbitmq: autoAck: the product's default here, true in the report" in sentences
     assert not [one for one in found("rabbitmq@3.10.8", servers=Servers(consumer={"autoAck": "true"})) if "Ack" in one]
 
 
@@ -267,7 +269,7 @@ def test_latencies_are_said_to_count_from_the_intended_send_where_there_are_any(
     assert any(one.startswith("latencies count from") for one in differs(path)) is bool(latencies)
 
 
-def test_limits_of_servers_with_a_backlog_are_told() -> None:
+def test_limits_of_servers_with_a_backlog_are_reported() -> None:
     limited = found("kafka@4.3.1", limits=ServerLimits(1536 << 20, direct_io=True))
     assert any(one.startswith("a server process may use 1.5 GiB of memory") for one in limited)
     assert any("loop device with direct I/O" in one for one in limited)
@@ -276,7 +278,7 @@ def test_limits_of_servers_with_a_backlog_are_told() -> None:
     assert counted == [2, 0, 2]
 
 
-def test_what_is_different_is_told_with_both_values() -> None:
+def test_what_is_different_is_reported_with_both_values() -> None:
     assert "partitions: 100 here, 7 in the report" in found("kafka@4.3.1", test="other")
     assert "kafka: version 4.4.1 here, in the report 4.3" in found("kafka@4.4.1")
     assert "kafka: version 4.30.1 here, in the report 4.3" in found("kafka@4.30.1")
@@ -286,12 +288,12 @@ def test_what_is_different_is_told_with_both_values() -> None:
 
 
 def test_a_systems_own_settings_come_before_those_of_the_test() -> None:
-    told = found("kafka@4.3.1", "pulsar@4.2.4", test="other")
-    assert "kafka: partitions: 100 here, 7 in the report" in told
-    assert "pulsar: partitions: 100 here, 9 in the report" in told
-    assert "pulsar: batch delay: 10 ms here, 50 ms in the report" in told
+    sentences = found("kafka@4.3.1", "pulsar@4.2.4", test="other")
+    assert "kafka: partitions: 100 here, 7 in the report" in sentences
+    assert "pulsar: partitions: 100 here, 9 in the report" in sentences
+    assert "pulsar: batch delay: 10 ms here, 50 ms in the report" in sentences
 
 
-def test_of_attached_clusters_only_what_is_known_is_told() -> None:
-    told = found("kafka@attached", attached=True)
-    assert told == ("the load comes from one host; the report's came from several", "always so")
+def test_of_attached_clusters_only_what_is_known_is_reported() -> None:
+    sentences = found("kafka@attached", attached=True)
+    assert sentences == ("the load comes from one host; the report's came from several", "always so")

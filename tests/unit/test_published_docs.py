@@ -56,8 +56,8 @@ def test_every_verdict_is_named_where_claims_are_explained() -> None:
 
 def test_campaigns_that_keep_their_points_at_the_brief_scale_are_named() -> None:
     sentence = PAGE.partition("(`confluent-2020-fsync`")[2].partition("keep all of theirs")[0]
-    told = re.findall(r"`([\w-]+)`", f"`confluent-2020-fsync`{sentence}")
-    named = {f"confluent-2020{name}" if name.startswith("-") else name for name in told}
+    names = re.findall(r"`([\w-]+)`", f"`confluent-2020-fsync`{sentence}")
+    named = {f"confluent-2020{name}" if name.startswith("-") else name for name in names}
     kept = set()
     for path in PATHS:
         own, brief = (

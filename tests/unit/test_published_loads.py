@@ -137,8 +137,10 @@ def test_a_rate_that_the_window_made_decides_nothing(resource: Resource) -> None
     run = replace(kafka, specs=[*kafka.specs, spec], findings=[*kafka.findings, finding])
     found = judged(TWICE, run)
     assert found.verdict is NOT_DECIDED
-    told = f"limited by the messages that may be in flight: 0000-max-throughput-kafka: {resource} (96 %): the window of"
-    assert found.reason.startswith(told)
+    limited = (
+        f"limited by the messages that may be in flight: 0000-max-throughput-kafka: {resource} (96 %): the window of"
+    )
+    assert found.reason.startswith(limited)
     assert "4 times" in found.reason, "the figures are still shown"
 
 

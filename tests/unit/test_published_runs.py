@@ -94,7 +94,7 @@ def test_a_system_that_is_repeated_in_another_run_has_more_blocks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"msgs_per_s": 15_000.0}, "the runs differ in the offered rate: 15,000 to 20,000 msg/s"),
         ({"nodes": 3}, "the runs differ in nodes: 1 and 3"),
@@ -116,10 +116,10 @@ def test_a_system_that_is_repeated_in_another_run_has_more_blocks() -> None:
         ({"limits": ServerLimits(1 << 30)}, "the runs differ in limits"),
     ],
 )
-def test_what_the_claim_does_not_vary_must_be_the_same(changes: dict[str, Any], told: str) -> None:
+def test_what_the_claim_does_not_vary_must_be_the_same(changes: dict[str, Any], sentence: str) -> None:
     found = judged(PULSAR_BELOW, both(of_system("kafka", 50.0), of_system("pulsar", 10.0, **changes)))
     assert found.verdict is NOT_DECIDED
-    assert told in found.reason
+    assert sentence in found.reason
 
 
 def test_sustainable_rates_are_found_in_their_run() -> None:
@@ -205,7 +205,7 @@ def test_runs_of_different_machines_are_refused(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ("name: other\nsystems: [kafka]\nexperiments: [peak]\n", "examines no claims of a published report"),
         (
@@ -218,11 +218,11 @@ def test_runs_of_different_machines_are_refused(tmp_path: Path, capsys: pytest.C
     ],
 )
 def test_runs_that_do_not_belong_together_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str
 ) -> None:
     names = stored(tmp_path, "kafka", 50.0), stored(tmp_path, "pulsar", 10.0, text=text)
     assert examine(tmp_path, *names) == 2
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert sentence in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_run_can_not_be_named_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -237,7 +237,7 @@ def meant(system: str, **changes: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"heap_mb": "12288"}, "the runs differ in heap: kafka@1 in A heap=1024MiB, kafka@1 in B heap=12288MiB"),
         ({"direct_memory_mb": "512"}, "the runs differ in direct-memory"),
@@ -245,7 +245,7 @@ def meant(system: str, **changes: str) -> dict[str, str]:
         ({"settings__num.network.threads": "8"}, "the runs differ in own-server-settings"),
     ],
 )
-def test_servers_and_clients_of_two_runs_are_on_the_terms_of_one(changes: dict[str, str], told: str) -> None:
+def test_servers_and_clients_of_two_runs_are_on_the_terms_of_one(changes: dict[str, str], sentence: str) -> None:
     """The same system with another level, as claims on what an fsync costs compare it."""
     claim = PULSAR_BELOW.model_copy(
         update={
@@ -268,7 +268,7 @@ def test_servers_and_clients_of_two_runs_are_on_the_terms_of_one(changes: dict[s
     assert verdict({}).verdict is CONFIRMED
     found = verdict(changes)
     assert found.verdict is NOT_DECIDED
-    assert told in found.reason
+    assert sentence in found.reason
     allowed = verdict(changes, allowed=True)
     assert allowed.verdict is CONFIRMED
     assert "UNEQUAL: the runs differ in" in allowed.reason

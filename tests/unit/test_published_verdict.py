@@ -93,7 +93,7 @@ def test_a_small_ratio_has_a_narrow_size(published: float, low: float, high: flo
     assert (size.at_least, size.at_most) == (pytest.approx(low, rel=1e-3), pytest.approx(high, rel=1e-3))
 
 
-def test_the_reason_tells_noise_from_too_few_repeats() -> None:
+def test_the_reason_distinguishes_noise_from_too_few_repeats() -> None:
     assert "direction open, the intervals overlap" in judge_ratio(ratio(0.9, 1.3), ABOVE).reason
     alike = judge_ratio(ratio(0.7, 1.1), Limits(0.8, 1.25)).reason
     assert "likeness open, the interval reaches across the limit (0.8 to 1.25 counts)" in alike
@@ -104,10 +104,10 @@ def test_the_reason_tells_noise_from_too_few_repeats() -> None:
 
 
 def test_an_absolute_value_is_never_decided() -> None:
-    for values, told in (([4.0, 9.0], "kept here"), ([14.0, 43.0], "not kept here")):
+    for values, expected in (([4.0, 9.0], "kept here"), ([14.0, 43.0], "not kept here")):
         answer = judge_bound(values, "ms", Limits(at_most=15.0))
         assert answer.verdict is NOT_DECIDED
-        assert told in answer.reason
+        assert expected in answer.reason
 
 
 def test_repeats_with_little_noise_give_a_narrow_interval_and_noise_a_wide_one() -> None:
@@ -213,27 +213,27 @@ def test_one_doubtful_trial_decides_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"steady": False}, "its warm-up was too short to judge, or never steady"),
         ({"offered_msgs_per_s": 1e9}, "the system did not keep up"),
     ],
 )
-def test_a_valid_trial_that_shows_something_else_decides_nothing(changes: dict[str, Any], told: str) -> None:
+def test_a_valid_trial_that_shows_something_else_decides_nothing(changes: dict[str, Any], expected: str) -> None:
     kafka, pulsar = pair(50.0, 10.0)
     judgement = judged(PULSAR_BELOW, run_of(kafka, replace(pulsar, **changes)))
     assert judgement.verdict is NOT_DECIDED
-    assert told in judgement.reason
+    assert expected in judgement.reason
 
 
-def test_a_failure_is_told_without_its_log() -> None:
+def test_a_failure_is_reported_without_its_log() -> None:
     kafka, pulsar = pair(50.0, 10.0)
     failures = {pulsar.spec.trial_id: "The worker ended. (log: /somewhere/long/worker.log)"}
     run = Measured((kafka.spec, pulsar.spec), (kafka,), failures=failures)
     assert judged(PULSAR_BELOW, run).reason == f"{pulsar.spec.trial_id} has no result: The worker ended."
 
 
-def test_an_interval_stands_and_tells_of_its_doubtful_trials() -> None:
+def test_an_interval_stands_and_names_its_doubtful_trials() -> None:
     judgement = judged(PULSAR_BELOW, run_of(*doubtful(pair(50.0, 10.0, blocks=5))))
     assert judgement.verdict is CONFIRMED
     assert "DOUBTFUL is latency-pulsar-1-4-100-50%: warm-up not steady" in judgement.reason
@@ -287,13 +287,13 @@ def test_reasons_why_nothing_can_be_decided() -> None:
         "the run has no latency": Measured((spec("kafka@1", "peak"), spec("pulsar@1", "peak")), ()),
         "several settings of the run fit": run_of(kafka, pulsar, measured(trial("pulsar", rule="80%"), 10.0)),
     }
-    for told, run in cases.items():
+    for expected, run in cases.items():
         found = judged(PULSAR_BELOW, run)
-        assert found.verdict is NOT_DECIDED, told
-        assert told in found.reason
+        assert found.verdict is NOT_DECIDED, expected
+        assert expected in found.reason
 
 
-def test_what_was_not_measured_is_told_once_for_all_places() -> None:
+def test_what_was_not_measured_is_reported_once_for_all_places() -> None:
     claim = PULSAR_BELOW.model_copy(update={"common": Place(partitions=100), "for_each": {"level": [1, 2, 3]}})
     found = judged(claim, run_of(*pair(50.0, 10.0)))
     assert found.verdict is NOT_DECIDED
@@ -303,7 +303,7 @@ def test_what_was_not_measured_is_told_once_for_all_places() -> None:
     assert found.reason.endswith("the run has no latency there")
 
 
-def test_an_invalid_trial_among_repeats_is_told() -> None:
+def test_an_invalid_trial_among_repeats_is_reported() -> None:
     results = pair(20.0, 10.0, blocks=2)
     results[1] = replace(results[1], validity=Validity.INVALID, reasons=("own lag",))
     found = judged(PULSAR_BELOW, run_of(*results))
@@ -385,7 +385,7 @@ TWICE = Factor(
 
 
 @pytest.mark.parametrize(
-    ("run", "verdict", "told"),
+    ("run", "verdict", "expected"),
     [
         (sustained(40_000, 10_000), CONFIRMED, "4 times"),
         (sustained(10_000, 30_000), CONTRADICTED, "direction contradicted"),
@@ -394,10 +394,10 @@ TWICE = Factor(
         (sustained(40_000, 10_000, decided=False), NOT_DECIDED, "not decided: every trial is INVALID"),
     ],
 )
-def test_a_factor_of_sustainable_rates(run: Measured, verdict: Verdict, told: str) -> None:
+def test_a_factor_of_sustainable_rates(run: Measured, verdict: Verdict, expected: str) -> None:
     found = judged(TWICE, run)
     assert found.verdict is verdict
-    assert told in found.reason
+    assert expected in found.reason
 
 
 def test_sustainable_rates_are_shown_in_the_unit_that_was_published() -> None:
@@ -520,7 +520,7 @@ def test_publish_latency_at_the_maximum_is_that_of_the_confirmation() -> None:
     assert "the confirmation of 0000-max-throughput-kafka has no figure for it" in unconfirmed.reason
 
 
-def test_a_value_of_the_sweep_tells_two_places_apart() -> None:
+def test_a_value_of_the_sweep_distinguishes_two_places() -> None:
     slow, fast = (
         replace(trial("pulsar"), trial_id=name, point={"check-delay": name})
         for name in ("check delay 10 ms", "check delay 0 ms")

@@ -66,7 +66,7 @@ def test_steps_may_be_ramps_and_shares() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ({"rates": []}, "must be a rate, '{steps"),
         ({"steps": []}, "'steps' must be a list"),
@@ -82,10 +82,10 @@ def test_steps_may_be_ramps_and_shares() -> None:
         ("fast", "must be messages a second"),
     ],
 )
-def test_what_is_wrong_is_told(value: Any, told: str) -> None:
+def test_what_is_wrong_is_reported(value: Any, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse_rate_or_schedule(value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def options(**values: Any) -> LatencyOptions:

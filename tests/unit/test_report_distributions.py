@@ -66,7 +66,7 @@ def test_a_part_of_the_trials_is_not_passed_off_as_all(tmp_path: Path) -> None:
     assert merged(run) == []
 
 
-def test_a_single_trial_is_told_by_its_seconds_and_labelled(tmp_path: Path) -> None:
+def test_a_single_trial_is_reported_by_its_seconds_and_labelled(tmp_path: Path) -> None:
     run = stored(tmp_path, blocks_of(1))
     assert merged(run) == []
     p50, p99 = within(run)
@@ -78,7 +78,7 @@ def test_a_single_trial_is_told_by_its_seconds_and_labelled(tmp_path: Path) -> N
     assert content(run)["within_trial"][1]["interval"]["method"] == Method.WITHIN_TRIAL.value
 
 
-def test_a_closed_loop_is_told_by_its_rate(tmp_path: Path) -> None:
+def test_a_closed_loop_is_reported_by_its_rate(tmp_path: Path) -> None:
     trial = spec(experiment="peak")
     closed = replace(trial, workload=replace(trial.workload, arrival=Arrival.CLOSED_LOOP))
     (found,) = within(stored(tmp_path, [result(closed)]))

@@ -47,7 +47,7 @@ def test_each_fault_has_a_row_with_what_it_did() -> None:
     assert fault_notes(block) == ["The faults: 1. pause of the leader for 1.5 s, at 2 s.", NOTE]
 
 
-def test_of_repeated_trials_the_median_is_told_and_never_seen_is_longest() -> None:
+def test_of_repeated_trials_the_median_is_reported_and_never_seen_is_longest() -> None:
     gaps = [replace(TOLD, publish_gap_s=gap, normal_after_s=after) for gap, after in ((1, 2.0), (9, None), (3, None))]
     text = " ".join(shown(Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(gaps)))))
     assert " 3.0 2.0 " in text
@@ -100,7 +100,7 @@ def test_plots_mark_them(tmp_path: Path) -> None:
     marked = Block("latency", tuple(replace(one, faults=(TOLD,)) for one in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]
     assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]
-    assert plot.told.endswith("Faults: pause from 2.0 to 3.5 s.")
+    assert plot.description.endswith("Faults: pause from 2.0 to 3.5 s.")
     assert ">pause<" in page_drawing(plot, {KAFKA: 0, PULSAR: 1}).svg
     # A node that takes longer to be started again: the fault lasts longer there, and is marked for both.
     slow = [
@@ -108,7 +108,7 @@ def test_plots_mark_them(tmp_path: Path) -> None:
     ]
     plot = timelines(Block("latency", tuple(slow[:2])), details, "x", MAIN)[0]
     assert [(span.label, span.end) for span in plot.spans if span.inner] == [("pause", 3.6), ("", 8.6)]
-    assert plot.told.endswith("Faults: pause from 2.0 to 3.6 s, elsewhere to 8.6 s.")
+    assert plot.description.endswith("Faults: pause from 2.0 to 3.6 s, elsewhere to 8.6 s.")
     faulty = replace(run, trials=tuple(_with_fault(trial) for trial in run.trials))
     tables = [table.label_head for one in sections(faulty, details) for part in one.parts for table in part.tables]
     assert "system and fault" in tables

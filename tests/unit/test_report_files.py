@@ -98,7 +98,7 @@ def test_escaped_text_cannot_leave_its_cell() -> None:
     assert table(["x", "n"], [["a", "1"], ["b", "-"]]) == ["| x | n |", "| --- | --: |", "| a | 1 |", "| b | - |"]
 
 
-def test_markdown_tells_thresholds_figures_and_comparisons(tmp_path: Path) -> None:
+def test_markdown_shows_thresholds_figures_and_comparisons(tmp_path: Path) -> None:
     run = stored(tmp_path, *blocks_of("kafka@4.3.1", 1.0, 1.02, 0.98), *blocks_of("pulsar@4.2.4", 2.0, 2.1, 1.9))
     text = run_markdown(run)
     assert text.startswith("## Tidegauge: quick, finished\n")

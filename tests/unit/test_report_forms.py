@@ -104,7 +104,7 @@ def test_one_system_alone_needs_no_name_beside_its_form(tmp_path: Path) -> None:
     assert "level 2 for pulsar@4.2.4 (bypass), as asked" in text(run_report(run)).replace("\n", " ")
 
 
-def test_a_sweep_over_forms_tells_each_point_apart(both: store.StoredRun) -> None:
+def test_a_sweep_over_forms_distinguishes_each_point(both: store.StoredRun) -> None:
     shown = text(run_report(both))
     assert "2           pulsar@4.2.4 (journal)" in shown
     assert "2           pulsar@4.2.4 (bypass)" in shown

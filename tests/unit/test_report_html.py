@@ -140,7 +140,7 @@ def test_everything_is_disclosed(page: str, sample: Path) -> None:
     assert "systems: [kafka, pulsar]" in page
 
 
-def test_trials_with_other_settings_are_told(sample: Path) -> None:
+def test_trials_with_other_settings_are_reported(sample: Path) -> None:
     run = store.load_run(sample)
     details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
     (same, _) = settings(run, details)
@@ -173,8 +173,8 @@ def test_every_option_that_replaces_a_value_of_a_campaign_is_one_of_run() -> Non
 
 
 def test_how_to_do_an_older_run_again(sample: Path) -> None:
-    told = {"overrides": {"systems": "['kafka', 'pulsar@4.2.4']", "durability": "4"}}
-    older = replace(store.load_run(sample), environment={"campaign": told})
+    wording = {"overrides": {"systems": "['kafka', 'pulsar@4.2.4']", "durability": "4"}}
+    older = replace(store.load_run(sample), environment={"campaign": wording})
     assert again(older, []).command == "tidegauge run campaign.yaml --systems kafka --systems pulsar@4.2.4 --level 4"
     hostile = replace(older, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
     assert again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
@@ -307,8 +307,8 @@ class TestAnswer:
 
     def test_a_level_that_cuts_refuted_is_bad(self, sample: Path) -> None:
         run = store.load_run(sample)
-        told = {"": "not attested", "attested: 0 lost in 9 cuts (all)": "attested", "REFUTED: 3 lost": "REFUTED"}
-        for attested, words in told.items():
+        wording = {"": "not attested", "attested: 0 lost in 9 cuts (all)": "attested", "REFUTED: 3 lost": "REFUTED"}
+        for attested, words in wording.items():
             known = changed(run, every=True, level=lambda one, said=attested: replace(one.level, attested=said))
             (badge,) = [one for one in answer(known).badges if one.text.startswith("Level 3")]
             assert words in badge.text

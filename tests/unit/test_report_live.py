@@ -120,7 +120,7 @@ def test_an_unequal_comparison_is_marked_all_the_while() -> None:
     event = UnequalFound(tilt)
     state = after((0, BEGIN), (1, event), (2, phase("start")), (5, phase("measure", limit=30)), (10, seen()))
     assert "UNEQUAL comparison: batch-delay" in shown(state, 15)
-    assert plain_lines(LiveState(), event, 0) == [f"UNEQUAL: {tilt.told()}"]
+    assert plain_lines(LiveState(), event, 0) == [f"UNEQUAL: {tilt.paragraph()}"]
     assert "UNEQUAL" not in shown(after((0, BEGIN), (2, phase("start"))), 15)
 
 

@@ -93,11 +93,11 @@ def test_nothing_follows_where_the_exit_code_is_0(tmp_path: Path) -> None:
 def test_repeats_give_the_verdict_of_the_comparison(
     tmp_path: Path, pulsar: tuple[float, ...], words: str, sure: Sureness
 ) -> None:
-    told, sureness = sentence(stored(tmp_path, *repeated({KAFKA: (1.0, 1.01, 0.99), PULSAR: pulsar})))
-    assert words in told
-    assert "over 3 blocks" in told
+    answer, sureness = sentence(stored(tmp_path, *repeated({KAFKA: (1.0, 1.01, 0.99), PULSAR: pulsar})))
+    assert words in answer
+    assert "over 3 blocks" in answer
     assert sureness is sure
-    assert "no evidence" not in told
+    assert "no evidence" not in answer
 
 
 def test_single_trials_are_no_evidence(tmp_path: Path) -> None:
@@ -110,20 +110,20 @@ def test_single_trials_are_no_evidence(tmp_path: Path) -> None:
 
 
 def test_how_steady_single_trials_were_is_said(tmp_path: Path) -> None:
-    told, _ = sentence(store.load_run(sample_run(tmp_path, trials=1)))
-    assert "least steady within its trial: " in told
+    answer, _ = sentence(store.load_run(sample_run(tmp_path, trials=1)))
+    assert "least steady within its trial: " in answer
 
 
 def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:
-    told, sureness = sentence(stored(tmp_path, result(peak(KAFKA))))
-    assert "Kafka took 123,000 msg/s; measured once, compared with nothing" in told
+    answer, sureness = sentence(stored(tmp_path, result(peak(KAFKA))))
+    assert "Kafka took 123,000 msg/s; measured once, compared with nothing" in answer
     assert sureness is Sureness.SINGLE_TRIALS
 
 
 def test_latency_names_the_best_first_and_who_did_not_keep_up(tmp_path: Path) -> None:
     run = stored(tmp_path, *pair(warnings=(f"{NOT_KEPT_UP}: 8,000 of 20,000 msg/s (40%)",), msgs_per_s=8000.0))
-    told, _ = sentence(run, "latency")
-    assert told.startswith(
+    answer, _ = sentence(run, "latency")
+    assert answer.startswith(
         "At 20,000 msg/s the response p99 was 7.80 ms for Pulsar and 12.5 for Kafka (did not keep up: 8,000 msg/s);"
     )
 
@@ -139,8 +139,8 @@ def test_latency_names_the_best_first_and_who_did_not_keep_up(tmp_path: Path) ->
 def test_what_speaks_against_figures_stands_with_them(
     tmp_path: Path, changes: dict[str, object], words: str, sure: Sureness
 ) -> None:
-    told, sureness = sentence(stored(tmp_path, *pair(**changes)), "latency")
-    assert words in told
+    answer, sureness = sentence(stored(tmp_path, *pair(**changes)), "latency")
+    assert words in answer
     assert sureness is sure
 
 
@@ -156,10 +156,10 @@ def test_lost_messages_stand_in_the_sentence_and_in_the_table(tmp_path: Path) ->
 
 def test_a_backlog_at_the_windows_end_stands_in_the_table(tmp_path: Path) -> None:
     fast, slow = pair()
-    for backlog, told in ((int(0.2 * slow.msgs_per_s), False), (round(3 * slow.msgs_per_s), True)):
+    for backlog, answer in ((int(0.2 * slow.msgs_per_s), False), (round(3 * slow.msgs_per_s), True)):
         late = replace(slow, subscriptions=(replace(slow.subscriptions[0], window_end_backlog=backlog),))
-        text = screen(stored(tmp_path / str(told), fast, late))
-        assert (f"{backlog:,} behind" in text) == told
+        text = screen(stored(tmp_path / str(answer), fast, late))
+        assert (f"{backlog:,} behind" in text) == answer
 
 
 def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
@@ -182,9 +182,9 @@ def test_a_sweep_is_one_sentence(tmp_path: Path) -> None:
         for place, at in enumerate((1, 100))
         for number, system in enumerate((KAFKA, PULSAR), 1)
     ]
-    told, sureness = sentence(stored(tmp_path, *made))
-    assert "Rate over 2 points: Kafka 123,000 (partitions=1) to 247,000 msg/s (partitions=100)" in told
-    assert "at each point measured once each: no evidence" in told
+    answer, sureness = sentence(stored(tmp_path, *made))
+    assert "Rate over 2 points: Kafka 123,000 (partitions=1) to 247,000 msg/s (partitions=100)" in answer
+    assert "at each point measured once each: no evidence" in answer
     assert sureness is Sureness.SINGLE_TRIALS
 
 

@@ -150,7 +150,7 @@ def test_the_trial_that_was_not_at_the_level_asked_for_stands_for_its_system() -
         assert "NOT AS ASKED" in levels.headline(results)
 
 
-def test_a_run_is_told_by_its_points(tmp_path: Path) -> None:
+def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "swept", "name: swept")
     both = [level(at(1, durability="3"), 3), level(at(2, scale=0.5, durability="4"), 4)]
     for one in both:

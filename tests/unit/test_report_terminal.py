@@ -168,7 +168,7 @@ def test_reasons_warnings_and_errors_stand_below(tmp_path: Path) -> None:
     assert "Some of these figures are doubtful" in text
 
 
-def test_what_was_noted_while_it_ran_is_told_again(tmp_path: Path) -> None:
+def test_what_was_noted_while_it_ran_is_reported_again(tmp_path: Path) -> None:
     run = replace(stored(tmp_path, *pair()), notes=("rabbitmq@4.3.6 is left out: no apt-get here.",))
     assert "Note: rabbitmq@4.3.6 is left out: no apt-get here." in rendered(run_report(run))
 
@@ -236,10 +236,10 @@ def test_repeats_give_a_verdict(tmp_path: Path, pulsar: tuple[float, ...], verdi
     assert verdict in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 100
     assert "of 20 comparisons of equal systems about one shows a difference" in " ".join(text.split())
-    (told,) = run_summary(run)["experiments"][0]["comparisons"]
-    assert verdict in told["sentence"]
-    assert told["comparison"]["interval"]["blocks"] == 3
-    assert told["comparison"]["verdict"] in verdict
+    (compared,) = run_summary(run)["experiments"][0]["comparisons"]
+    assert verdict in compared["sentence"]
+    assert compared["comparison"]["interval"]["blocks"] == 3
+    assert compared["comparison"]["verdict"] in verdict
     assert ("campaigns/quick.yaml --repeat 25" in text) is ("inconclusive" in verdict)
 
 
@@ -270,7 +270,7 @@ def test_what_runs_of_earlier_days_found_is_still_read() -> None:
     assert FINDING_FIGURES[NAME].of(replace(old, details={})) is None
 
 
-def test_own_client_settings_do_not_part_systems_but_are_told(tmp_path: Path) -> None:
+def test_own_client_settings_do_not_part_systems_but_are_reported(tmp_path: Path) -> None:
     fast, slow = pair()
     own = replace(slow.spec.workload, producer_overrides={"kafka": {"linger.ms": "5"}})
     text = rendered(run_report(stored(tmp_path, fast, replace(slow, spec=replace(slow.spec, workload=own)))))
@@ -294,7 +294,7 @@ def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
     assert "Reason:" not in text, "told with the trials"
 
 
-def test_an_interrupted_trial_is_told_once_to_be_so(tmp_path: Path) -> None:
+def test_an_interrupted_trial_is_reported_once(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
     run.plan([spec()])
     run.trial(spec()).fail("interrupted", True)
@@ -304,13 +304,13 @@ def test_an_interrupted_trial_is_told_once_to_be_so(tmp_path: Path) -> None:
     assert "interrupted: interrupted" not in text
 
 
-def test_a_reason_that_no_trial_tells_is_shown(tmp_path: Path) -> None:
+def test_a_reason_that_no_trial_gives_is_shown(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
     run.finish("failed", "There is no version 9.9 of Kafka.")
     assert "Reason: There is no version 9.9 of Kafka." in rendered(run_report(store.load_run(run.path)))
 
 
-def test_the_host_is_told(tmp_path: Path) -> None:
+def test_the_host_is_reported(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
     disks = {"/x": {"file_system": "ext4"}, "/y": {}}
     host = {"cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30, "kernel": "Linux 6.1 #1 SMP", "disks": disks}

@@ -77,13 +77,13 @@ def test_a_run_without_either_shows_nothing(run: StoredRun) -> None:
     assert all(one["shares"] == [] and one["cost"] is None for one in content["usage"])
 
 
-def test_a_price_alone_is_told_as_cost(run: StoredRun) -> None:
+def test_a_price_alone_is_reported_as_cost(run: StoredRun) -> None:
     text = shown(replace(run, ceilings=None))
     assert text.startswith("What it costs")
     assert "share" not in text
 
 
-def test_doubts_are_told(run: StoredRun) -> None:
+def test_doubts_are_reported(run: StoredRun) -> None:
     known = ceilings()
     disk = replace(known.ceilings.disks[0], doubts=("the write bandwidth fell",))
     doubtful = replace(known, reused=False, ceilings=replace(known.ceilings, disks=(disk,), load_average=7.5))
@@ -154,7 +154,7 @@ def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None
     assert text.count("thread load-0") == 1
 
 
-def test_what_a_row_tells_is_not_told_again_of_its_repeated_trials(run: StoredRun) -> None:
+def test_what_a_row_shows_is_not_reported_again_of_its_repeated_trials(run: StoredRun) -> None:
     near = replace(OFFERED, others=(THREAD,))
     text = " ".join(shown(with_limiting(run, near, None, None, None, near)).split())
     assert "the rate offered came through, near the limit of client CPU worker (97 %)" in text
@@ -183,7 +183,7 @@ class TestPlots:
         assert peak.x.names == ("disk writes", "loopback")
         kafka, pulsar = peak.series
         assert all(bar + kafka.width <= beside for bar, beside in zip(kafka.x, pulsar.x, strict=True))
-        assert "disk writes" in peak.told
+        assert "disk writes" in peak.description
         rows = data_table(peak).rows
         assert [row[0] for row in rows] == ["disk writes", "loopback"]
         assert all("(at least)" in cell for row in rows for cell in row[1:])
@@ -207,7 +207,7 @@ class TestPlots:
         assert first.title.endswith(", ext4 on vda") and second.title.endswith(", xfs on sdb")
         assert first.x.names == second.x.names == ("disk writes", "loopback")
 
-    def test_of_tiny_shares_only_that_they_are_is_told(self, run: StoredRun) -> None:
+    def test_of_tiny_shares_only_that_they_are_is_reported(self, run: StoredRun) -> None:
         (one, *_) = [one for one in usage.rows(run) if one.is_throughput]
         tiny = tuple(replace(share, share=3.1e-7) for share in one.shares)
         (plot,) = share_bars([replace(one, shares=tiny)], "machine")
@@ -225,25 +225,25 @@ class TestDoctor:
         assert "CPU governor" in done.stdout and "What it can do at most" not in done.stdout
         assert list(tmp_path.iterdir()) == []
 
-    def test_what_an_ordinary_user_lacks_is_told_with_what_it_is_for(self) -> None:
+    def test_what_an_ordinary_user_lacks_is_reported_with_what_it_is_for(self) -> None:
         root = Ability("root", False, "this is user 1000", "the rest", "it is refused", "Run it as root.")
         disk = Ability("loop disk", False, "needs root", "a disk of its own", "it is left out", "")
         pressure = Ability("pressure figures", True, "", "waiting", "it is missing", "Boot with psi=1.")
 
-        def told(*found: Ability) -> str:
+        def text_of(*found: Ability) -> str:
             console = Console(width=100)
             with console.capture() as capture:
                 console.print(doctor_report(Diagnosis(host_facts([]), clock_quality(), None, (), found)))
             assert max(map(len, capture.get().splitlines())) <= 100
             return " ".join(capture.get().split())
 
-        text = told(root, disk, pressure)
+        text = text_of(root, disk, pressure)
         assert "What an ordinary user of this machine can't do: 2 of 3" in text
         assert "Throughput and latency are measured all the same" in text
         assert "root: this is user 1000. It is for: the rest. Without it: it is refused. To have it: run it" in text
         assert text.endswith("Without it: it is left out. It can: pressure figures.")
-        assert "What this machine can't do: 1 of 2" in told(disk, pressure)
-        assert told(pressure).endswith("It can do everything")
+        assert "What this machine can't do: 1 of 2" in text_of(disk, pressure)
+        assert text_of(pressure).endswith("It can do everything")
 
     def test_a_disk_that_is_not_there(self, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "tidegauge.cli", "doctor", "--disk", str(tmp_path / "no")]

@@ -96,8 +96,8 @@ class TestPreflight:
         assert list(tmp_path.iterdir()) == []
 
     def test_too_little_space(self, tmp_path: Path) -> None:
-        (told,) = preflight.directory_obstacles(tmp_path, 1 << 40, "Move it")
-        assert "1,099,511,627,776 are needed there. Move it." in told
+        (obstacle,) = preflight.directory_obstacles(tmp_path, 1 << 40, "Move it")
+        assert "1,099,511,627,776 are needed there. Move it." in obstacle
 
     def test_a_file_in_the_way(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()

@@ -180,7 +180,7 @@ def test_a_busy_consumer_of_another_subscription_is_not_blamed() -> None:
     assert judged(busy_consumers=(other,), **slow(latency(9.0, 41.0))).validity is Validity.VALID
 
 
-def test_a_few_busy_seconds_and_those_after_a_fault_are_told() -> None:
+def test_a_few_busy_seconds_and_those_after_a_fault_are_reported() -> None:
     few = judged(busy_consumers=(busy(1),), **slow(latency(4.1, 41.0)))
     assert few.validity is Validity.VALID
     assert few.warnings[0].startswith("sub-0 consumer 1 of the load generator had no time left in 1 of 10 s")

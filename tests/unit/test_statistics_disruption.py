@@ -38,27 +38,27 @@ def found(rows: Sequence[LoadSecond], at: FaultSpan):  # type: ignore[no-untyped
 
 def test_an_outage_is_measured_from_the_fault_to_calm() -> None:
     rows = seconds(*[{}] * 5, OUT, OUT, OUT, LATE, *[{}] * 4)
-    told = found(rows, span(5.2, 7.0))
-    assert told.publish_gap_s == told.delivery_gap_s == 3.0
-    assert told.p99_worst_ms == 3000.0
-    assert told.normal_after_s == pytest.approx(9.0 - 5.2)
+    effect = found(rows, span(5.2, 7.0))
+    assert effect.publish_gap_s == effect.delivery_gap_s == 3.0
+    assert effect.p99_worst_ms == 3000.0
+    assert effect.normal_after_s == pytest.approx(9.0 - 5.2)
 
 
 def test_a_fault_that_changes_nothing_is_normal_at_once() -> None:
-    told = found(seconds(*[{}] * 12), span(5.5, 6.0))
-    assert (told.publish_gap_s, told.delivery_gap_s, told.p99_worst_ms, told.normal_after_s) == (0, 0, 5.0, 0.0)
+    effect = found(seconds(*[{}] * 12), span(5.5, 6.0))
+    assert (effect.publish_gap_s, effect.delivery_gap_s, effect.p99_worst_ms, effect.normal_after_s) == (0, 0, 5.0, 0.0)
 
 
 def test_an_outage_that_never_ends_counts_with_its_length() -> None:
-    told = found(seconds(*[{}] * 5, *[OUT] * 7), span(5.0, 6.0))
-    assert (told.publish_gap_s, told.p99_worst_ms, told.normal_after_s) == (7.0, 7000.0, None)
+    effect = found(seconds(*[{}] * 5, *[OUT] * 7), span(5.0, 6.0))
+    assert (effect.publish_gap_s, effect.p99_worst_ms, effect.normal_after_s) == (7.0, 7000.0, None)
 
 
 def test_publishes_may_go_on_while_deliveries_do_not() -> None:
     rows = seconds(*[{}] * 4, {"received": 0}, {"received": 0}, *[{}] * 4)
-    told = found(rows, span(4.0, 5.0))
-    assert (told.publish_gap_s, told.delivery_gap_s) == (0.0, 2.0)
-    assert told.normal_after_s == 2.0
+    effect = found(rows, span(4.0, 5.0))
+    assert (effect.publish_gap_s, effect.delivery_gap_s) == (0.0, 2.0)
+    assert effect.normal_after_s == 2.0
 
 
 def test_calm_while_a_node_is_down_is_no_end_if_its_return_disturbs_again() -> None:
@@ -103,9 +103,9 @@ def test_of_several_faults_each_has_its_own_seconds() -> None:
 def test_what_comes_after_the_window_counts_for_messages_only() -> None:
     """Producers stop then: a second without publishes is no outage, but a duplicate is one."""
     rows = seconds(*[{}] * 10, {**OUT, "duplicated": 2, "reordered": 1, "corrupt": 4})
-    told = found(rows, span(5.0, 6.0, end_s=10))
-    assert (told.publish_gap_s, told.delivery_gap_s) == (0, 0)
-    assert (told.duplicated, told.reordered, told.corrupt) == (2, 1, 4)
+    effect = found(rows, span(5.0, 6.0, end_s=10))
+    assert (effect.publish_gap_s, effect.delivery_gap_s) == (0, 0)
+    assert (effect.duplicated, effect.reordered, effect.corrupt) == (2, 1, 4)
 
 
 def test_without_any_second_before_nothing_is_known_to_be_normal() -> None:

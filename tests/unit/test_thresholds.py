@@ -39,7 +39,7 @@ def test_scopes_and_free_spacing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (7, "must be text: FIGURE OPERATOR NUMBER"),
         ("", "must be FIGURE OPERATOR NUMBER"),
@@ -66,10 +66,10 @@ def test_scopes_and_free_spacing() -> None:
         ("lost == 0 at partitions", "written KEY=VALUE"),
     ],
 )
-def test_what_is_wrong_is_told(text: object, told: str) -> None:
+def test_what_is_wrong_is_reported(text: object, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse_threshold(text, KNOWN)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def latencies(*scales: float, system: str = "kafka@4.3.1", **changes: object) -> list[TrialResult]:
@@ -245,7 +245,7 @@ def test_repeats_that_agree_to_the_last_digit_are_known_no_finer_than_a_search_g
     assert (one.outcome, one.why[-5:]) == (Outcome.INCONCLUSIVE, " near")
 
 
-def test_a_wide_bracket_tells_less() -> None:
+def test_a_wide_bracket_shows_less() -> None:
     bracket = {"goals": [{"lower_msgs_per_s": 50_000.0, "upper_msgs_per_s": 60_000.0}]}
     wide = [replace(one, details=bracket) for one in rates(50_000.0, 50_000.0, 50_000.0)]
     (found,) = ruled("sustainable_msgs_per_s < 58000", [], wide)

@@ -61,7 +61,7 @@ class TestShares:
         )
         assert on_each((), nodes=3, copies=3) == {}
 
-    def test_two_disks_are_told_apart(self) -> None:
+    def test_two_disks_are_distinguished(self) -> None:
         known = ceilings()
         other = replace(known.ceilings.disks[0], device="8:16", name="xfs on sdb", write_bytes_per_s=100e6)
         known = replace(

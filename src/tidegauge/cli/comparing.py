@@ -43,10 +43,10 @@ def compare(request: CompareRequest, out: Output) -> int:
     if twice:
         raise UserError(f"{', '.join(twice)} is given twice.", "Name different runs.")
     around = [_around(store.load_run(path)) for path in paths]
-    for one in around:
-        if not one.run.results:
-            problems = [trial.problem for trial in one.run.trials if trial.problem]
-            raise UserError(f"{one.run.path.name} has no trial with a readable result{_because(problems)}.")
+    for side in around:
+        if not side.run.results:
+            problems = [trial.problem for trial in side.run.trials if trial.problem]
+            raise UserError(f"{side.run.path.name} has no trial with a readable result{_because(problems)}.")
     found = compare_runs(around, request.allow_unequal, request.noise)
     request.files.write(lambda: across.junit(found), lambda: across.markdown(found))
     out.show(across.report(found), across.content(found))

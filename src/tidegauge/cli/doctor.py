@@ -45,8 +45,8 @@ def examine(request: DoctorRequest, out: Output) -> int:
     for note in clean_leftovers():
         out.say(note)
     ceilings = _measured(disks, out) if request.measure else None
-    with _shown(out) as tell:
-        tell("What this machine allows ...")
+    with _shown(out) as say:
+        say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
         found = Diagnosis(host, clock, ceilings, advise(host, clock, _bounds()), abilities(_needs()))
     out.show(doctor_report(found), doctor_content(found))
@@ -57,13 +57,13 @@ def _measured(disks: Sequence[Path], out: Output) -> Ceilings:
     """Measure, keep it for the runs to come, and leave nothing else behind."""
     announced = announced_interruption(lambda: out.alert("Interrupted: removing what was written."))
     # The host's agent removes the files if we are killed.
-    with announced, _shown(out) as tell, LocalHost.open() as host:
+    with announced, _shown(out) as say, LocalHost.open() as host:
         try:
             found = measure(
                 disks,
                 THOROUGH.within(THOROUGH_S_MAX, len(disks)),
                 host.track_directory,
-                lambda what, left_s: tell(f"{what} ... (about {duration(round(left_s))} left)"),
+                lambda what, left_s: say(f"{what} ... (about {duration(round(left_s))} left)"),
             )
         except OSError as error:
             raise RunFailedError(
@@ -77,7 +77,7 @@ def _measured(disks: Sequence[Path], out: Output) -> Ceilings:
 
 @contextlib.contextmanager
 def _shown(out: Output) -> Iterator[Callable[[str], None]]:
-    """Tells what goes on: one line that changes on a terminal, a line each elsewhere."""
+    """Shows progress: one line that changes on a terminal, a line each elsewhere."""
     console = out.progress
     if not console.is_terminal or console.is_dumb_terminal:
         yield out.say

@@ -72,18 +72,18 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     chosen = _chosen(request)
     found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, chosen)
     # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
-    ready = [(one, prepare(one.campaign, request.dry_run, allow_unequal=True)) for one in found]
+    ready = [(translation, prepare(translation.campaign, request.dry_run, allow_unequal=True)) for translation in found]
     if request.dry_run:
         _show_plans(ready, request.runs_directory, out)
         return EXIT_GOOD
     done: list[_Done] = []
-    for one, prepared in ready:
-        done.append(_run(one, prepared, request, out))
+    for translation, prepared in ready:
+        done.append(_run(translation, prepared, request, out))
         if done[-1].exit_code == EXIT_INTERRUPTED:
             break
     if out.as_json:
-        out.show("", {"schema": OMB_SCHEMA, "runs": [one.content for one in done]})
-    codes = {one.exit_code for one in done}
+        out.show("", {"schema": OMB_SCHEMA, "runs": [outcome.content for outcome in done]})
+    codes = {outcome.exit_code for outcome in done}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_GOOD)
 
 
@@ -132,53 +132,61 @@ def _mb(option: str, text: str | None, parse: Callable[[str], int]) -> int | Non
         raise UserError(f"{option} {text}: {error}.") from error
 
 
-def _title(one: Translation) -> str:
-    return f"Workload {one.workload.name} on driver {one.driver.name}"
+def _title(translation: Translation) -> str:
+    return f"Workload {translation.workload.name} on driver {translation.driver.name}"
 
 
 def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Output) -> None:
     if out.as_json:
         content = [
-            {**_names(one), "notes": list(one.notes), "plan": plan_summary(*prepared.told())} for one, prepared in ready
+            {**_names(translation), "notes": list(translation.notes), "plan": plan_summary(*prepared.shown_parts())}
+            for translation, prepared in ready
         ]
         out.show("", {"schema": OMB_SCHEMA, "runs": content})
         return
     parts: list[RenderableType] = []
-    for one, prepared in ready:
-        parts += [heading(f"{_title(one)}:"), *(Paragraph(note, "", "  - ", "    ") for note in one.notes), Text("")]
-        parts += [plan_list(*prepared.told(), full=prepared.full_speed(runs), places=prepared.places(runs)), Text("")]
+    for translation, prepared in ready:
+        parts += [
+            heading(f"{_title(translation)}:"),
+            *(Paragraph(note, "", "  - ", "    ") for note in translation.notes),
+            Text(""),
+        ]
+        parts += [
+            plan_list(*prepared.shown_parts(), full=prepared.full_speed(runs), places=prepared.places(runs)),
+            Text(""),
+        ]
     out.show(Group(*parts), {})
 
 
-def _names(one: Translation) -> dict[str, Any]:
+def _names(translation: Translation) -> dict[str, Any]:
     return {
-        "workload": one.workload.name,
-        "driver": one.driver.name,
-        "workload_file": str(one.workload.source.path),
-        "driver_file": str(one.driver.source.path),
+        "workload": translation.workload.name,
+        "driver": translation.driver.name,
+        "workload_file": str(translation.workload.source.path),
+        "driver_file": str(translation.driver.source.path),
     }
 
 
-def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
-    """One workload on one driver. What fails is told, and the next one goes on, as in OMB."""
+def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
+    """One workload on one driver. What fails is reported, and the next one goes on, as in OMB."""
     from tidegauge.cli.reports import keep_report
     from tidegauge.cli.running import CODES, create, run_prepared
     from tidegauge.report.ending import ending
     from tidegauge.report.screen import run_screen
 
     began = datetime.now()
-    texts = _texts(one)
+    texts = _texts(translation)
     both = "---\n".join(f"# {name}\n{text.rstrip()}\n" for name, text in texts.items())
-    run = create(request.runs_directory, ready.campaign, both.encode(), one.workload.source.path)
+    run = create(request.runs_directory, ready.campaign, both.encode(), translation.workload.source.path)
     run.unequal_allowed = True
     store.keep_omb_files(run.path, texts)
-    out.say(f"{_title(one)}:")
-    failure = run_prepared(ready, run, out, [*map(Note, one.notes), *ready.left_out])
+    out.say(f"{_title(translation)}:")
+    failure = run_prepared(ready, run, out, [*map(Note, translation.notes), *ready.left_out])
     keep_report(run.path, out)
     stored = store.load_run(run.path)
-    written, why = _write_results(one, stored, began, request.output_directory)
+    written, why = _write_results(translation, stored, began, request.output_directory)
     out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
-    content = {**_names(one), "omb_results": [str(path) for path in written], "report": run_summary(stored)}
+    content = {**_names(translation), "omb_results": [str(path) for path in written], "report": run_summary(stored)}
     if isinstance(failure, TidegaugeError):
         out.error(failure, with_json=False)
         content["error"] = error_content(failure)
@@ -189,9 +197,9 @@ def _run(one: Translation, ready: Ready, request: OmbRequest, out: Output) -> _D
     return _Done(code, content)
 
 
-def _texts(one: Translation) -> dict[str, str]:
+def _texts(translation: Translation) -> dict[str, str]:
     """The files' texts by the names under which a run keeps them; a driver's without secrets."""
-    workload, driver = one.workload.source.path, one.driver.source.path
+    workload, driver = translation.workload.source.path, translation.driver.source.path
     return {
         f"workload-{workload.name}": workload.read_text(encoding="utf-8"),
         f"driver-{driver.name}": without_secrets(driver.read_text(encoding="utf-8")),
@@ -199,25 +207,25 @@ def _texts(one: Translation) -> dict[str, str]:
 
 
 def _write_results(
-    one: Translation, run: store.StoredRun, began: datetime, output: Path | None
+    translation: Translation, run: store.StoredRun, began: datetime, output: Path | None
 ) -> tuple[list[Path], str]:
     """Where OMB's JSON was written, in the run's directory and where the user wants it; else why there is none."""
     trial = _figures_of(run)
     if trial is None:
         reasons = [left.reason for left in run.trials if left.reason] or [run.reason or "no rate was confirmed"]
         return [], reasons[0].rstrip(".")
-    workload = one.campaign.workload
+    workload = translation.campaign.workload
     names = store.OmbNames(
-        workload=one.workload.name,
-        driver=one.driver.name,
+        workload=translation.workload.name,
+        driver=translation.driver.name,
         message_bytes=workload.payload.message_bytes,
         topics=workload.topics,
         partitions=workload.partitions,
         producers_per_topic=workload.producers,
         consumers_per_topic=workload.consumers,
     )
-    driver = one.driver.name.replace("/", "-")
-    name = f"{one.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}.json"
+    driver = translation.driver.name.replace("/", "-")
+    name = f"{translation.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}.json"
     paths = [run.path / name, *([output / name] if output else [])]
     for path in paths:
         store.write_omb_result(trial, names, path)

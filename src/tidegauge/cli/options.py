@@ -246,7 +246,7 @@ def campaign_path(wanted: str) -> Path:
         raise UserError(f"{wanted} is a directory.", "Name a campaign file in it.")
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         beside = path.parent if path.parent.is_dir() else Path.cwd()
-        names = sorted(one.name for one in beside.glob("*.y*ml"))
+        names = sorted(path.name for path in beside.glob("*.y*ml"))
         raise UserError(f"There is no campaign file {wanted}{nearest(path.name, names)}.", _ready_hint())
     return ready_campaign(wanted)
 
@@ -266,9 +266,9 @@ class WithExperiments(TyperCommand):
         """The usual help, and the experiments after its example."""
         from tidegauge.experiments.procedure import experiments
 
-        told = [f"{name}: {experiment.summary}" for name, experiment in experiments().items()]
+        summaries = [f"{name}: {experiment.summary}" for name, experiment in experiments().items()]
         example = self.epilog
-        self.epilog = "\n\n".join([*([example] if example else []), "Experiments of a campaign:", *told])
+        self.epilog = "\n\n".join([*([example] if example else []), "Experiments of a campaign:", *summaries])
         try:
             super().format_help(ctx, formatter)
         finally:

@@ -144,7 +144,7 @@ class Ready:
     left_out: tuple[Note, ...]
     terms: Terms
 
-    def told(self) -> tuple[tuple[TrialSpec, ...], float, tuple[str, ...], MemoryPlan, Terms]:
+    def shown_parts(self) -> tuple[tuple[TrialSpec, ...], float, tuple[str, ...], MemoryPlan, Terms]:
         """What a plan shows."""
         warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
         return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
@@ -158,23 +158,23 @@ class Ready:
         """Where servers would keep their data, and their journals; () where a place is not there yet."""
         campaign = self.campaign
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
-        data = tuple(Path(one).expanduser() for one in named) or (_there(runs_directory),)
+        data = tuple(Path(directory).expanduser() for directory in named) or (_there(runs_directory),)
         journals = tuple(Path(journal_directory).expanduser() for journal_directory in campaign.journal_directories)
         return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
 
     def show(self, out: Output, runs_directory: Path) -> None:
         """Print the plan."""
-        told, examines, thresholds = self.told(), self.campaign.published, self.campaign.thresholds
+        parts, examines, thresholds = self.shown_parts(), self.campaign.published, self.campaign.thresholds
         if out.as_json:
-            out.show("", plan_summary(*told, examines=examines, thresholds=thresholds))
+            out.show("", plan_summary(*parts, examines=examines, thresholds=thresholds))
         else:
             full, places = self.full_speed(runs_directory), self.places(runs_directory)
-            out.show(plan_list(*told, examines=examines, thresholds=thresholds, full=full, places=places), {})
+            out.show(plan_list(*parts, examines=examines, thresholds=thresholds, full=full, places=places), {})
 
 
 def _there(directory: Path) -> Path:
     """The directory, or what it would be made in."""
-    return next((one for one in (directory, *directory.absolute().parents) if one.is_dir()), directory)
+    return next((ancestor for ancestor in (directory, *directory.absolute().parents) if ancestor.is_dir()), directory)
 
 
 def _fitted(
@@ -215,5 +215,5 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
         *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes)),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
     )
-    told = with_differences(fitted, plan.trials)
-    return Ready(told, plan, memory, left_out, Terms.of(wanted_tilts(plan, registry.get), allow_unequal))
+    terms = Terms.of(wanted_tilts(plan, registry.get), allow_unequal)
+    return Ready(with_differences(fitted, plan.trials), plan, memory, left_out, terms)

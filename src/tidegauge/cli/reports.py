@@ -52,7 +52,7 @@ def serve(runs_directory: Path, bind: str, port: int, out: Output) -> int:
 
 @contextmanager
 def live_page(wanted: bool, run: Path, out: Output) -> Iterator[None]:
-    """The page of a run as long as it goes, if wanted. That it can't be served harms no run: it is told."""
+    """The page of a run as long as it goes, if wanted. That it can't be served harms no run: it is reported."""
     server = _started(run, out) if wanted else None
     try:
         yield
@@ -133,7 +133,7 @@ def make_report(request: ReportRequest, out: Output) -> int:
 
         plots = plots_of(run, _details(run))
         written += _plots(plots, system_places(run), request)
-    _told(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
+    _written(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
     return EXIT_GOOD
 
 
@@ -150,8 +150,10 @@ def show_schema(name: str | None, output: Path | None, out: Output) -> int:
         Output(as_json=True).show("", wanted[0])
         return EXIT_GOOD
     note = f"{plural(len(wanted) - 1, 'schema')} beside it" if name is None else ""
-    texts = {file_name(one["properties"]["schema"]["const"]): json.dumps(one, indent=2) + "\n" for one in wanted}
-    _told(store.write_files(output, {path: text.encode() for path, text in texts.items()}), out, note)
+    texts = {
+        file_name(schema["properties"]["schema"]["const"]): json.dumps(schema, indent=2) + "\n" for schema in wanted
+    }
+    _written(store.write_files(output, {path: text.encode() for path, text in texts.items()}), out, note)
     return EXIT_GOOD
 
 
@@ -167,7 +169,7 @@ def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     store.write_page(path, index_page(rows))
     without = sum(not row.href for row in rows)
     note = f"{plural(without, 'run')} without a report: make one with tidegauge report RUN" if without else ""
-    _told([path], out, note)
+    _written([path], out, note)
     return EXIT_GOOD
 
 
@@ -201,6 +203,6 @@ def _link(run: Path, page_directory: Path) -> str:
     return Path(os.path.relpath(report, page_directory)).as_posix() if report.is_file() else ""
 
 
-def _told(written: Sequence[Path], out: Output, note: str) -> None:
+def _written(written: Sequence[Path], out: Output, note: str) -> None:
     text = "\n".join([f"Written: {shown_path(written[0])}", *([f"  {note}"] if note else [])])
     out.show(text, {"schema": FILES_SCHEMA, "files": [str(path.absolute()) for path in written]})

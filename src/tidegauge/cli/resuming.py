@@ -124,7 +124,7 @@ def recorded_of(stored: store.StoredRun) -> Recorded:
         for trial in stored.trials
         if trial.cycles is not None and trial.spec is not None
     }
-    tilts = tuple(one for one in (*stored.terms.unequal, *stored.terms.advice) if one.stage is Stage.IN_FORCE)
+    tilts = tuple(tilt for tilt in (*stored.terms.unequal, *stored.terms.advice) if tilt.stage is Stage.IN_FORCE)
     workers = [read_disclosed(trial).worker_flags for trial in stored.trials if trial.trial_id in trials]
     used = any(begins_with_archive(flags) for flags in workers) if workers else None
     return Recorded(trials, stored.findings, tilts, begun, used)

@@ -194,7 +194,7 @@ class Progress:
 def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
     """Delete topics that crashed runs left on attached clusters; of one run only, if it is given. Never raises.
 
-    `forget`: those that can't be deleted are told for the last time.
+    `forget`: those that can't be deleted are reported for the last time.
     """
     return delete_leftover_topics(Tools(registry.all_systems(), LocalHost.open, start_worker), run, forget)
 
@@ -236,8 +236,8 @@ def _room_notes(ready: Ready, known: RunCeilings | None, places: Sequence[Path])
     """That there may be too little room on the disk for trials as fast as it goes; () where there is enough."""
     devices = [*known.data_devices, *known.journal_devices] if known else []
     full = full_speed(known.ceilings if known else None, devices)
-    told = room_note(ready.plan.trials, full, {place_for(place)[0] for place in places}) if full.measured else ""
-    return [Note(told)] if told else []
+    note = room_note(ready.plan.trials, full, {place_for(place)[0] for place in places}) if full.measured else ""
+    return [Note(note)] if note else []
 
 
 def show_screen(stored: store.StoredRun, out: Output, failure_code: int | None = None) -> int:
@@ -370,7 +370,7 @@ def _topics_left(run: Path | None = None) -> list[Note]:
 
 
 def _noted(run: store.DirectoryRun, progress: Observer, watchers: Sequence[Observer]) -> Observer:
-    """Shows everything, and keeps in the run what the user was told."""
+    """Shows everything, and keeps in the run what the user was shown."""
 
     def observe(event: Event) -> None:
         progress(event)

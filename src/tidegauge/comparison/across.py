@@ -27,7 +27,7 @@ class UnequalRunsError(UserError):
     """Runs at different durability levels, or at one that nobody knows, and nobody has allowed to compare them."""
 
     def __init__(self, unequal: Sequence[str]) -> None:
-        listed = "\n".join(f"  - {one}" for one in unequal)
+        listed = "\n".join(f"  - {sentence}" for sentence in unequal)
         super().__init__(
             f"These runs are not at the same durability level:\n{listed}",
             "Compare runs of one level, or allow it with --allow-unequal: every output is then marked UNEQUAL.",
@@ -60,7 +60,7 @@ class Pair:
     def forms(self) -> tuple[str, str]:
         """In which the system and its baseline give their durability level, of systems that have several."""
         first, second = self.results[:1], self.baseline_results[:1]
-        return "".join(one.spec.form for one in first), "".join(one.spec.form for one in second)
+        return "".join(result.spec.form for result in first), "".join(result.spec.form for result in second)
 
 
 @dataclass(frozen=True)
@@ -87,17 +87,17 @@ def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = N
         UserError: nothing of them belongs together.
         UnequalRunsError: levels differ, and `allow_unequal` is not given.
     """
-    runs = tuple((LETTERS[place], one.run) for place, one in enumerate(around))
+    runs = tuple((LETTERS[place], side.run) for place, side in enumerate(around))
     base_letter, base = runs[0]
     pairs: list[Pair] = []
     unmatched: list[str] = []
     for letter, run in runs[1:]:
         matched, left = match(blocks(base.results), blocks(run.results))
-        for one in matched:
-            pairs += [_pair(one, names, (base_letter, letter), noise) for names in one.systems]
+        for matching in matched:
+            pairs += [_pair(matching, names, (base_letter, letter), noise) for names in matching.systems]
         pairs += _found(base, run, (base_letter, letter), noise)
         left += _found_alone(base, run)
-        unmatched += [f"only in {base_letter if one.base else letter}: {one.what}" for one in left]
+        unmatched += [f"only in {base_letter if alone.base else letter}: {alone.what}" for alone in left]
     if not pairs:
         raise UserError(
             f"Nothing in these runs belongs together: {'; '.join(unmatched) or 'no trial has a result'}.",
@@ -114,7 +114,7 @@ def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = N
         unreadable=tuple(f"{letter}: {trial.problem}" for letter, run in runs for trial in run.trials if trial.problem),
         noise=noise,
         settings_digests=tuple(
-            {system: settings_digest(found) for system, found in sorted(one.disclosed.items())} for one in around
+            {system: settings_digest(found) for system, found in sorted(side.disclosed.items())} for side in around
         ),
         unequal=unequal,
     )
@@ -189,14 +189,14 @@ def _remarks(
     """What keeps the two from being the same question, and what a reader must know of either side."""
     first, second = matched.base.results[0], matched.other.results[0]
     found = []
-    for what, one, two in (
+    for what, ours, theirs in (
         ("offered rate", first.offered_msgs_per_s, second.offered_msgs_per_s),
         ("measured time", first.spec.measure_s, second.spec.measure_s),
         ("nodes", first.spec.nodes, second.spec.nodes),
     ):
-        if one != two and one is not None and two is not None:
-            found.append(f"{what} differs: {one:,.6g} in {letters[0]}, {two:,.6g} in {letters[1]}")
-    alone = [replace(one.spec.workload, producer_overrides={}, consumer_overrides={}) for one in (first, second)]
+        if ours != theirs and ours is not None and theirs is not None:
+            found.append(f"{what} differs: {ours:,.6g} in {letters[0]}, {theirs:,.6g} in {letters[1]}")
+    alone = [replace(result.spec.workload, producer_overrides={}, consumer_overrides={}) for result in (first, second)]
     if alone[0] != alone[1]:
         found.append("the workload differs (see the campaigns above)")
     for letter, results in zip(letters, (base, other), strict=True):
@@ -210,12 +210,13 @@ def _remarks(
 def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: tuple[str, str]) -> str:
     """ "" or how the levels that were found differ. One that is not known is not known to be equal."""
     levels = [
-        sorted({one.level.level for one in side}, key=lambda level: level or 0) or [None] for side in (base, other)
+        sorted({result.level.level for result in side}, key=lambda level: level or 0) or [None]
+        for side in (base, other)
     ]
     if levels[0] == levels[1] and len(levels[0]) == 1 and levels[0][0] is not None:
         return ""
     words = [
-        f"{name} at {' and '.join('an unknown level' if one is None else f'level {one}' for one in found)}"
+        f"{name} at {' and '.join('an unknown level' if level is None else f'level {level}' for level in found)}"
         for name, found in zip(shown, levels, strict=True)
     ]
     return ", ".join(words)
@@ -239,7 +240,7 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
             shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
             ratios: list[Ratio] = []
             sides = [
-                [one for one in own if one.system == name and one.decided]
+                [finding for finding in own if finding.system == name and finding.decided]
                 for own, name in zip((ours, theirs), names, strict=True)
             ]
             doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
@@ -268,7 +269,7 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
 
 
 def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
-    """What was found at a point, or of a system, that the other run has nothing of; of tables `match` tells it."""
+    """What was found at a point, or of a system, that the other run has nothing of; for tables `match` finds it."""
     listed = {_place(block.results[0].spec) for run in (base, other) for block in blocks(run.results)}
     alone = []
     for is_base, own, there in ((True, base, other), (False, other, base)):
@@ -285,8 +286,8 @@ def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
     return alone
 
 
-def _place(one: Finding | TrialSpec) -> tuple[str, str]:
-    return one.experiment, point_words(one.point)
+def _place(item: Finding | TrialSpec) -> tuple[str, str]:
+    return item.experiment, point_words(item.point)
 
 
 def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
@@ -301,12 +302,12 @@ def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[Trial
 
 def _systems(ours: Sequence[Finding], theirs: Sequence[Finding]) -> list[tuple[str, str]]:
     """Systems that both have: the same, else the only one of its name."""
-    first, second = sorted({one.system for one in ours}), sorted({one.system for one in theirs})
+    first, second = sorted({finding.system for finding in ours}), sorted({finding.system for finding in theirs})
     same = [(name, name) for name in first if name in second]
     rest = [name for name in second if name not in first]
     for name in first:
-        alike = [one for one in rest if family(one) == family(name)]
-        only = sum(family(one) == family(name) and one not in second for one in first) == 1
+        alike = [candidate for candidate in rest if family(candidate) == family(name)]
+        only = sum(family(candidate) == family(name) and candidate not in second for candidate in first) == 1
         if name not in second and len(alike) == 1 and only:
             same.append((name, alike[0]))
     return same
@@ -326,33 +327,33 @@ def examined_together(
 
     Raises `UserError` for runs of different reports, scales, or kinds of machine.
     """
-    _alike("reports", runs, [one.report for one in choices])
-    _alike("scales", runs, [one.scale for one in choices])
+    _alike("reports", runs, [choice.report for choice in choices])
+    _alike("scales", runs, [choice.scale for choice in choices])
     doubts = _doubts(runs)
-    claims = tuple(dict.fromkeys(claim for one in choices for claim in one.claims))
-    differs = tuple(dict.fromkeys(sentence for one in choices for sentence in one.differs))
+    claims = tuple(dict.fromkeys(claim for choice in choices for claim in choice.claims))
+    differs = tuple(dict.fromkeys(sentence for choice in choices for sentence in choice.differs))
     choice = replace(choices[0], claims=claims, differs=differs)
-    lettered = [Lettered(letter, one) for letter, one in zip(LETTERS, measured, strict=False)]
+    lettered = [Lettered(letter, run) for letter, run in zip(LETTERS, measured, strict=False)]
     return replace(examine(report(choice.report), choice, together(lettered)), doubts=doubts)
 
 
 def _alike(what: str, runs: Sequence[StoredRun], values: Sequence[str]) -> None:
     if len(set(values)) > 1:
-        told = "; ".join(f"{run.path.name}: {value}" for run, value in zip(runs, values, strict=True))
-        raise UserError(f"The runs examine different {what}: {told}.", f"Name runs of one of the {what}.")
+        listed = "; ".join(f"{run.path.name}: {value}" for run, value in zip(runs, values, strict=True))
+        raise UserError(f"The runs examine different {what}: {listed}.", f"Name runs of one of the {what}.")
 
 
 def _doubts(runs: Sequence[StoredRun]) -> tuple[str, ...]:
     """What is not the same around the runs, in sentences. Raises `UserError` for machines of different kinds."""
     found = []
-    for one in host_differences(runs):
-        told = ", ".join(f"{value} in {letter}" for letter, value in zip(LETTERS, one.values, strict=False))
-        if one.what in SAME_KIND:
+    for difference in host_differences(runs):
+        values = ", ".join(f"{value} in {letter}" for letter, value in zip(LETTERS, difference.values, strict=False))
+        if difference.what in SAME_KIND:
             raise UserError(
-                f"The runs were made on machines of different kinds: {one.what}: {told}.",
+                f"The runs were made on machines of different kinds: {difference.what}: {values}.",
                 "A ratio of figures of different hosts is one of the hosts. Name runs of the same.",
             )
-        found.append(f"the host differs: {one.what}: {told}")
+        found.append(f"the host differs: {difference.what}: {values}")
     unknown = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.environment.get("host")]
     if unknown:
         found.append(f"the host is not recorded in {', '.join(unknown)}")

@@ -115,12 +115,12 @@ def _paired(
     pairs: list[tuple[T, T]] = []
     for key in keys:
         for value in dict.fromkeys(map(key, base)):
-            ours = [one for one in base if key(one) == value]
-            theirs = [one for one in other if key(one) == value]
+            ours = [item for item in base if key(item) == value]
+            theirs = [item for item in other if key(item) == value]
             if len(ours) == len(theirs):
                 pairs += zip(ours, theirs, strict=True)
-                base = [one for one in base if key(one) != value]
-                other = [one for one in other if key(one) != value]
+                base = [item for item in base if key(item) != value]
+                other = [item for item in other if key(item) != value]
     return pairs, base, other
 
 

@@ -90,7 +90,7 @@ def _host(run: StoredRun) -> dict[str, str]:
     facts = host if isinstance(host, Mapping) else {}
     found = {name.replace("_", " ").removesuffix(" bytes"): _fact(name, facts.get(name)) for name in _HOST}
     disks = facts.get("disks")
-    parts = [one for one in disks.values() if isinstance(one, Mapping)] if isinstance(disks, Mapping) else []
+    parts = [disk for disk in disks.values() if isinstance(disk, Mapping)] if isinstance(disks, Mapping) else []
     for name in ("file_system", "mount_options", "write_cache", "scheduler"):
         kinds = sorted({str(disk[name]) for disk in parts if disk.get(name)})
         found[f"disk {name.replace('_', ' ')}"] = ", ".join(kinds) or NOT_THERE
@@ -101,7 +101,7 @@ def _fact(name: str, value: Any) -> str:
     if value in (None, "", {}):
         return NOT_THERE
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={one}" for key, one in sorted(value.items()))
+        return ", ".join(f"{key}={part}" for key, part in sorted(value.items()))
     if name.endswith("_bytes") and isinstance(value, int):
         return f"{rounded(value / (1 << 30))} GiB" if value >= 1 << 30 else size(value)
     return str(value)
@@ -124,9 +124,9 @@ def _software(around: Around) -> dict[str, str]:
         found[name] = ", ".join(labels)
         known = [around.disclosed[label] for label in labels if label in around.disclosed]
         for what, values in (
-            ("files", [one.digest[:12] for one in known]),
-            ("servers' Java", [one.server_java for one in known]),
-            ("clients' Java", [one.client_java for one in known]),
+            ("files", [disclosed.digest[:12] for disclosed in known]),
+            ("servers' Java", [disclosed.server_java for disclosed in known]),
+            ("clients' Java", [disclosed.client_java for disclosed in known]),
         ):
             found[f"{name}, {what}"] = ", ".join(sorted(set(filter(None, values)))) or NOT_THERE
     return found
@@ -158,8 +158,8 @@ def _campaign(run: StoredRun) -> dict[str, str]:
         found = {key: str(value) for key, value in values}
     except (YAMLError, ValueError):
         found = {"text": text}
-    told = run.environment.get("campaign")
-    overrides = told.get("overrides") if isinstance(told, Mapping) else None
+    campaign = run.environment.get("campaign")
+    overrides = campaign.get("overrides") if isinstance(campaign, Mapping) else None
     for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
         found = {
             name: old for name, old in found.items() if name != key and not name.startswith((f"{key}.", f"{key}["))

@@ -80,23 +80,26 @@ def finding_ratios(
     """What experiments found, each further system against the first; none where levels differ (see `ratios`).
 
     Args:
-        results: of the same run; those on which a finding rests tell whether it is DOUBTFUL.
+        results: of the same run; those on which a finding rests decide whether it is DOUBTFUL.
     """
     if not (across_levels or in_force.equal(results)):
         return []
     found = []
     for experiment, at in dict.fromkeys((finding.experiment, point_words(finding.point)) for finding in findings):
         here = [finding for finding in findings if (finding.experiment, point_words(finding.point)) == (experiment, at)]
-        own = [one for one in here if one.decided]
-        systems = sorted({one.system for one in own})
+        own = [finding for finding in here if finding.decided]
+        systems = sorted({finding.system for finding in own})
         for figure in figures_found(Shown.WITHIN):
             sides = {
-                system: findings_by_block([one for one in own if one.system == system], figure) for system in systems
+                system: findings_by_block([finding for finding in own if finding.system == system], figure)
+                for system in systems
             }
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
-                doubtful = rest_on_doubt([one for one in own if one.system in (system, systems[0])], results)
-                step = figure.resolution_in([one for one in own if one.system in (system, systems[0])])
+                doubtful = rest_on_doubt(
+                    [finding for finding in own if finding.system in (system, systems[0])], results
+                )
+                step = figure.resolution_in([finding for finding in own if finding.system in (system, systems[0])])
                 ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, resolution=step)
                 forms = _form(system, at, results), _form(systems[0], at, results)
                 found += [replace(ratio, point=here[0].point, forms=forms)] if ratio else []

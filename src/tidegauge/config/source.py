@@ -63,7 +63,7 @@ class Origin:
 class Source:
     """A parsed file. `overridden` names, by top-level key, the command-line option that replaced the file's value.
 
-    `placed` are values put in from elsewhere (`put`): what is wrong with them is told of the place they come from.
+    `placed` are values put in from elsewhere (`put`): what is wrong with them is reported for the place they come from.
     """
 
     path: Path
@@ -78,7 +78,7 @@ class Source:
         return replace(self, data=copy.deepcopy(self.data), problems=[], placed=dict(self.placed))
 
     def put(self, key_path: KeyPath, origin: Origin) -> None:
-        """Put a value at a key. Where the file has no mapping around it, `placed` alone tells of it."""
+        """Put a value at a key. Where the file has no mapping around it, `placed` alone knows it."""
         self.placed[key_path] = origin
         holder: Any = self.data
         for part in key_path[:-1]:

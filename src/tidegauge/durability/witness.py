@@ -137,7 +137,7 @@ def _words(synced: int, messages: int, needed: int, nodes: int) -> str:
     return f"{synced or 'none'} of {messages} acknowledgements came after an fsync{where}"
 
 
-def told(watch: Watch, messages: Sequence[AckedMessage]) -> Mapping[str, object]:
+def evidence_of(watch: Watch, messages: Sequence[AckedMessage]) -> Mapping[str, object]:
     """The evidence itself, for the run's files: each message with the nodes that synced for it, and each call."""
     return {
         "lost": watch.lost,

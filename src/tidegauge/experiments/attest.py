@@ -132,7 +132,7 @@ def _finding(
     control: AttestOutcome | None,
 ) -> Finding:
     setup = Setup(spec.system, spec.choice, spec.nodes, options.means, options.file_system)
-    attested: list[Attestation] = [attestation_of(setup, one, subject) for one in judged]
+    attested: list[Attestation] = [attestation_of(setup, scenario, subject) for scenario in judged]
     details: dict[str, Any] = {
         "not_modelled": not_modelled(options.means, options.file_system),
         "means": options.means,
@@ -142,16 +142,17 @@ def _finding(
         "positive_control": control or subject,
     }
     refuted = any(
-        one.breaks_promise if options.allow_by_level else one.judgement.verdict is Verdict.REFUTED for one in judged
+        scenario.breaks_promise if options.allow_by_level else scenario.judgement.verdict is Verdict.REFUTED
+        for scenario in judged
     )
     return Finding(
         finding_id=spec.trial_id.removesuffix("-cuts"),
         experiment=NAME,
         system=spec.system,
         block=spec.block,
-        decided=all(one.judgement.verdict is not Verdict.INCONCLUSIVE for one in judged),
+        decided=all(scenario.judgement.verdict is not Verdict.INCONCLUSIVE for scenario in judged),
         summary=sentences(spec.choice, options.means, options.file_system, judged),
-        rows=tuple(cells(spec.choice, one) for one in judged),
+        rows=tuple(cells(spec.choice, scenario) for scenario in judged),
         details=details,
         refuted=refuted,
         attestations=tuple(attested),

@@ -46,11 +46,11 @@ def reads_sentence(reads: DeviceReads) -> str:
         read = size(reads.share * reads.backlog_bytes, 3)
         return (
             f"DOUBTFUL: the servers read {read} from the device, which may be their own program code; only a larger "
-            "backlog tells where it came from"
+            "backlog shows where it came from"
         )
     return (
         f"DOUBTFUL: {reads.share:.0%} of the backlog was read from the device, the rest from cache; only a backlog "
-        "larger than the servers' memory tells how fast it comes from disk"
+        "larger than the servers' memory shows how fast it comes from disk"
     )
 
 
@@ -81,12 +81,15 @@ def _slope(found: CatchUp) -> str:
 
 def phases_sentence(what: str, found: CatchUp, latencies: Sequence[Latency | None]) -> str:
     """A latency before, during and after; the p50 where samples do not suffice for the p99. "" with nothing at all."""
-    seen = [(name, one) for name, one in zip(PHASES, latencies, strict=True) if found.phase(name).seconds > 0]
-    told = [(name, one) for name, one in seen if one is not None and one.p50_ms is not None]
-    if not told:
+    seen = [(name, latency) for name, latency in zip(PHASES, latencies, strict=True) if found.phase(name).seconds > 0]
+    known = [(name, latency) for name, latency in seen if latency is not None and latency.p50_ms is not None]
+    if not known:
         return ""
-    percentile = "p99" if all(one.p99_ms is not None for _, one in told) else "p50"
-    values = [f"{rounded((one.p99_ms if percentile == 'p99' else one.p50_ms) or 0.0)} ms {name}" for name, one in told]
+    percentile = "p99" if all(latency.p99_ms is not None for _, latency in known) else "p50"
+    values = [
+        f"{rounded((latency.p99_ms if percentile == 'p99' else latency.p50_ms) or 0.0)} ms {name}"
+        for name, latency in known
+    ]
     return f"{what} {percentile}: {', '.join(values)}"
 
 
@@ -163,7 +166,7 @@ def measured(options: ChaseOptions, trial: TrialSpec, lab: Lab) -> tuple[TrialRe
     rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
     result = lab.measure(replace(trial, msgs_per_s=rate))
     if result.catch_up is None:
-        raise ValueError(f"{trial.trial_id} was asked for late readers and tells nothing of them")
+        raise ValueError(f"{trial.trial_id} was asked for late readers and reports none")
     return result, result.catch_up
 
 

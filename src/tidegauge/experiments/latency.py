@@ -33,10 +33,10 @@ def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
     rate = options.rate
     if isinstance(rate, Rate):
         return (options.timed(replace(base, msgs_per_s=rate.msgs_per_s, rate_rule=str(rate))),)
-    known = all(one.msgs_per_s is not None for one in rate.rates)
+    known = all(phase.msgs_per_s is not None for phase in rate.rates)
     trial = replace(options.timed(base), rate_rule=str(rate))
     if known:
-        trial = _following(trial, rate, lambda one: one.msgs_per_s or 0.0)
+        trial = _following(trial, rate, lambda phase: phase.msgs_per_s or 0.0)
     return (trial if rate.burst else replace(trial, measure_s=rate.length_s),)
 
 

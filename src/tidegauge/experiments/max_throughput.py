@@ -137,8 +137,8 @@ class _Trials:
         """A confirmation."""
         return self._measure(self._confirm, rate, "-confirm")
 
-    def tell(self, text: str, searches: int, confirmations: int) -> None:
-        """Tell a decision, with the trials expected yet."""
+    def announce(self, text: str, searches: int, confirmations: int) -> None:
+        """Announce a decision, with the trials expected yet."""
         left = [(self._search, "")] * searches + [(self._confirm, "-confirm")] * confirmations
         numbered = enumerate(left, self.number + 1)
         self._lab.decided(text, [_named(spec, self.step_id, number, what) for number, (spec, what) in numbered])
@@ -150,10 +150,10 @@ class _Trials:
 
 def _run(options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
     # Loaded when a search begins: MLRsearch takes seconds to load, and a plan does without it.
-    from tidegauge.search.sustained import Means, SustainedSearch
+    from tidegauge.search.sustained import Callbacks, SustainedSearch
 
     trials = _Trials(options, planned, lab)
-    goals = [one.goal() for one in options.goals]
+    goals = [goal.goal() for goal in options.goals]
     search: SustainedSearch | None = None
     try:
         space, problem = _space(options, planned[0].system, trials, lab)
@@ -161,7 +161,7 @@ def _run(options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab
             lab.found(_finding(trials, planned[0], [_nothing(goal, trials.number, problem) for goal in goals]))
             return
         trials_max = options.trials_max * len(goals) - trials.number
-        search = SustainedSearch(goals, space, trials_max, Means(trials.search, trials.confirm, trials.tell))
+        search = SustainedSearch(goals, space, trials_max, Callbacks(trials.search, trials.confirm, trials.announce))
         outcomes = search.run()
     except BaseException as error:
         # What is known stays known, whatever ended the search.
@@ -189,8 +189,10 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
         result = trials.closed_loop()
         hint = result.msgs_per_s
         if not rate_stands(result):
-            return None, f"the closed-loop trial that tells where to search was INVALID: {result.reasons[0]}"
-        trials.tell(f"In a closed loop {hint:,.0f} msg/s; the search begins below that.", _EXPECTED, len(options.goals))
+            return None, f"the closed-loop trial that shows where to search was INVALID: {result.reasons[0]}"
+        trials.announce(
+            f"In a closed loop {hint:,.0f} msg/s; the search begins below that.", _EXPECTED, len(options.goals)
+        )
     low = low if low is not None else min(hint * _REACH[0], (high or math.inf) / 10)
     high = high if high is not None else max(hint * _REACH[1], low * 10)
     begin = tuple(min(high, max(low, hint * share)) for share in _BEGIN)
@@ -220,13 +222,13 @@ def _figures(first: GoalOutcome) -> dict[str, float]:
 
 def _row(outcome: GoalOutcome) -> dict[str, Cell]:
     confirmed = outcome.confirmation
-    told = confirmed is not None and confirmed.validity is not Validity.INVALID
+    usable = confirmed is not None and confirmed.validity is not Validity.INVALID
     return {
         "goal": outcome.goal.name,
         "msg/s": outcome.sustainable_msgs_per_s,
         "bracket, msg/s": bracket(outcome.lower, outcome.upper),
         "limited by": outcome.above.kind if outcome.above and outcome.decided else None,
-        "response p99, ms": confirmed.response.p99_ms if confirmed and told else None,
+        "response p99, ms": confirmed.response.p99_ms if confirmed and usable else None,
         "verdict": "decided" if outcome.decided else "NOT DECIDED",
     }
 

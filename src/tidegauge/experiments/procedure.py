@@ -69,7 +69,7 @@ class Lab(Protocol):
         ...
 
     def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
-        """Tell a decision as it is made, in a sentence, and the trials that are expected yet."""
+        """Announce a decision as it is made, in a sentence, and the trials that are expected yet."""
         ...
 
     def found(self, finding: Finding) -> None:

@@ -49,12 +49,12 @@ class Fact:
 
     Attributes:
         value: in the property's unit; None if the system has no such thing.
-        told: in the system's own words: "linger.ms=10".
+        words: in the system's own words: "linger.ms=10".
         chosen: whether the campaign's own setting for this one system made it so.
     """
 
     value: float | str | None
-    told: str
+    words: str
     chosen: bool = False
 
 
@@ -103,10 +103,12 @@ class Case:
         return {"producer": self.producer, "consumer": self.consumer}.get(kind, self.settings)
 
     def client(self, kind: str, name: str) -> str | None:
-        """A client's setting as read back, or before the run as the campaign sets it; None if neither tells."""
+        """A client's setting as read back, or before the run as the campaign sets it; None if neither says."""
         if self.in_force is None:
             return self.chosen(kind).get(name)
-        return next((one.value for one in self.in_force if one.scope == kind and one.name == name), None)
+        return next(
+            (setting.value for setting in self.in_force if setting.scope == kind and setting.name == name), None
+        )
 
     def server(self, scope: str, *names: str) -> tuple[tuple[str, str], ...]:
         """Distinct (name, value) of server settings: read back from scopes that begin with `scope`, or as chosen."""
@@ -114,13 +116,15 @@ class Case:
             return tuple((name, self.settings[name]) for name in names if name in self.settings)
         return tuple(
             dict.fromkeys(
-                (one.name, one.value) for one in self.in_force if one.name in names and one.scope.startswith(scope)
+                (setting.name, setting.value)
+                for setting in self.in_force
+                if setting.name in names and setting.scope.startswith(scope)
             )
         )
 
     def scopes(self, beginning: str) -> int:
         """How many scopes with this beginning were read back."""
-        return len({one.scope for one in self.in_force or () if one.scope.startswith(beginning)})
+        return len({setting.scope for setting in self.in_force or () if setting.scope.startswith(beginning)})
 
     def number_fact(self, kind: str, name: str, otherwise: Fact, scale: float = 1.0) -> Fact:
         """A fact from a client's setting that is a number, in units of `scale`; `otherwise` if there is none."""
@@ -174,7 +178,7 @@ def neutral_facts(workload: Workload) -> dict[Property, Fact]:
 
 
 def engine_in_flight(case: Case, neutral: Mapping[Property, Fact]) -> Fact:
-    """The worker's own bound on messages in flight, as the worker told it if it did."""
+    """The worker's own bound on messages in flight, as the worker reported it if it did."""
     return case.number_fact("engine", "in_flight_messages_max", neutral[Property.IN_FLIGHT])
 
 
@@ -199,9 +203,9 @@ _A_PORT = re.compile(r"port", re.IGNORECASE)
 _OF_EACH_TRIAL = frozenset(
     {"cluster.id", "leaders.by.partition", "partition.owners.by.partition", "queue.leaders.by.queue"}
 )
-"""What is drawn anew each time. How many partitions each node leads is told apart from that, and compared."""
+"""What is drawn anew each time. How many partitions each node leads is derived apart from that, and compared."""
 _COUNTED = "so far"
-"""What servers tell of themselves beside their settings."""
+"""What servers report of themselves beside their settings."""
 
 
 def normal_settings(settings: Mapping[tuple[str, str, str], str]) -> dict[tuple[str, str, str], str]:

@@ -25,7 +25,7 @@ class Rule:
     Attributes:
         ratio_max: numbers count as equal up to this ratio of the largest to the smallest.
         only_if_chosen: a difference that no setting of the campaign made, but that lies in the clients, is advice.
-        absent: what it means that a system has no such thing ("" = nothing to tell). That is advice: no setting
+        absent: what it means that a system has no such thing ("" = nothing to report). That is advice: no setting
             could put it right.
     """
 
@@ -201,17 +201,17 @@ def _compared(name: Property, rule: Rule, contenders: Sequence[Contender]) -> li
     if rule.absent and having:
         tilts += [
             replace(
-                _tilt(name, rule, Severity.ADVICE, (label,), f"{label} {rule.absent} ({fact.told})"),
+                _tilt(name, rule, Severity.ADVICE, (label,), f"{label} {rule.absent} ({fact.words})"),
                 remedy="nothing to set: know it when comparing",
             )
             for label, fact in known
             if fact.value is None
         ]
     if not _alike([fact.value for _, fact in having], rule.ratio_max):
-        told = ", ".join(f"{label} {fact.told}" for label, fact in having)
+        values = ", ".join(f"{label} {fact.words}" for label, fact in having)
         mild = rule.advice_only or (rule.only_if_chosen and not any(fact.chosen for _, fact in having))
         severity = Severity.ADVICE if mild else Severity.UNEQUAL
-        tilts.append(_tilt(name, rule, severity, tuple(label for label, _ in having), told))
+        tilts.append(_tilt(name, rule, severity, tuple(label for label, _ in having), values))
     return tilts
 
 
@@ -228,9 +228,9 @@ def _tilt(name: str, rule: Rule, severity: Severity, systems: tuple[str, ...], w
     return Tilt(name, severity, Stage.WANTED, systems, what, rule.why, rule.amount, rule.source, rule.remedy)
 
 
-def _hazards(one: Contender, contenders: Sequence[Contender]) -> list[Tilt]:
+def _hazards(contender: Contender, contenders: Sequence[Contender]) -> list[Tilt]:
     tilts = []
-    for hazard in one.hazards:
+    for hazard in contender.hazards:
         shared = all(hazard in other.hazards for other in contenders)
         if shared and hazard.severity is Severity.ADVICE:
             continue
@@ -238,8 +238,8 @@ def _hazards(one: Contender, contenders: Sequence[Contender]) -> list[Tilt]:
             hazard.rule,
             hazard.severity,
             Stage.WANTED,
-            (one.label,),
-            f"{one.label} {hazard.what}",
+            (contender.label,),
+            f"{contender.label} {hazard.what}",
             hazard.why,
             hazard.amount,
             hazard.source,
@@ -259,8 +259,10 @@ def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
         severity = Severity.ADVICE if len(tuned) == len(contenders) else Severity.UNEQUAL
         others = "so were the others' in their own words" if severity is Severity.ADVICE else "the others' were not"
         tilts += [
-            _own(one, OWN_CLIENT_SETTINGS, severity, one.client_settings, f"its clients were tuned, {others}")
-            for one in tuned
+            _own(
+                contender, OWN_CLIENT_SETTINGS, severity, contender.client_settings, f"its clients were tuned, {others}"
+            )
+            for contender in tuned
         ]
     if not all(contender.server_settings == contenders[0].server_settings for contender in contenders):
         tilts += [
@@ -277,9 +279,17 @@ def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
     return tilts
 
 
-def _own(one: Contender, rule: str, severity: Severity, settings: Mapping[str, str], why: str) -> Tilt:
-    told = ", ".join(f"{name}={value}" for name, value in settings.items())
+def _own(contender: Contender, rule: str, severity: Severity, settings: Mapping[str, str], why: str) -> Tilt:
+    listed = ", ".join(f"{name}={value}" for name, value in settings.items())
     remedy = "remove them, tune every system, or use the workload's neutral keys"
     return Tilt(
-        rule, severity, Stage.WANTED, (one.label,), f"{one.label} {told}", why, NO_FIGURE, BY_DEFINITION, remedy
+        rule,
+        severity,
+        Stage.WANTED,
+        (contender.label,),
+        f"{contender.label} {listed}",
+        why,
+        NO_FIGURE,
+        BY_DEFINITION,
+        remedy,
     )

@@ -2,8 +2,8 @@
 
 The order says which cause is believed where several resources are near their limits: a limit that somebody set on one
 process explains a full machine better than the other way round, and a device or thread at its end better than a host
-that is merely busy. Whatever else was near its limit is told beside. Round trips and the load's own window are named
-only where nothing that can be full is.
+that is merely busy. Whatever else was near its limit is reported beside it. Round trips and the load's own window are
+named only where nothing that can be full is.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Load:
     worker: str = "worker"
     data_devices: tuple[str, ...] = ()
     sync_ms: float | None = None
-    """Mean of a sync as servers told of themselves; None if they don't."""
+    """Mean of a sync as servers reported it; None if they don't."""
     consumer: str = ""
     """The load generator's consumer that had no time left most often; "" if each always had some."""
     consumer_busy_share: float = 0.0
@@ -100,8 +100,8 @@ class Case:
     @property
     def servers(self) -> list[ProcessShare]:
         """The servers that were seen, busiest first."""
-        found = [one for name in self.load.servers if (one := self.use.process(name)) is not None]
-        return sorted(found, key=lambda one: -one.cpus)
+        found = [process for name in self.load.servers if (process := self.use.process(name)) is not None]
+        return sorted(found, key=lambda process: -process.cpus)
 
     @property
     def devices(self) -> list[DeviceShare]:
@@ -123,28 +123,30 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     # A rate that was met was limited by nobody but who asked for it.
     if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
         words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
-        found = [one for rule in (*_RESOURCES, _busy_disks, _consumers_busy) for one in rule(case)]
-        return Limiting(Resource.OFFERED, "", None, words, tuple(f"{one.told}: {one.words}" for one in found))
+        found = [limiting for rule in (*_RESOURCES, _busy_disks, _consumers_busy) for limiting in rule(case)]
+        return Limiting(
+            Resource.OFFERED, "", None, words, tuple(f"{limiting.summary}: {limiting.words}" for limiting in found)
+        )
     # Bursts of write-back beside a generator that is hardly held back are not what limited it.
     latencies = (_busy_disks,) if load.reads else (_generator, _busy_disks, _round_trips)
-    found = [one for rule in (*_RESOURCES, *latencies, _consumers_busy) for one in rule(case)]
+    found = [limiting for rule in (*_RESOURCES, *latencies, _consumers_busy) for limiting in rule(case)]
     if not found:
         return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
     first, *rest = found
-    others = tuple(f"{one.told}: {one.words}" for one in rest)
+    others = tuple(f"{limiting.summary}: {limiting.words}" for limiting in rest)
     return Limiting(first.resource, first.subject, first.share, first.words, others)
 
 
 def _allowances(case: Case) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
-    for one in filter(None, (*case.servers, case.worker)):
-        limited = one.cpus_allowed < case.use.host.cpus
-        share = min(1.0, one.cpus / one.cpus_allowed)
-        throttled = one.throttled_share or 0.0
+    for process in filter(None, (*case.servers, case.worker)):
+        limited = process.cpus_allowed < case.use.host.cpus
+        share = min(1.0, process.cpus / process.cpus_allowed)
+        throttled = process.throttled_share or 0.0
         if limited and (share >= FULL or throttled >= THROTTLED):
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled else ""
-            words = f"{one.name} used {one.cpus:.2f} of the {one.cpus_allowed:g} CPUs it may use{held}"
-            yield Limiting(_cpu_of(case, one), one.name, share, words)
+            words = f"{process.name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
+            yield Limiting(_cpu_of(case, process), process.name, share, words)
 
 
 def _cpu_of(case: Case, process: ProcessShare) -> Resource:
@@ -157,32 +159,37 @@ def _disks(case: Case) -> Iterator[Limiting]:
         yield from _disk(case, device)
 
 
-def _disk(case: Case, one: DeviceShare) -> Iterator[Limiting]:
-    ceiling = case.ceilings.disk(one.number) if case.ceilings else None
+def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
+    ceiling = case.ceilings.disk(device.number) if case.ceilings else None
     rates: list[tuple[float, str]] = []
-    if one.write_bytes_per_s_max:
-        share = one.written_bytes_per_s / one.write_bytes_per_s_max
-        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(one.write_bytes_per_s_max)} it may take"))
-    if one.writes_per_s_max:
-        share = one.writes_per_s / one.writes_per_s_max
-        rates.append((share, f"{one.writes_per_s:,.0f} writes/s of the {one.writes_per_s_max:,} it may take"))
+    if device.write_bytes_per_s_max:
+        share = device.written_bytes_per_s / device.write_bytes_per_s_max
+        rates.append(
+            (share, f"{_mb(device.written_bytes_per_s)} written of {_mb(device.write_bytes_per_s_max)} it may take")
+        )
+    if device.writes_per_s_max:
+        share = device.writes_per_s / device.writes_per_s_max
+        rates.append((share, f"{device.writes_per_s:,.0f} writes/s of the {device.writes_per_s_max:,} it may take"))
     can_take = ceiling.writes_per_s_of(case.use.seconds) if ceiling is not None else None
     if can_take:
-        share = one.written_bytes_per_s / can_take
-        rates.append((share, f"{_mb(one.written_bytes_per_s)} written of {_mb(can_take)} it can take"))
+        share = device.written_bytes_per_s / can_take
+        rates.append((share, f"{_mb(device.written_bytes_per_s)} written of {_mb(can_take)} it can take"))
     if ceiling is not None and ceiling.read_bytes_per_s:
-        share = one.read_bytes_per_s / ceiling.read_bytes_per_s
-        rates.append((share, f"{_mb(one.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
+        share = device.read_bytes_per_s / ceiling.read_bytes_per_s
+        rates.append((share, f"{_mb(device.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
     share, words = max(rates, default=(0.0, ""))
     stall = case.use.host.io_stall_share
-    limited = bool(one.write_bytes_per_s_max or one.writes_per_s_max)
+    limited = bool(device.write_bytes_per_s_max or device.writes_per_s_max)
     if share >= OF_CEILING or (limited and share >= OF_LIMIT and (stall or 0.0) >= STALL):
-        yield Limiting(Resource.DISK, one.name, min(1.0, share), words)
-    elif one.busy_share >= FULL and (stall is None or stall >= STALL):
+        yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
+    elif device.busy_share >= FULL and (stall is None or stall >= STALL):
         waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
-        written = f"{_mb(one.written_bytes_per_s)} written, {one.flushes_per_s:,.0f} flushes/s"
+        written = f"{_mb(device.written_bytes_per_s)} written, {device.flushes_per_s:,.0f} flushes/s"
         yield Limiting(
-            Resource.DISK, one.name, one.busy_share, f"busy {one.busy_share:.0%} of the time ({written}){waited}"
+            Resource.DISK,
+            device.name,
+            device.busy_share,
+            f"busy {device.busy_share:.0%} of the time ({written}){waited}",
         )
 
 
@@ -218,15 +225,17 @@ def _busy_disks(case: Case) -> Iterator[Limiting]:
 
 def _threads(case: Case) -> Iterator[Limiting]:
     """A thread that ran all the time: more CPUs would not help it."""
-    for one in filter(None, (*case.servers, case.worker)):
-        client = one.name == case.load.worker
-        thread = one.busiest
+    for process in filter(None, (*case.servers, case.worker)):
+        client = process.name == case.load.worker
+        thread = process.busiest
         if client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind):
-            thread = next((own for own in one.threads if not any(part in own.name for part in NOT_OF_CLIENTS)), None)
+            thread = next(
+                (own for own in process.threads if not any(part in own.name for part in NOT_OF_CLIENTS)), None
+            )
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
-            words = f"thread {thread.name} of {one.name} ran {thread.cpu_share:.0%} of the time"
-            yield Limiting(resource, one.name, min(1.0, thread.cpu_share), words)
+            words = f"thread {thread.name} of {process.name} ran {thread.cpu_share:.0%} of the time"
+            yield Limiting(resource, process.name, min(1.0, thread.cpu_share), words)
 
 
 def _memory(case: Case) -> Iterator[Limiting]:
@@ -309,7 +318,7 @@ def _flush_ms(case: Case) -> float | None:
 def _in_vain(case: Case) -> str:
     """What was looked at, for the reader who wants to go on."""
     host = case.use.host
-    busiest = max(case.servers, key=lambda one: one.busiest.cpu_share if one.busiest else 0.0, default=None)
+    busiest = max(case.servers, key=lambda process: process.busiest.cpu_share if process.busiest else 0.0, default=None)
     thread = f", busiest server thread {busiest.busiest.cpu_share:.0%}" if busiest and busiest.busiest else ""
     disk = max((device.busy_share for device in case.devices), default=None)
     disks = "" if disk is None else f", disk busy {disk:.0%}"

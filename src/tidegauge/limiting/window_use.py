@@ -12,7 +12,7 @@ BUSY = 0.95
 THREADS_MAX = 64
 """Threads of a process that are followed over the window; beyond it, those that used least are forgotten."""
 
-THREADS_TOLD = 8
+THREADS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ProcessShare:
         busiest: the thread that used most CPU; None if threads were not seen.
         threads: the few that used most, the busiest first.
         memory_left_bytes_min: below the limit `memory_limit_bytes`; None without one.
-        gc_share: of the time in pauses of its collector; None where nobody tells.
+        gc_share: of the time in pauses of its collector; None where it is not reported.
     """
 
     name: str
@@ -79,7 +79,7 @@ class DeviceShare:
 
 @dataclass(frozen=True)
 class HostShare:
-    """The host over the window. Stalls are shares of the time; None where the kernel doesn't tell."""
+    """The host over the window. Stalls are shares of the time; None where the kernel doesn't report them."""
 
     cpus: int
     cpu_share: float
@@ -99,7 +99,7 @@ class HostShare:
 class WindowUse:
     """Everything that was used over a window, on average.
 
-    `metrics`: means of what servers told of themselves, by process and metric (see `systems.metrics`).
+    `metrics`: means of what servers reported of themselves, by process and metric (see `systems.metrics`).
     `telemetry_cpus`: what looking itself cost.
     """
 
@@ -112,7 +112,7 @@ class WindowUse:
 
     def process(self, name: str) -> ProcessShare | None:
         """One process; None if it was not seen."""
-        return next((one for one in self.processes if one.name == name), None)
+        return next((process for process in self.processes if process.name == name), None)
 
 
 class Tally:
@@ -152,7 +152,7 @@ class Tally:
         return WindowUse(
             seconds=self._seconds,
             host=self._host.share(self._seconds),
-            processes=tuple(one.share() for one in self._processes.values()),
+            processes=tuple(process.share() for process in self._processes.values()),
             devices=tuple(device.share(self._seconds) for device in self._devices.values()),
             telemetry_cpus=self._cost_s / self._seconds,
             metrics=metrics,
@@ -230,7 +230,7 @@ class _Process:
             cpu_s, wait_s = self._threads.get((thread.thread, thread.name), (0.0, 0.0))
             self._threads[thread.thread, thread.name] = (cpu_s + thread.cpu_s, wait_s + thread.wait_s)
         if len(self._threads) > THREADS_MAX:
-            kept = sorted(self._threads.items(), key=lambda one: -one[1][0])[: THREADS_MAX // 2]
+            kept = sorted(self._threads.items(), key=lambda thread: -thread[1][0])[: THREADS_MAX // 2]
             self._threads = dict(kept)
 
     def share(self) -> ProcessShare:
@@ -256,7 +256,7 @@ class _Process:
 
     def _busiest(self) -> tuple[ThreadShare, ...]:
         """In a second in which one was not among the busiest it counts as idle: a share is never too large."""
-        found = sorted(self._threads.items(), key=lambda one: -one[1][0])[:THREADS_TOLD]
+        found = sorted(self._threads.items(), key=lambda thread: -thread[1][0])[:THREADS_SHOWN]
         return tuple(
             ThreadShare(name, cpu_s / self._seconds, wait_s / self._seconds) for (_, name), (cpu_s, wait_s) in found
         )

@@ -40,7 +40,7 @@ _OF_RUN = ("tidegauge_trials", "tidegauge_trials_done")
 
 
 class Exporter:
-    """An observer of a run, and the endpoint that tells what it saw: `with Exporter(9400) as exporter: ...`."""
+    """An observer of a run, and the endpoint that exposes what it saw: `with Exporter(9400) as exporter: ...`."""
 
     def __init__(self, port: int) -> None:
         """Listen on a port of loopback (0: any that is free). Raises `UserError` if that can't be."""
@@ -111,7 +111,7 @@ class Exporter:
         self._set("server_gc_pause_s", trial, use.gc_pause_s)
 
     def _set(self, name: str, trial: str, value: float | None) -> None:
-        """What is not known in this second is not told, rather than told as it was."""
+        """What is not known in this second is left out, rather than exposed as it was."""
         gauge = self._gauges[f"tidegauge_{name}"]
         if value is None:
             gauge.clear()

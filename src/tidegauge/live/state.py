@@ -79,7 +79,7 @@ def _mark(path: Path) -> tuple[object, ...]:
     The minute is part of it, since that a run was killed leaves no trace in its files.
     """
     trials = path / "trials"
-    names = sorted(one.name for one in trials.iterdir()) if trials.is_dir() else []
+    names = sorted(path.name for path in trials.iterdir()) if trials.is_dir() else []
     newest = trials / names[-1] if names else path
     files = (path / "run.json", path / "plan.json", newest / "trial.json", newest / "result.json")
     return (len(names), *(_changed(file) for file in files), int(time.monotonic() // 60))

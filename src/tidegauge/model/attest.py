@@ -39,7 +39,7 @@ NOT_MODELLED = (
 
 
 def label(means: Means, file_system: FileSystem) -> str:
-    """What ends of this kind are called wherever they are told of, "" for power cuts."""
+    """What ends of this kind are called wherever they are mentioned, "" for power cuts."""
     if means is Means.CRASH:
         return CRASH_LABEL
     return FUSE_LABEL if file_system is FileSystem.FUSE else ""
@@ -181,7 +181,7 @@ class Attestation:
 
 
 CLEAN = "clean"
-"""What is told of a disk whose file system's check found nothing to mend."""
+"""What is reported of a disk whose file system's check found nothing to repair."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class AttestPlan:
 
 
 @dataclass(frozen=True)
-class CutTold:
+class CutOutcome:
     """One cut as it was carried out; times in seconds, None where it never came to that.
 
     Attributes:
@@ -255,7 +255,7 @@ class CycleOutcome:
 
     number: int
     scenario: Scenario
-    cuts: tuple[CutTold, ...]
+    cuts: tuple[CutOutcome, ...]
     acked: int
     figures: Mapping[str, int] = field(default_factory=dict)
     witness: Witness | None = None

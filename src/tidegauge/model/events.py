@@ -1,4 +1,4 @@
-"""What happens during a run, told as it happens, for whoever shows it."""
+"""What happens during a run, as it happens, for whoever shows it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PhaseStarted:
 
 @dataclass(frozen=True)
 class PhaseProgress:
-    """A slow phase has come so far: `done` of `total`, of `what`. `seconds_left` None where it can't be told yet."""
+    """A slow phase has come so far: `done` of `total`, of `what`. `seconds_left` None where it is not known yet."""
 
     trial_id: str
     what: str

@@ -22,7 +22,7 @@ class FaultKind(StrEnum):
 
     @property
     def lasts(self) -> bool:
-        """Whether it lasts as long as it is told to; the others are over when the node is back."""
+        """Whether it lasts for its given duration; the others are over when the node is back."""
         return self not in (FaultKind.RESTART, FaultKind.ROLLING_RESTART)
 
     @property
@@ -120,7 +120,7 @@ class FaultResult:
 
     Figures are of the seconds from the one in which the fault began until the next fault begins or, of the last one,
     the window ends; counts of messages until the trial ends. Nothing shorter than a second is seen, so that a gap is up
-    to a second longer at either end than told.
+    to a second longer at either end than reported.
 
     Attributes:
         nodes: numbers of those that were hit.

@@ -150,7 +150,7 @@ def _parts(kind: type[Part], stored: object) -> tuple[Part, ...]:
 
 
 def _part(kind: type[Part], content: Mapping[str, Any]) -> Part:
-    known = {one.name: content[one.name] for one in fields(kind) if one.name in content}
+    known = {known_field.name: content[known_field.name] for known_field in fields(kind) if known_field.name in content}
     if "limits" in known:
         known["limits"] = tuple(known["limits"])
     if known.get("above"):

@@ -128,7 +128,7 @@ class MemoryNeed:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What each system of a plan needs, and what there is (None if this machine doesn't tell)."""
+    """What each system of a plan needs, and what there is (None if this machine doesn't report it)."""
 
     needs: tuple[MemoryNeed, ...]
     available: MemoryAvailable | None
@@ -136,8 +136,8 @@ class MemoryPlan:
     def sentences(self) -> list[str]:
         """For a reader of the plan."""
         there = str(self.available) if self.available else ""
-        told = dict.fromkeys(need.worker for need in self.needs)
-        workers = [f"The load generator gets at most: {worker}" for worker in told]
+        distinct = dict.fromkeys(need.worker for need in self.needs)
+        workers = [f"The load generator gets at most: {worker}" for worker in distinct]
         return [*(str(need) for need in self.needs), *workers, *([there] if there else [])]
 
 

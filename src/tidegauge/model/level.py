@@ -11,7 +11,7 @@ from enum import StrEnum
 class LevelChoice:
     """A durability level and, where a system has several ways to give it, which ("journal", "bypass").
 
-    `as_found`: it is only expected, because a cluster of others decides; what is found is told and nothing refused.
+    `as_found`: it is only expected, because a cluster of others decides; what is found is reported and nothing refused.
     """
 
     level: int

@@ -21,7 +21,7 @@ class WorkerFacts:
 
 @dataclass(frozen=True)
 class AckedMessage:
-    """When a message was given to the client, and when the client told its acknowledgement; monotonic ns."""
+    """When a message was given to the client, and when the client reported its acknowledgement; monotonic ns."""
 
     sent_mono_ns: int
     acked_mono_ns: int

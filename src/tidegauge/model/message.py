@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class Outcome(IntEnum):
-    """What became of a message as far as its producer was told."""
+    """What became of a message as far as its producer was informed."""
 
     UNKNOWN = 0
-    """Given up, or nothing told at all."""
+    """Given up, or never answered."""
     ACKNOWLEDGED = 1
     REFUSED = 2
     """It surely was not stored."""
@@ -23,7 +23,7 @@ class Sent:
 
     Attributes:
         invoked_ns: before the client was given the message.
-        resolved_ns: when its outcome was told; -1 if never.
+        resolved_ns: when its outcome was known; -1 if never.
         partition: where its client says it went; -1 if it does not say.
         position: likewise in that partition.
     """
@@ -109,7 +109,7 @@ class CommittedPosition:
 class CommittedPositions:
     """The answers to one question, which was asked and answered at these instants.
 
-    What was told before a cut had been acknowledged as committed: after it, nothing may be behind that. Empty for a
+    What was reported before a cut had been acknowledged as committed: after it, nothing may be behind that. Empty for a
     system that keeps no positions (RabbitMQ's queues forget what was acknowledged instead).
     """
 
@@ -126,7 +126,7 @@ class Fate(IntEnum):
     """
 
     KEPT = 0
-    """Acknowledged, and found in every read that could tell."""
+    """Acknowledged, and found in every read that could show it."""
     LOST_FIRST = 1
     """Acknowledged and gone, before all that is left of its stream."""
     LOST_MIDDLE = 2
@@ -146,9 +146,9 @@ class Fate(IntEnum):
     UNKNOWN_GONE = 9
     """Its outcome was unknown, and it is not there: fine."""
     REFUSED_GONE = 10
-    """Its producer was told that it was not stored, and it was not."""
+    """Reported to its producer as not stored, and it was not."""
     REFUSED_KEPT = 11
-    """Its producer was told that it was not stored, and it was."""
+    """Reported to its producer as not stored, and it was."""
 
 
 LOST = (Fate.LOST_FIRST, Fate.LOST_MIDDLE, Fate.LOST_LAST, Fate.LOST_ALL)
@@ -159,7 +159,7 @@ BROKEN = (*LOST, Fate.CORRUPT, Fate.DIFFERENT)
 
 @dataclass(frozen=True)
 class PositionChange:
-    """A committed position that is behind what the servers had told before. `after` is -1 if it is gone."""
+    """A committed position that is behind what the servers had reported before. `after` is -1 if it is gone."""
 
     subscription: str
     topic: int

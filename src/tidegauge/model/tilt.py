@@ -8,14 +8,14 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """UNEQUAL: the comparison is refused unless it was explicitly allowed, and then marked. ADVICE: told, no more."""
+    """UNEQUAL: the comparison is refused unless it was explicitly allowed, then marked. ADVICE: only reported."""
 
     UNEQUAL = "unequal"
     ADVICE = "advice"
 
 
 class Stage(StrEnum):
-    """WANTED: seen in the campaign, before anything ran. IN_FORCE: seen in what running systems told of themselves."""
+    """WANTED: seen in the campaign, before anything ran. IN_FORCE: seen in what running systems report."""
 
     WANTED = "wanted"
     IN_FORCE = "in force"
@@ -45,7 +45,7 @@ class Tilt:
     source: str
     remedy: str
 
-    def told(self) -> str:
+    def paragraph(self) -> str:
         """In one paragraph."""
         seen = "" if self.stage is Stage.WANTED else " (as read back)"
         return (
@@ -60,7 +60,7 @@ def unequal(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
 
 
 def advice(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
-    """Those that are only told."""
+    """Those that are only reported."""
     return tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE)
 
 
@@ -88,5 +88,5 @@ EQUAL_TERMS = Terms()
 
 def new_among(tilts: Iterable[Tilt], known: Sequence[Tilt]) -> tuple[Tilt, ...]:
     """Those that say something not known yet: the same rule on the same systems is the same news at either stage."""
-    seen = {(one.rule, one.systems, one.severity) for one in known}
+    seen = {(tilt.rule, tilt.systems, tilt.severity) for tilt in known}
     return tuple(tilt for tilt in tilts if (tilt.rule, tilt.systems, tilt.severity) not in seen)

@@ -29,11 +29,11 @@ class TrialSpec:
         system: "kafka@4.3.1".
         block: repetition number, from 0.
         rate_rule: the rate as the campaign words it ("50% of lowest peak"); in a plan, where `msgs_per_s` is not known
-            yet, it tells a trial that waits for its rate from a closed loop (whose `workload.arrival` says so).
+            yet, it distinguishes a trial that waits for its rate from a closed loop (whose `workload.arrival` says so).
         servers: SHARED trials get topics of their own on servers that are not restarted between them.
-        exploratory: a step towards a finding. Its figures are told by the finding and not in tables of their own, and
+        exploratory: a step towards a finding. Its figures are shown by the finding and not in tables of their own, and
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
-        attached: whether others run the cluster. `nodes` is then what it told; in a plan, what the campaign says.
+        attached: whether others run the cluster. `nodes` is then what it reported; in a plan, what the campaign says.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
         schedule: what the rate does in the measured window; None if it stays. `msgs_per_s` is then its first rate, in
             force during the warm-up.
@@ -141,7 +141,7 @@ class SubscriptionResult:
     """One subscription of a trial: whole-trial counts; end-to-end and the backlog's growth over the measured window.
 
     `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
-    where that was not seen. `backlog_growth` is None where the window was too short to tell. `verified`: where nothing
+    where that was not seen. `backlog_growth` is None where the window was too short. `verified`: where nothing
     was sent, the messages that an earlier trial of Tidegauge had made, whose checksums were checked; `foreign` are all
     others.
     """

@@ -29,14 +29,14 @@ class ProcessUse:
     """What a process and all that descends from it used.
 
     Attributes:
-        cpu_wait_s: its threads, taken together, were ready to run and had no CPU; None if the kernel doesn't tell.
+        cpu_wait_s: its threads, taken together, were ready to run and had no CPU; None if the kernel doesn't report it.
         busiest: the threads that used most CPU, most first, at most `BUSIEST_MAX`.
         read_bytes, written_bytes: fetched from and (sooner or later) sent to block devices; None where not readable.
-        context_switches: of all threads; None if the kernel doesn't tell.
+        context_switches: of all threads; None if the kernel doesn't report it.
         cpus_allowed: CPUs it may use, by affinity and by quota of its cgroups.
         cpu_throttled_s: held back by such a quota, summed over its CPUs; None without a quota.
         memory_limit_bytes, memory_left_bytes: of the cgroup that leaves it least; None without a limit.
-        gc_pause_s, gc_pause_max_s: pauses of a server's garbage collector; None where nobody tells.
+        gc_pause_s, gc_pause_max_s: pauses of a server's garbage collector; None where it is not reported.
     """
 
     name: str
@@ -148,14 +148,14 @@ def sample_from_json(data: Mapping[str, Any]) -> Sample:
     """Undo `sample_to_json`."""
     parts = {
         "host": HostUse(**data["host"]),
-        "processes": tuple(_process(one) for one in data["processes"]),
-        "devices": tuple(DeviceUse(**one) for one in data["devices"]),
+        "processes": tuple(_process(process) for process in data["processes"]),
+        "devices": tuple(DeviceUse(**device) for device in data["devices"]),
     }
     return Sample(**{**data, **parts})
 
 
 def _process(data: Mapping[str, Any]) -> ProcessUse:
-    return ProcessUse(**{**data, "busiest": tuple(ThreadUse(**one) for one in data["busiest"])})
+    return ProcessUse(**{**data, "busiest": tuple(ThreadUse(**thread) for thread in data["busiest"])})
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Limiting:
     others: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """One line for tables: "disk vda (97 %)"."""
         share = "" if self.share is None else f" ({self.share * 100:.0f} %)"
         return f"{self.resource}{' ' if self.subject else ''}{self.subject}{share}"

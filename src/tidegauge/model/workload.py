@@ -126,7 +126,7 @@ class DeviceReads:
     """What the server processes read from block devices while the backlog was read, as the kernel counts it for each.
 
     Attributes:
-        read_bytes: in the phase *during*; None where nobody can tell, then `unknown` says why.
+        read_bytes: in the phase *during*; None where that can't be known, then `unknown` says why.
         usual_bytes_per_s: what they read in the phase *before*, which has nothing to do with the backlog.
         backlog_bytes: message values that waited when the readers began.
         seconds: length of the phase.
@@ -147,7 +147,7 @@ class DeviceReads:
 
     @property
     def from_device(self) -> bool:
-        """Whether the backlog was read from the device for the most part; of a very small one nobody can tell."""
+        """Whether the backlog was read from the device for the most part; of a very small one that is not known."""
         share = self.share
         if share is None:
             return False

@@ -197,17 +197,17 @@ def translate(read: ReadWorkload, client: ClientSettings) -> Workload | None:
 def notes(read: ReadWorkload) -> list[str]:
     """What of a workload has no effect, or another one than in OMB: a sentence each."""
     fields, data = read.fields, read.source.data
-    told = []
+    sentences = []
     if not fields.subscriptions_per_topic or not fields.consumer_per_subscription:
-        told.append("Nobody reads: nothing is known of loss, damage or order, and endToEndLatency is empty.")
+        sentences.append("Nobody reads: nothing is known of loss, damage or order, and endToEndLatency is empty.")
     if fields.use_randomized_payloads and fields.payload_file:
-        told.append("payloadFile has no effect beside useRandomizedPayloads, in OMB neither.")
+        sentences.append("payloadFile has no effect beside useRandomizedPayloads, in OMB neither.")
     idle = [key for key in ("randomBytesRatio", "randomizedPayloadPoolSize") if key in data]
     if idle and not fields.use_randomized_payloads:
-        told.append(f"{', '.join(idle)}: no effect without useRandomizedPayloads, in OMB neither.")
+        sentences.append(f"{', '.join(idle)}: no effect without useRandomizedPayloads, in OMB neither.")
     if "backlogDrainRatio" in data and not fields.consumer_backlog_size_gb:
-        told.append("backlogDrainRatio has no effect without consumerBacklogSizeGB, in OMB neither.")
-    return told
+        sentences.append("backlogDrainRatio has no effect without consumerBacklogSizeGB, in OMB neither.")
+    return sentences
 
 
 def _check_counts(fields: WorkloadFile, source: Source) -> None:

@@ -47,7 +47,7 @@ _BEST_EFFORT_S = (6.0, 86_400.0)
 MEANINGS = (
     "publishLatency in OMB's JSON is from the actual send, as OMB has it, and publishDelayLatency the wait before; "
     "the report's response time is from the intended time and holds both. endToEndLatency is from the intended time, "
-    "on one clock, and no value is left out. docs/omb.md tells the rest.",
+    "on one clock, and no value is left out. docs/omb.md has the rest.",
 )
 
 
@@ -136,7 +136,7 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
         return driver
     system, terms = driver.system, driver.terms
     nodes = max(terms.nodes, NODES_FOR_REPLICATION) if level_named(chosen.level).replication_sync else terms.nodes
-    ways = [one for one in system.possible_levels(system.default_version, nodes) if one.level == chosen.level]
+    ways = [choice for choice in system.possible_levels(system.default_version, nodes) if choice.level == chosen.level]
     forms = [way.form for way in ways if way.form]
     if not ways:
         raise UserError(f"--level {chosen.level}: {system.title} can't give it on {plural(nodes, 'node')}.")
@@ -151,8 +151,10 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
     note = f"{asked}: instead of {meant}; checked by reading back."
     # The level says what producers wait for, and how many copies there are.
     producer = {name: value for name, value in terms.producer.items() if name not in terms.of_level}
-    told = (*terms.notes, note)
-    return replace(driver, terms=replace(terms, level=choice, nodes=nodes, copies=0, producer=producer, notes=told))
+    all_notes = (*terms.notes, note)
+    return replace(
+        driver, terms=replace(terms, level=choice, nodes=nodes, copies=0, producer=producer, notes=all_notes)
+    )
 
 
 def _check_form(drivers: Sequence[ReadDriver], chosen: Chosen) -> None:
@@ -208,7 +210,7 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         copies=terms.copies,
     )
     system = _sized(system, manner.chosen, terms.nodes)
-    experiment, told = _experiment(read, manner.time_scale)
+    experiment, experiment_notes = _experiment(read, manner.time_scale)
     campaign = Campaign(
         name=_slug(f"omb-{read.label}-{driver.name}"),
         description=f"OMB workload {read.name} on driver {driver.name}",
@@ -224,7 +226,7 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         worker=WorkerChoice(manner.chosen.worker_heap_mb),
     )
     every = [
-        *told,
+        *experiment_notes,
         *notes(read),
         *terms.notes,
         *_servers(driver, manner.managed),
@@ -247,7 +249,7 @@ def _sized(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:
 
 
 def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:
-    """The experiment that the rate asks for, and what to tell of it."""
+    """The experiment that the rate asks for, and what to note about it."""
     rate = read.fields.producer_rate
     warmup_s = _within(read.fields.warmup_duration_minutes * _MINUTE_S * time_scale, _WARM_UP_S)
     measure_s = _within(read.fields.test_duration_minutes * _MINUTE_S * time_scale, _MEASURE_S)
@@ -257,23 +259,23 @@ def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice
         "measure": _time(measure_s),
         "drain-max": _DRAIN_MAX,
     }
-    told = []
+    sentences = []
     if time_scale != 1:
-        told.append(f"Durations of the files are multiplied by {time_scale:g} (--time-scale).")
+        sentences.append(f"Durations of the files are multiplied by {time_scale:g} (--time-scale).")
     if read.fields.warmup_duration_minutes == 0:
-        told.append(f"warmupDurationMinutes: 0 becomes {_WARM_UP_S[0]:g} s, the shortest there is.")
+        sentences.append(f"warmupDurationMinutes: 0 becomes {_WARM_UP_S[0]:g} s, the shortest there is.")
     if rate >= UNREACHABLE_MSGS_PER_S:
-        told.append(
+        sentences.append(
             f"producerRate: {rate} is no rate that anything reaches but OMB's way to say 'as fast as it goes': "
             "measured as `peak`, a closed loop. Its rate may be above what is sustainable; producerRate: 0 finds that."
         )
-        return _choice("peak", times), told
+        return _choice("peak", times), sentences
     if read.fields.consumer_backlog_size_gb:
-        return _backlog(read, times["warm-up-min"], measure_s, time_scale, told)
+        return _backlog(read, times["warm-up-min"], measure_s, time_scale, sentences)
     if rate:
-        return _choice("latency", {**times, "rate": rate}), told
+        return _choice("latency", {**times, "rate": rate}), sentences
     search_s = _within(measure_s, _SEARCH_TRIAL_S)
-    told.append(
+    sentences.append(
         "producerRate: 0 becomes `max-throughput`: a search in trials of its own, and then a confirmation of the "
         "rate found on fresh figures, which alone is in OMB's JSON. OMB searches while it measures."
     )
@@ -283,11 +285,11 @@ def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice
         "measure": _time(search_s),
         "confirm": _time(max(measure_s, search_s)),
     }
-    return _choice("max-throughput", search), told
+    return _choice("max-throughput", search), sentences
 
 
 def _backlog(
-    read: ReadWorkload, warm_up: str, measure_s: float, time_scale: float, told: Sequence[str]
+    read: ReadWorkload, warm_up: str, measure_s: float, time_scale: float, sentences: Sequence[str]
 ) -> tuple[ExperimentChoice, list[str]]:
     """A workload with a backlog. OMB counts a backlog over all subscriptions, Tidegauge for each."""
     fields = read.fields
@@ -315,7 +317,7 @@ def _backlog(
         "backlog, and as much before at least; OMB goes on until all of it has passed. A backlog that is not gone "
         f"{options['drain-max']} after its readers began is given up; {given_up}.",
     ]
-    return _choice("catch-up", options), [*told, *more]
+    return _choice("catch-up", options), [*sentences, *more]
 
 
 def _choice(name: str, options: Mapping[str, object]) -> ExperimentChoice:

@@ -74,13 +74,13 @@ def together(runs: Sequence[Lettered]) -> Measured:
     for run in runs:
         own = [_spec(spec, run.letter, offset) for spec in run.measured.specs]
         specs += own
-        run_of |= {one.trial_id: run.letter for one in own}
+        run_of |= {trial.trial_id: run.letter for trial in own}
         results += [replace(result, spec=_spec(result.spec, run.letter, offset)) for result in run.measured.results]
         findings += [_finding(finding, run.letter, offset) for finding in run.measured.findings]
         failures |= {_name(run.letter, name): why for name, why in run.measured.failures.items()}
         contenders |= {
-            _name(run.letter, name): replace(one, label=f"{one.label} in {run.letter}")
-            for name, one in run.measured.contenders.items()
+            _name(run.letter, name): replace(contender, label=f"{contender.label} in {run.letter}")
+            for name, contender in run.measured.contenders.items()
         }
         notes += run.measured.notes
         offset += 1 + max((spec.block for spec in run.measured.specs), default=0)
@@ -122,8 +122,8 @@ def unlike(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Colle
             {value for spec in specs if (value := compared.of_trial(spec)) is not None} for specs in (above, below)
         ]
         if sides[0] != sides[1]:
-            told = [", ".join(compared.shown(value) for value in sorted(map(float, side))) for side in sides]
-            return f"the runs differ in {compared.words}: {told[0] or 'none'} and {told[1] or 'none'}"
+            values = [", ".join(compared.shown(value) for value in sorted(map(float, side))) for side in sides]
+            return f"the runs differ in {compared.words}: {values[0] or 'none'} and {values[1] or 'none'}"
     rates = [spec.msgs_per_s for spec in (*above, *below) if spec.msgs_per_s and not spec.exploratory]
     if rates and "load" not in varied and max(rates) > min(rates) * (1 + RATE_SHARE_MAX):
         return f"the runs differ in the offered rate: {min(rates):,.0f} to {max(rates):,.0f} msg/s"
@@ -157,7 +157,7 @@ def _others(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Coll
     """Everything else that a trial is given."""
     sides = [[_given(spec) for spec in specs] for specs in (above, below)]
     for name in sides[0][0] if above and below else ():
-        values = [list(dict.fromkeys(str(one.get(name)) for one in side)) for side in sides]
+        values = [list(dict.fromkeys(str(settings.get(name)) for settings in side)) for side in sides]
         own_window = name == _WINDOW and "producers" in varied
         if name not in varied and not own_window and sorted(values[0]) != sorted(values[1]):
             words = _WORDS.get(name, name.replace("_", " "))
@@ -179,7 +179,7 @@ def unequal_terms(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied
     A system that is compared with itself must also have the same settings of its own.
     """
     sides = [
-        {one.label: one for spec in specs if (one := run.contenders.get(spec.trial_id)) is not None}
+        {contender.label: contender for spec in specs if (contender := run.contenders.get(spec.trial_id)) is not None}
         for specs in (above, below)
     ]
     meant = {rule for name in varied for rule in _VARIED_RULES.get(name, ())}

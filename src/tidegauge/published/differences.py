@@ -98,8 +98,8 @@ def _limits(trials: Sequence[TrialSpec]) -> Iterator[str]:
     limits = [trial.limits for trial in trials if trial.late is not None and trial.limits is not None]
     sizes = dict.fromkeys(_size(limit.memory_bytes) for limit in limits if limit.memory_bytes is not None)
     if sizes:
-        told = _listed([*sizes])
-        yield f"a server process may use {told} of memory, page cache included; the report's had what their hosts had"
+        listed = _listed([*sizes])
+        yield f"a server process may use {listed} of memory, page cache included; the report's had what their hosts had"
     if any(limit.direct_io for limit in limits):
         yield "data is on a loop device with direct I/O, which is not cached by the machine; the report's was on disks"
 
@@ -135,10 +135,10 @@ def _memory(report: Report, tests: Sequence[str], planned: Planned) -> Iterator[
 
 
 def _sentence(compared: Compared, here: Sequence[_Value | str], theirs: Sequence[_Value | str]) -> str:
-    return f"{compared.words}: {_told(compared, here)} here, {_told(compared, theirs)} in the report"
+    return f"{compared.words}: {_values_words(compared, here)} here, {_values_words(compared, theirs)} in the report"
 
 
-def _told(compared: Compared, values: Sequence[_Value | str]) -> str:
+def _values_words(compared: Compared, values: Sequence[_Value | str]) -> str:
     numbers = sorted(value for value in values if not isinstance(value, str))
     words = [value for value in values if isinstance(value, str)]
     return _listed([*(sorted(words) if compared.sorted else words), *map(compared.shown, numbers)])
@@ -171,7 +171,7 @@ def _own_settings(report: Report, planned: Planned) -> Iterator[str]:
 
 def _different(system: str, here: Sequence[Mapping[str, str]], theirs: Mapping[str, str]) -> Iterator[str]:
     for name, value in theirs.items():
-        own = dict.fromkeys(one.get(name, "the product's default") for one in here)
+        own = dict.fromkeys(settings.get(name, "the product's default") for settings in here)
         if list(own) != [value]:
             yield f"{system}: {name}: {_listed(list(own))} here, {value} in the report"
 

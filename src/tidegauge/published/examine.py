@@ -71,7 +71,7 @@ class Question:
     """One ratio of a claim, or one absolute figure.
 
     Attributes:
-        words: what tells this part of the claim from the others.
+        words: what distinguishes this part of the claim from the others.
         above, below: the ratio's sides; `below` None = an absolute figure.
         figure, below_figure: names of the figures.
         limits: the claimed side of 1, or what counts as alike; of an absolute figure its bounds.
@@ -140,11 +140,11 @@ def _at(operand: Operand, around: Place) -> Operand:
 def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
     found = []
     for higher, lower in itertools.pairwise(claim.from_highest):
-        named = [one.within(Place(system=each.system)).words() for one in (higher, lower)]
+        named = [operand.within(Place(system=each.system)).words() for operand in (higher, lower)]
         pair = f"{named[0]} above {named[1]}"
         others = Place(**{**each.given(), "system": ""}).words()
-        told = pair if len(claim.from_highest) > 2 or each.system else ""
-        words = ", ".join(part for part in (others, told) if part) or pair
+        compared = pair if len(claim.from_highest) > 2 or each.system else ""
+        words = ", ".join(part for part in (others, compared) if part) or pair
         above, below = _at(higher, around), _at(lower, around)
         found.append(Question(words, claim.figure, above, below, claim.figure, ABOVE))
     return found
@@ -162,8 +162,8 @@ def _growth(claim: Growth, around: Place, each: Place) -> list[Question]:
         claimed = _claimed(claim.at_least, claim.at_most, ABOVE if claim.shape is Shape.GROWS else BELOW)
     found = []
     for last in others if flat else others[-1:]:
-        told = Place.model_validate({name: getattr(last, name)})
-        words = ", ".join(part for part in (each.words(), told.words()) if part)
+        point = Place.model_validate({name: getattr(last, name)})
+        words = ", ".join(part for part in (each.words(), point.words()) if part)
         shown = () if flat else tuple(others[:-1])
         found.append(Question(words, claim.figure, last, first, claim.figure, *claimed, shown))
     return found
@@ -256,12 +256,12 @@ def _part(case: _Case, question: Question) -> tuple[Part, Answer]:
         seen.append((question.below_figure, question.below, below))
     if isinstance(claim, Growth):
         seen = [seen[-1], *seen[1:-1], seen[0]]  # From the first point of the axis to the last.
-    sides = tuple(_side(case, *one) for one in seen)
+    sides = tuple(_side(case, *place) for place in seen)
     published = _published_ratio(report, claim, question)
     answer, ratio = _answer(case, question, above, below, published)
     conditions = _conditions(question, above, below)
-    told = Part(question.words, answer.verdict, answer.reason, ratio, sides, published, answer.size, conditions)
-    return told, answer
+    part = Part(question.words, answer.verdict, answer.reason, ratio, sides, published, answer.size, conditions)
+    return part, answer
 
 
 def _observed(question: Question, run: Measured) -> tuple[Observed, Observed | None]:
@@ -269,7 +269,7 @@ def _observed(question: Question, run: Measured) -> tuple[Observed, Observed | N
     if question.below is None:
         return observe(question.figure, question.above, run), None
     other = settings_of(question.below_figure, question.below, run)
-    shared = [one for one in settings_of(question.figure, question.above, run) if one in other]
+    shared = [setting for setting in settings_of(question.figure, question.above, run) if setting in other]
     return (
         observe(question.figure, question.above, run, shared),
         observe(question.below_figure, question.below, run, shared),
@@ -321,8 +321,10 @@ def _answer(
         left_out = next(iter((*above.problems, *below.problems)), "no block has both figures")
         return Answer(Verdict.NOT_DECIDED, f"no block has both figures: {left_out}"), None
     answer = judge_ratio(ratio, question.limits, _size(question, published), published)
-    doubts = [one for side in (above, below) for block, one in sorted(side.doubts.items()) if block in side.values]
-    answer = within_window(doubted(answer, ratio, doubts), [one for side in (above, below) for one in side.window])
+    doubts = [doubt for side in (above, below) for block, doubt in sorted(side.doubts.items()) if block in side.values]
+    answer = within_window(
+        doubted(answer, ratio, doubts), [limited for side in (above, below) for limited in side.window]
+    )
     if across:
         answer = answer.with_remark("; ".join(filter(None, (f"UNEQUAL: {terms}" if terms else "", ACROSS))))
     problems = (*above.problems, *below.problems)

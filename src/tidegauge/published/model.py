@@ -1,7 +1,7 @@
 """The claims of published reports as data: figures, differences, conditions, and the settings they were measured with.
 
 A claim says how two figures relate, never what one of them is worth by itself: hosts differ, and with them every
-absolute value. The one exception, `bound`, is told and never confirmed.
+absolute value. The one exception, `bound`, is reported and never confirmed.
 """
 
 from __future__ import annotations
@@ -405,7 +405,7 @@ class Report(Fields):
     def _sound(self) -> Report:
         tests = [test.id for test in self.tests]
         for ids in (tests, [table.id for table in self.tables], [claim.id for claim in self.claims]):
-            twice = sorted({one for one in ids if ids.count(one) > 1})
+            twice = sorted({test_id for test_id in ids if ids.count(test_id) > 1})
             if twice:
                 raise ValueError(f"given twice: {', '.join(twice)}")
         known = {table.id for table in self.tables}
@@ -427,6 +427,6 @@ class Report(Fields):
 
     def settings_of(self, test: str, system: str) -> Settings:
         """What a system was run with in a test, as far as the report says."""
-        one = next(one for one in self.tests if one.id == test)
-        own = one.systems.get(system, Settings()).over(one.settings)
+        described = next(candidate for candidate in self.tests if candidate.id == test)
+        own = described.systems.get(system, Settings()).over(described.settings)
         return own.over(self.systems.get(system, Settings())).over(self.settings)

@@ -29,7 +29,7 @@ class Measured:
     Attributes:
         specs: planned trials and those made instead, in order.
         failures: why trials have no result, by their ids.
-        notes: what the user was told: which systems were left out and why.
+        notes: what the user was shown: which systems were left out and why.
         run_of: the letter of each trial's run, where several runs are examined together; empty for one.
         contenders: how the servers and clients of each trial were set up, by its id, where the run says so.
         unequal_allowed: whether the user allowed systems on unequal terms (in each run).
@@ -80,8 +80,8 @@ def observe(figure_name: str, place: Place, run: Measured, preferred: Sequence[S
         return Observed({}, (f"several settings of the run fit '{place.words()}'",))
     settings = _settings(fitting, run)
     chosen: dict[str, Setting] = {}
-    for one in (*(one for one in preferred if one in settings), *settings):
-        chosen.setdefault(one[0], one)
+    for setting in (*(known for known in preferred if known in settings), *settings):
+        chosen.setdefault(setting[0], setting)
     fitting = [spec for spec in fitting if _setting(spec, run) in chosen.values()]
     if figure.experiment == MAX_THROUGHPUT:
         return _found(figure, fitting, run)
@@ -96,8 +96,8 @@ def settings_of(figure_name: str, place: Place, run: Measured) -> list[Setting]:
 def _settings(specs: Sequence[TrialSpec], run: Measured) -> list[Setting]:
     found: list[Setting] = []
     for spec in specs:
-        if (one := _setting(spec, run)) not in found:
-            found.append(one)
+        if (setting := _setting(spec, run)) not in found:
+            found.append(setting)
     return found
 
 
@@ -139,12 +139,12 @@ def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
 
 def _without_forms(spec: TrialSpec, run: Measured) -> bool:
     """Whether a system has but one way of giving each level, as far as the run shows."""
-    return not any(one.choice.form for one in run.specs if one.system == spec.system)
+    return not any(trial.choice.form for trial in run.specs if trial.system == spec.system)
 
 
 def _load(spec: TrialSpec, run: Measured) -> int:
     """The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1."""
-    rules = dict.fromkeys(one.rate_rule for one in run.specs if one.experiment == spec.experiment)
+    rules = dict.fromkeys(trial.rate_rule for trial in run.specs if trial.experiment == spec.experiment)
     return list(rules).index(spec.rate_rule) + 1
 
 
@@ -158,8 +158,8 @@ def _same(spec: TrialSpec) -> tuple[object, ...]:
 def _absent(place: Place, figure: Figure, run: Measured) -> str:
     """Why the run has no trial at a place."""
     if place.system and not any(spec.system.partition("@")[0] == place.system for spec in run.specs):
-        told = [note for note in run.notes if note.startswith(f"{place.system}@") and " left out" in note]
-        return told[0].rstrip(".") if told else f"{place.system} is missing from the run"
+        notes = [note for note in run.notes if note.startswith(f"{place.system}@") and " left out" in note]
+        return notes[0].rstrip(".") if notes else f"{place.system} is missing from the run"
     if not any(spec.experiment == figure.experiment for spec in run.specs):
         return f"the run has no {figure.experiment}"
     return f"the run has no {figure.experiment} at '{place.words()}'"
@@ -219,7 +219,7 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
     results = {result.spec.trial_id: result for result in run.results}
     for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
         spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
-        finding = next((one for one in run.findings if one.finding_id == step_id), None)
+        finding = next((finding for finding in run.findings if finding.finding_id == step_id), None)
         if finding is None or not finding.goals:
             failed = [failure for failure in run.failures if failure.startswith(f"{step_id}-s")]
             problems.append(f"{step_id} {_why(failed[0] if failed else step_id, run)}")
@@ -253,7 +253,11 @@ def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str
         for result in run.results
         if result.spec.trial_id.startswith(f"{step_id}-s") and upper and result.spec.msgs_per_s == upper
     ]
-    return [f"{step_id}: {one.told}: {one.words}" for one in above[-1:] if one and one.resource in ROUND_TRIPS]
+    return [
+        f"{step_id}: {limiting.summary}: {limiting.words}"
+        for limiting in above[-1:]
+        if limiting and limiting.resource in ROUND_TRIPS
+    ]
 
 
 def _of_goal(figure: Figure, rate: float, spec: TrialSpec, confirmation: TrialResult | None) -> float | None:

@@ -242,7 +242,7 @@ class Limits:
         return f"{_number(self.at_least)} to {_number(self.at_most)}"
 
     def judge(self, ratio: Ratio) -> Verdict:
-        """Whether a ratio lies within, as far as its interval tells."""
+        """Whether a ratio lies within, as far as its interval shows."""
         if self.strict:
             if ratio.low > self.at_least and ratio.high < self.at_most:
                 return Verdict.CONFIRMED
@@ -278,16 +278,16 @@ def judge_ratio(ratio: Ratio, limits: Limits, size: Limits | None = None, publis
     """
     direction = limits.judge(ratio)
     if direction is not Verdict.CONFIRMED or size is None:
-        told, verdict, of_size = _direction(ratio, limits, direction), direction, None
+        conclusion, verdict, of_size = _direction(ratio, limits, direction), direction, None
     else:
         of_size = size.judge(ratio)
         verdict = of_size if of_size is Verdict.CONFIRMED else Verdict.DIRECTION
         few = ", too few repeats" if of_size is Verdict.NOT_DECIDED and ratio.margin is not None else ""
-        told = f"direction confirmed, size {_SIZE_WORDS[of_size]}{few} ({size.words()} counts)"
+        conclusion = f"direction confirmed, size {_SIZE_WORDS[of_size]}{few} ({size.words()} counts)"
     theirs = f", published {_number(published)} times" if published is not None else ""
     interval = f" ({_number(ratio.low)} to {_number(ratio.high)}; {ratio.rests_on})"
     seen = f"{_number(ratio.estimate)} times"
-    return Answer(verdict, f"{seen}{interval}{theirs}: {told}", f"{seen}{theirs}: {told}", of_size)
+    return Answer(verdict, f"{seen}{interval}{theirs}: {conclusion}", f"{seen}{theirs}: {conclusion}", of_size)
 
 
 _SIZE_WORDS = {Verdict.CONFIRMED: "confirmed", Verdict.CONTRADICTED: "not", Verdict.NOT_DECIDED: "open"}
@@ -315,8 +315,8 @@ def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
     if not doubts:
         return answer
     more = f" and {len(doubts) - 1} more" if len(doubts) > 1 else ""
-    told = f"DOUBTFUL is {doubts[0].rstrip('.')}{more}"
-    answer = answer.with_remark(told)
+    remark = f"DOUBTFUL is {doubts[0].rstrip('.')}{more}"
+    answer = answer.with_remark(remark)
     if answer.verdict is not Verdict.NOT_DECIDED and ratio.margin is not None:
         few = "too few trials that are not DOUBTFUL: "
         return Answer(Verdict.NOT_DECIDED, f"{few}{answer.reason}", f"{few}{answer.short}")
@@ -332,8 +332,8 @@ def within_window(answer: Answer, limited: Sequence[str]) -> Answer:
     if not limited:
         return answer
     more = f" and {len(limited) - 1} more" if len(limited) > 1 else ""
-    told = f"limited by the messages that may be in flight: {limited[0]}{more}"
-    return Answer(Verdict.NOT_DECIDED, f"{told}; {answer.reason}", f"{told}; {answer.short or answer.reason}")
+    reason = f"limited by the messages that may be in flight: {limited[0]}{more}"
+    return Answer(Verdict.NOT_DECIDED, f"{reason}; {answer.reason}", f"{reason}; {answer.short or answer.reason}")
 
 
 def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:
@@ -349,17 +349,17 @@ def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:
 
 
 def combine(answers: Sequence[tuple[str, Answer]]) -> Answer:
-    """The verdict of a claim from those of its parts, each with the words that tell it from the others."""
+    """The verdict of a claim from those of its parts, each with the words that distinguish it from the others."""
     if len(answers) == 1:
-        (words, one), *_ = answers
-        return replace(one, reason=f"{words}: {one.reason}" if words else one.reason)
-    verdicts = [one.verdict for _, one in answers]
+        (words, answer), *_ = answers
+        return replace(answer, reason=f"{words}: {answer.reason}" if words else answer.reason)
+    verdicts = [answer.verdict for _, answer in answers]
     order = (Verdict.CONTRADICTED, Verdict.NOT_DECIDED, Verdict.DIRECTION, Verdict.CONFIRMED)
     whole = next(verdict for verdict in order if verdict in verdicts)
     parts: dict[str, list[str]] = {}
-    for words, one in answers:
-        parts.setdefault(one.short or one.reason, []).append(words)
-    return Answer(whole, "; ".join(f"{', and '.join(named)}: {told}" for told, named in parts.items()))
+    for words, answer in answers:
+        parts.setdefault(answer.short or answer.reason, []).append(words)
+    return Answer(whole, "; ".join(f"{', and '.join(named)}: {reason}" for reason, named in parts.items()))
 
 
 def _number(value: float) -> str:

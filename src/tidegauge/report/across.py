@@ -37,7 +37,7 @@ def report(across: Across) -> RenderableType:
     parts += [bullet(_run(letter, across)) for letter, _ in across.runs]
     if across.unequal:
         parts += [Text(""), Paragraph(f"{fairness.MARK}: {_UNEQUAL}", style="bold red")]
-        parts += [bullet(one, "red") for one in across.unequal]
+        parts += [bullet(sentence, "red") for sentence in across.unequal]
     parts += [Text(""), *_differences(across.differences), Text("")]
     for pair in across.pairs:
         parts += [*_pair(pair, across), Text("")]
@@ -65,10 +65,10 @@ def _differences(found: Sequence[Difference]) -> Iterable[RenderableType]:
         return
     yield heading("What differs")
     for kind, title in _TITLES.items():
-        own = [one for one in found if one.kind == kind]
+        own = [difference for difference in found if difference.kind == kind]
         shown = own[:SETTINGS_SHOWN] if kind == "settings" else own
-        for one in shown:
-            yield bullet(f"{title}: {difference_words(one)}")
+        for difference in shown:
+            yield bullet(f"{title}: {difference_words(difference)}")
         if len(own) > len(shown):
             yield bullet(f"{title}: {len(own) - len(shown)} more (--json has all)")
         if not own:
@@ -175,7 +175,7 @@ def markdown(across: Across) -> str:
     ]
     lines += ["", *table(["what", "figure", "ratio", "verdict"], rows), ""]
     lines += [f"- {escaped(f'{_title(pair, across)}: {remark}')}" for pair in across.pairs for remark in pair.remarks]
-    lines += [f"- {escaped(one)}" for one in (*across.unmatched, *across.unreadable)]
+    lines += [f"- {escaped(sentence)}" for sentence in (*across.unmatched, *across.unreadable)]
     lines += ["", f"<details><summary>What differs ({len(across.differences)})</summary>", ""]
     lines += [
         f"- {_TITLES[difference.kind]}: {escaped(difference_words(difference))}" for difference in across.differences
@@ -217,8 +217,8 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
         systems = ", ".join(sorted({result.spec.system for result in run.results}))
         parts.append(Paragraph(f"Run {letter}: {run.path.name} ({systems}; {run.status})"))
     if len(runs) > 1:
-        told = "A ratio is one of a single run where a run has both figures, else one of different runs."
-        parts.append(Paragraph(told))
+        note = "A ratio is one of a single run where a run has both figures, else one of different runs."
+        parts.append(Paragraph(note))
     parts += [Paragraph(f"DOUBTFUL: {doubt}", "yellow", "  ", "    ") for doubt in outcome.doubts]
     host = host_words(runs[0].environment.get("host"))
     return Group(*parts, Text(""), *published_parts(outcome, host, any(run.terms.unequal for run in runs)))

@@ -118,8 +118,8 @@ def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
     """How many blocks would decide most of what is open; None where nothing is, or nobody would make so many."""
     if any(len(ratio.values) == 1 == len(ratio.baseline_values) for ratio in ratios):
         return REPEATS_FIRST
-    needed = [one.comparison.blocks_needed for one in ratios if one.comparison.verdict is Verdict.INCONCLUSIVE]
-    feasible = [one for one in needed if one is not None and one <= REPEATS_SUGGESTED_MAX]
+    needed = [ratio.comparison.blocks_needed for ratio in ratios if ratio.comparison.verdict is Verdict.INCONCLUSIVE]
+    feasible = [blocks for blocks in needed if blocks is not None and blocks <= REPEATS_SUGGESTED_MAX]
     return max(feasible, default=None)
 
 

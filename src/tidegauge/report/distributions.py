@@ -1,4 +1,4 @@
-"""What whole distributions tell beyond the figures of single trials.
+"""What whole distributions show beyond the figures of single trials.
 
 Of repeated trials: their histograms merged, which is the only way to a percentile of all of them. Of a trial that is
 alone: how much its figures moved within it.
@@ -70,7 +70,11 @@ def _merged(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged
         for tag, histogram in trial.histograms.items():
             whole[tag] = add(whole.get(tag, EMPTY), histogram)
     prefix = "end-to-end/"
-    ends = {tag.removeprefix(prefix): latency_summary(one) for tag, one in whole.items() if tag.startswith(prefix)}
+    ends = {
+        tag.removeprefix(prefix): latency_summary(histogram)
+        for tag, histogram in whole.items()
+        if tag.startswith(prefix)
+    }
     return Merged(_named(block), system, len(trials), latency_summary(whole["response"]), ends)
 
 
@@ -113,40 +117,40 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
     all_merged = merged(run)
     if all_merged:
         yield Text("All trials merged", style="bold")
-        yield from (bullet(merged_words(one)) for one in all_merged)
+        yield from (bullet(merged_words(whole)) for whole in all_merged)
         yield Text("")
     alone = within(run)
     if alone:
         yield Text("Within each trial, 95% (it does not predict other trials)", style="bold")
-        yield from (bullet(within_words(one)) for one in alone)
+        yield from (bullet(within_words(spread)) for spread in alone)
         yield Text("")
 
 
-def merged_words(one: Merged) -> str:
+def merged_words(whole: Merged) -> str:
     """One line: percentiles of all messages of all trials."""
     ends = "".join(
-        f"; end-to-end{f' ({name})' if len(one.end_to_end) > 1 else ''} {_percentiles(latency)}"
-        for name, latency in one.end_to_end.items()
+        f"; end-to-end{f' ({name})' if len(whole.end_to_end) > 1 else ''} {_percentiles(latency)}"
+        for name, latency in whole.end_to_end.items()
     )
-    return f"{one.experiment}, {one.system}: response {_percentiles(one.response)} of {_messages(one)}{ends}"
+    return f"{whole.experiment}, {whole.system}: response {_percentiles(whole.response)} of {_messages(whole)}{ends}"
 
 
-def _messages(one: Merged) -> str:
-    return f"{count(one.response.count)} messages in {one.trials} trials"
+def _messages(whole: Merged) -> str:
+    return f"{count(whole.response.count)} messages in {whole.trials} trials"
 
 
 def _percentiles(latency: Latency) -> str:
     known = (("p50", latency.p50_ms), ("p99", latency.p99_ms), ("p99.9", latency.p999_ms), ("p99.99", latency.p9999_ms))
-    told = ", ".join(f"{name} {ms(value)}" for name, value in known if value is not None)
-    return f"{told} ms" if told else "(too few samples)"
+    figures = ", ".join(f"{name} {ms(value)}" for name, value in known if value is not None)
+    return f"{figures} ms" if figures else "(too few samples)"
 
 
-def within_words(one: Within) -> str:
+def within_words(spread: Within) -> str:
     """One line: how far below and above the figure its seconds leave it, and from how many stretches of them."""
-    interval = one.interval
+    interval = spread.interval
     down, up = interval.low / interval.estimate - 1, interval.high / interval.estimate - 1
     blocks = f"from {interval.blocks} stretches of consecutive seconds"
-    return f"{one.experiment}, {one.system}: {one.figure} {down:+.0%} to {up:+.0%}, {blocks}"
+    return f"{spread.experiment}, {spread.system}: {spread.figure} {down:+.0%} to {up:+.0%}, {blocks}"
 
 
 def content(run: StoredRun) -> dict[str, Any]:

@@ -136,13 +136,13 @@ def _indented(table: FigureTable) -> RenderableType:
 
 
 def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:
-    wanting = [one for one in advice if not one.good]
+    wanting = [item for item in advice if not item.good]
     yield heading(f"Worth changing: {len(wanting)}" if wanting else "Worth changing: nothing")
-    for one in wanting:
-        yield bullet(f"{one.subject}: {one.found}. Why it matters: {one.why}. {_to_do(one.change)}", "yellow")
+    for item in wanting:
+        yield bullet(f"{item.subject}: {item.found}. Why it matters: {item.why}. {_to_do(item.change)}", "yellow")
     yield Text("")
     yield heading("As it should be")
-    yield from (bullet(f"{one.subject}: {one.found}") for one in advice if one.good)
+    yield from (bullet(f"{item.subject}: {item.found}") for item in advice if item.good)
 
 
 def _to_do(change: str) -> str:
@@ -153,16 +153,18 @@ def _to_do(change: str) -> str:
 
 
 def _abilities(found: Sequence[Ability]) -> Iterable[RenderableType]:
-    missing = [one for one in found if not one.possible]
-    can = [one.name for one in found if one.possible]
+    missing = [ability for ability in found if not ability.possible]
+    can = [ability.name for ability in found if ability.possible]
     if not missing:
         yield heading("It can do everything")
         return
     who = "an ordinary user of this machine" if missing[0].name == "root" else "this machine"
     yield heading(f"What {who} can't do: {len(missing)} of {len(found)}")
     yield Paragraph("Throughput and latency are measured all the same; what a result lacks, it says.", "", "  ", "  ")
-    for one in missing:
-        remedy = f" To have it: {one.remedy[0].lower()}{one.remedy[1:]}" if one.remedy else ""
-        yield bullet(f"{one.name}: {one.reason}. It is for: {one.used_for}. Without it: {one.without}.{remedy}")
+    for ability in missing:
+        remedy = f" To have it: {ability.remedy[0].lower()}{ability.remedy[1:]}" if ability.remedy else ""
+        yield bullet(
+            f"{ability.name}: {ability.reason}. It is for: {ability.used_for}. Without it: {ability.without}.{remedy}"
+        )
     if can:
         yield Paragraph(f"It can: {', '.join(can)}.", first="  ", rest="    ")

@@ -53,7 +53,7 @@ def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None
 def _option_words(key: str, value: object) -> list[str]:
     """An option, once for each of several values."""
     values = value if isinstance(value, list) else [value]
-    return [word for one in values for word in (option_of(key), str(one))]
+    return [word for item in values for word in (option_of(key), str(item))]
 
 
 def _attest_words(given: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
@@ -72,8 +72,8 @@ def _attest_words(given: Mapping[str, Any], options: Mapping[str, Any]) -> list[
 def _overrides_as_text(environment: Mapping[str, Any]) -> dict[str, Any]:
     """Of a run made before they were kept as they are: each value as Python writes it."""
     campaign = environment.get("campaign")
-    told = campaign.get("overrides") if isinstance(campaign, Mapping) else None
-    found: dict[str, Any] = dict(told) if isinstance(told, Mapping) else {}
+    overrides = campaign.get("overrides") if isinstance(campaign, Mapping) else None
+    found: dict[str, Any] = dict(overrides) if isinstance(overrides, Mapping) else {}
     for key, text in found.items():
         if str(text).startswith("["):
             with contextlib.suppress(ValueError, SyntaxError):
@@ -120,7 +120,7 @@ def worth_acting_on(run: StoredRun) -> Worth:
     for beginnings, what, remedy in _KINDS:
         met = _begins(beginnings)
         own = [result for result in results if any(map(met, result.warnings))]
-        covered += sum(sum(map(met, one.warnings)) for one in own)
+        covered += sum(sum(map(met, result.warnings)) for result in own)
         if own:
             busy = f"{what} ({busy_words(own)})" if CPU_WAIT in beginnings else what
             found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
@@ -136,19 +136,19 @@ def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
 def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
     """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)", or "In all 6 trials"."""
     by_experiment: dict[str, dict[str, None]] = {}
-    for one in own:
-        by_experiment.setdefault(one.spec.experiment, {})[names.of(one.spec.system)] = None
-    told = "; ".join(f"{experiment}: {', '.join(sorted(systems))}" for experiment, systems in by_experiment.items())
+    for result in own:
+        by_experiment.setdefault(result.spec.experiment, {})[names.of(result.spec.system)] = None
+    places = "; ".join(f"{experiment}: {', '.join(sorted(systems))}" for experiment, systems in by_experiment.items())
     if len(own) == trials:
         return f"In all {trials} trials" if trials > 1 else "In the only trial"
-    return f"In {len(own)} of {trials} trials ({told})"
+    return f"In {len(own)} of {trials} trials ({places})"
 
 
 def busy_words(results: Sequence[TrialResult]) -> str:
     """How busy the machine was in the first of these trials that says so, "" for none."""
-    for one in results:
-        if one.limiting is not None and one.limiting.resource is Resource.HOST_CPU:
-            used, _, by = one.limiting.words.partition(";")[0].partition(" (")
+    for result in results:
+        if result.limiting is not None and result.limiting.resource is Resource.HOST_CPU:
+            used, _, by = result.limiting.words.partition(";")[0].partition(" (")
             return f"{used}: {by.rstrip(')')}"
     waited = next((said for result in results for said in result.warnings if said.startswith(CPU_WAIT)), "")
     return waited.partition(":")[0]
@@ -161,7 +161,7 @@ def reason_words(result: TrialResult) -> str:
 
 def _remedy(reason: str) -> str:
     """What a reason ends with, where it says what to do about it; "" where it doesn't."""
-    return next((one for one in (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY) if reason.endswith(one)), "")
+    return next((remedy for remedy in (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY) if reason.endswith(remedy)), "")
 
 
 def _durability(run: StoredRun) -> list[Advice]:
@@ -173,15 +173,15 @@ def _durability(run: StoredRun) -> list[Advice]:
 
 def _failed(run: StoredRun, names: SystemNames) -> list[Advice]:
     failed = [trial for trial in run.trials if trial.result is None and trial.status != "running"]
-    told = [
+    whose = [
         (f"{names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
         for trial in failed
     ]
-    return [Advice(f"{who} {trial.status_words}", "", bad=True) for who, trial in told]
+    return [Advice(f"{who} {trial.status_words}", "", bad=True) for who, trial in whose]
 
 
 def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advice]:
-    """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is told."""
+    """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is shown."""
     found = []
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
         own = [result for result in results if result.validity is validity]
@@ -223,7 +223,7 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
         return _unfinished(run, program)
     ruled = thresholds.rulings(run)
     results = [result for result in run.results if not result.spec.exploratory]
-    missed = [one for one in ruled if one.outcome is Outcome.MISSED]
+    missed = [ruling for ruling in ruled if ruling.outcome is Outcome.MISSED]
     if missed:
         why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
         return Ending(End.THRESHOLD, _stop(why), f"All of them: {program} show {run_words(run)}")
@@ -253,7 +253,7 @@ def _open(run: StoredRun, results: list[TrialResult], program: str) -> Ending:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names_of(run).of(first.system)}: {first.summary[0]}"
         return Ending(End.INVALID, _stop(why), f"Once its cause is fixed, run it again: {again}")
-    ruled = [one for one in thresholds.rulings(run) if one.outcome is Outcome.INCONCLUSIVE]
+    ruled = [ruling for ruling in thresholds.rulings(run) if ruling.outcome is Outcome.INCONCLUSIVE]
     if ruled:
         why = f"a threshold could not be decided, {thresholds.sentence(ruled[0])}"
         return Ending(End.INVALID, _stop(why), f"With more repeats: {again_words(run, program, REPEATS)}")

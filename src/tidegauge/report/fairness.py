@@ -31,7 +31,7 @@ def run_parts(terms: Terms) -> Iterable[RenderableType]:
     """What a run's report says before any figure."""
     if terms.unequal:
         yield Paragraph(headline(terms), style="bold red")
-        yield from (bullet(tilt.told(), "red") for tilt in terms.unequal)
+        yield from (bullet(tilt.paragraph(), "red") for tilt in terms.unequal)
     if terms.advice:
         yield Paragraph("To know when comparing (--json adds amounts, sources and remedies):")
         yield from (bullet(f"{tilt.rule}: {tilt.what}: {tilt.why}.") for tilt in terms.advice)
@@ -42,10 +42,10 @@ def plan_parts(terms: Terms) -> Iterable[RenderableType]:
     if terms.unequal:
         verdict = "It will run, marked as unequal" if terms.allowed else "It is refused unless --allow-unequal is given"
         yield Paragraph(f"{MARK} comparison. {verdict}:", style="bold red")
-        yield from (bullet(tilt.told(), "red") for tilt in terms.unequal)
+        yield from (bullet(tilt.paragraph(), "red") for tilt in terms.unequal)
     if terms.advice:
         yield Paragraph("To know when comparing:")
-        yield from (bullet(tilt.told()) for tilt in terms.advice)
+        yield from (bullet(tilt.paragraph()) for tilt in terms.advice)
 
 
 def content(terms: Terms) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def fault_notes(block: Block) -> list[str]:
     if not faults:
         return []
     asked = next(result.faults for result in block.results if result.faults)
-    listed = "; ".join(f"{number}. {one.fault.words()}" for number, one in enumerate(asked, 1))
+    listed = "; ".join(f"{number}. {fault.fault.words()}" for number, fault in enumerate(asked, 1))
     unknown = any(fault.lost is None for fault in faults)
     return [f"The faults: {listed}.", NOTE, *([_SEVERAL] if unknown else [])]
 
@@ -113,14 +113,14 @@ def _median(found: Sequence[FaultResult], figure: Figure) -> float | None:
 
 def _normal(found: Sequence[FaultResult]) -> str:
     """The median, with those in which it was never seen as longer than all others."""
-    ordered = sorted(float("inf") if one.normal_after_s is None else one.normal_after_s for one in found)
+    ordered = sorted(float("inf") if fault.normal_after_s is None else fault.normal_after_s for fault in found)
     middle = ordered[len(ordered) // 2]
     return "not seen" if middle == float("inf") else _seconds(middle)
 
 
 def _lost(found: Sequence[FaultResult]) -> str:
     """Of all trials together; "?" if in any of them some were, and nobody knows which of its faults did it."""
-    known = [one.lost for one in found if one.lost is not None]
+    known = [fault.lost for fault in found if fault.lost is not None]
     return count(float(sum(known))) if len(known) == len(found) else "?"
 
 
@@ -131,17 +131,17 @@ def _seconds(value: float | None) -> str:
 
 def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
-    order = [point_words(point) for point in in_order([one.point for one in found])]
-    for experiment in dict.fromkeys(one.experiment for one in found):
+    order = [point_words(point) for point in in_order([finding.point for finding in found])]
+    for experiment in dict.fromkeys(finding.experiment for finding in found):
         own = sorted(
-            (one for one in found if one.experiment == experiment),
-            key=lambda one: (order.index(point_words(one.point)), one.system, one.block),
+            (finding for finding in found if finding.experiment == experiment),
+            key=lambda finding: (order.index(point_words(finding.point)), finding.system, finding.block),
         )
         yield Text(f"{experiment}: what was found", style="bold")
-        for one in own:
-            for sentence in one.summary:
-                yield bullet(f"{named(one, own, names)}: {sentence}", "" if one.decided else "yellow")
-        if any(one.rows for one in own):
+        for finding in own:
+            for sentence in finding.summary:
+                yield bullet(f"{named(finding, own, names)}: {sentence}", "" if finding.decided else "yellow")
+        if any(finding.rows for finding in own):
             yield finding_table(own, names)
         yield Text("")
 
@@ -153,7 +153,7 @@ def named(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
 
 
 def _who(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
-    repeated = sum((one.system, one.point) == (finding.system, finding.point) for one in own) > 1
+    repeated = sum((other.system, other.point) == (finding.system, finding.point) for other in own) > 1
     label = names.label(finding.system, point_words(finding.point))
     return f"{label}, block {finding.block + 1}" if repeated else label
 

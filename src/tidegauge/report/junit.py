@@ -33,13 +33,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """One line of a test report. `message` says why it did not pass; `told` is for a reader in any case."""
+    """One line of a test report. `message` says why it did not pass; `output` is for a reader in any case."""
 
     name: str
     suite: str
     state: State = State.PASSED
     message: str = ""
-    told: str = ""
+    output: str = ""
     seconds: float = 0.0
 
 
@@ -70,8 +70,8 @@ def run_junit(run: StoredRun) -> bytes:
     ]
     for finding in run.findings:
         state = State.FAILURE if finding.refuted else State.PASSED if finding.decided else State.ERROR
-        told = "; ".join(finding.summary)
-        cases.append(Case(finding.finding_id, "findings", state, "" if state is State.PASSED else told, told))
+        summary = "; ".join(finding.summary)
+        cases.append(Case(finding.finding_id, "findings", state, "" if state is State.PASSED else summary, summary))
     cases += [_ruling(ruling) for ruling in thresholds.rulings(run)]
     if run.status != "finished" and all(case.state is State.PASSED for case in cases):
         cases.append(Case("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
@@ -88,23 +88,23 @@ def _trial(trial: StoredTrial) -> Case:
     if trial.result is None:
         return Case(trial.trial_id, suite, State.ERROR, trial.status_words)
     result = trial.result
-    told = "\n".join((_figures(result), *result.reasons, *result.warnings))
+    output = "\n".join((_figures(result), *result.reasons, *result.warnings))
     reasons = "; ".join(result.reasons)
     if any(subscription.lost or subscription.corrupt for subscription in result.subscriptions):
-        return Case(trial.trial_id, suite, State.FAILURE, reasons, told, result.measured_s)
+        return Case(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
     if result.validity is Validity.INVALID:
-        return Case(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", told, result.measured_s)
-    return Case(trial.trial_id, suite, told=told, seconds=result.measured_s)
+        return Case(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", output, result.measured_s)
+    return Case(trial.trial_id, suite, output=output, seconds=result.measured_s)
 
 
 def _figures(result: TrialResult) -> str:
     known = [(figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT)]
-    told = [
+    figures = [
         f"{figure.title} {in_unit(value, figure.unit)} {figure.unit}".rstrip()
         for figure, value in known
         if value is not None
     ]
-    return f"{result.spec.label}: {', '.join((*told, result.validity.value))}"
+    return f"{result.spec.label}: {', '.join((*figures, result.validity.value))}"
 
 
 def _ruling(ruling: Ruling) -> Case:
@@ -129,8 +129,8 @@ def _add(suite: ElementTree.Element, case: Case) -> None:
     if case.state is not State.PASSED:
         why = ElementTree.SubElement(element, case.state.value, {"message": _clean(case.message)})
         why.text = _clean(case.message)
-    if case.told:
-        ElementTree.SubElement(element, "system-out").text = _clean(case.told)
+    if case.output:
+        ElementTree.SubElement(element, "system-out").text = _clean(case.output)
 
 
 def _clean(text: str) -> str:

@@ -31,7 +31,8 @@ def _standing(results: Sequence[TrialResult]) -> Standing:
         return Standing.UNKNOWN
     if not _equal_here(results):
         return Standing.NOT_EQUAL
-    return Standing.KEPT if all(as_asked(*one) for one in found.values()) else Standing.NOT_AS_ASKED
+    kept = all(as_asked(choice, finding) for choice, finding in found.values())
+    return Standing.KEPT if kept else Standing.NOT_AS_ASKED
 
 
 def meaning(level: int | None) -> str:

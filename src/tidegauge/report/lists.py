@@ -83,8 +83,8 @@ def plan_list(
         parts += [Paragraph(sentence, "", "  - ", "    ") for sentence in memory.sentences()]
     for warning in warnings:
         parts += [Text(""), Paragraph(f"Warning: {warning}")]
-    told = list(fairness.plan_parts(terms))
-    parts += [Text(""), *told] if told else []
+    fairness_parts = list(fairness.plan_parts(terms))
+    parts += [Text(""), *fairness_parts] if fairness_parts else []
     parts += [Text(""), Paragraph(time_words(trials, seconds_expected))]
     return Group(*parts)
 
@@ -129,7 +129,7 @@ def _load(alike: Sequence[TrialSpec]) -> str:
 
 
 def _workloads(trials: Sequence[TrialSpec]) -> list[str]:
-    """What is sent to whom, once for all trials alike; where there are several, with what tells their trials apart."""
+    """What is sent to whom, once for all trials alike; of several, with what distinguishes their trials."""
     alike: dict[str, list[TrialSpec]] = {}
     for trial in trials:
         alike.setdefault(workload_words(trial.workload), []).append(trial)
@@ -144,12 +144,12 @@ def _apart(own: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
     def labels(trial: TrialSpec) -> dict[str, str]:
         return {"": trial.experiment, **trial.point}
 
-    told = []
+    labels_shared = []
     for axis in labels(own[0]):
         values = {labels(trial).get(axis, "") for trial in own}
         if len(values) == 1 and values != {labels(trial).get(axis, "") for trial in trials}:
-            told.append(f"{axis.rpartition('.')[2]} {values.pop()}".strip())
-    return f"{', '.join(told)}: " if told else ""
+            labels_shared.append(f"{axis.rpartition('.')[2]} {values.pop()}".strip())
+    return f"{', '.join(labels_shared)}: " if labels_shared else ""
 
 
 def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
@@ -174,7 +174,7 @@ def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
 
 def window_words(trials: Sequence[TrialSpec]) -> list[str]:
     """What the messages in flight allow: from which time of an acknowledgement on they limit a rate; once each."""
-    told: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for trial in trials:
         load = trial.workload
         if not load.producers or trial.attest is not None:
@@ -186,8 +186,8 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
             limits = f"at {count(trial.most_msgs_per_s)} msg/s that limits once acknowledgements take {ms(at_ms)} ms"
         else:
             limits = f"with acknowledgements after 100 ms that limits a rate to {count(window * 10)} msg/s"
-        told[f"Window: {whole}: {limits}."] = None
-    shown = list(told)
+        sentences[f"Window: {whole}: {limits}."] = None
+    shown = list(sentences)
     if len(shown) > WORKLOADS_MAX:
         return [*shown[:WORKLOADS_MAX], f"... and {len(shown) - WORKLOADS_MAX} windows more."]
     return shown
@@ -214,19 +214,19 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
     """
     known = [trial for trial in trials if trial.msgs_per_s is not None and not trial.attached]
     unknown = [trial for trial in trials if is_open_ended(trial)]
-    told = []
+    needs = []
     if known:
         largest = max(known, key=lambda trial: bytes_needed(trial, trial.nodes))
-        told.append(f"{_room_words(largest, places)} while a trial at a known rate runs")
+        needs.append(f"{_room_words(largest, places)} while a trial at a known rate runs")
     if unknown:
         most = max(map(full.bytes_written, unknown))
         basis = "measured here" if full.measured else "assumed: `tidegauge doctor` measures it"
         speed = f"{full.disk_bytes_per_s / 1e6:,.0f} MB/s, {basis}"
-        told.append(
+        needs.append(
             f"up to {gib(most)} where the rate is found on the way, if the disk takes all the time what it can "
             f"({speed}); the run ends before the disk is full"
         )
-    return f"Disk: {'; '.join(told)}. Removed after each trial." if told else ""
+    return f"Disk: {'; '.join(needs)}. Removed after each trial." if needs else ""
 
 
 def _room_words(trial: TrialSpec, places: Places) -> str:
@@ -236,8 +236,8 @@ def _room_words(trial: TrialSpec, places: Places) -> str:
     if not found:
         return f"up to {gib(bytes_needed(trial, trial.nodes))} free"
     each = [
-        f"{gib(one.needed_bytes)} free on the disk{'s' if len(one.places) > 1 else ''} of {one}{_lacking(one)}"
-        for one in found
+        f"{gib(room.needed_bytes)} free on the disk{'s' if len(room.places) > 1 else ''} of {room}{_lacking(room)}"
+        for room in found
     ]
     return f"up to {listed(each)}"
 

@@ -177,7 +177,7 @@ def _lasting_lines(event: Decided | Found | Note | UnequalFound) -> list[str]:
         case Found():
             return [f"{event.finding.finding_id}: {sentence}" for sentence in event.finding.summary]
         case UnequalFound():
-            return [f"{MARK}: {event.tilt.told()}"]
+            return [f"{MARK}: {event.tilt.paragraph()}"]
         case Note():
             return [f"Note: {event.text}"]
 
@@ -250,7 +250,7 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
     """An estimate for the whole run: the plan's, less the trials done and the time spent in this one."""
     if not state.trials:
         return None
-    ended = {one.spec.trial_id for one in state.ended}
+    ended = {event.spec.trial_id for event in state.ended}
     spent_s = 0.0 if state.phase == "fetch" else now_s - state.trial_since_s
     return procedure.seconds_left(state.trials, ended, state.trial_id, spent_s)
 

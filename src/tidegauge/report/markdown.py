@@ -46,7 +46,7 @@ def run_markdown(run: StoredRun) -> str:
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     lines = [f"## {mark}Tidegauge: {escaped(run.name)}, {escaped(run.status)}", ""]
     lines += [f"**{escaped(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
-    lines += _bullets(tilt.told() for tilt in run.terms.unequal)
+    lines += _bullets(tilt.paragraph() for tilt in run.terms.unequal)
     lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
     lines += _bullets(run.notes)
     lines += _thresholds(run)
@@ -58,8 +58,8 @@ def run_markdown(run: StoredRun) -> str:
     names = names_of(run)
     for experiment in dict.fromkeys(finding.experiment for finding in run.findings):
         found = [finding for finding in run.findings if finding.experiment == experiment]
-        told = [(named(one, found, names), sentence) for one in found for sentence in one.summary]
-        lines += _bullets(f"{experiment}, {who}: {sentence}" for who, sentence in told)
+        sentences = [(named(finding, found, names), sentence) for finding in found for sentence in finding.summary]
+        lines += _bullets(f"{experiment}, {who}: {sentence}" for who, sentence in sentences)
     lines += _comparisons(run)
     lines += _usage(run)
     lines += _published(run)
@@ -77,12 +77,12 @@ def _thresholds(run: StoredRun) -> list[str]:
         return []
     rows = [
         [
-            f"`{one.threshold.replace('`', '').replace('|', '')}`",
-            _SIGNS[one.outcome],
-            escaped(", ".join(part for part in (one.subject, one.where) if part)),
-            escaped(one.why),
+            f"`{ruling.threshold.replace('`', '').replace('|', '')}`",
+            _SIGNS[ruling.outcome],
+            escaped(", ".join(part for part in (ruling.subject, ruling.where) if part)),
+            escaped(ruling.why),
         ]
-        for one in found
+        for ruling in found
     ]
     return [f"### {thresholds.headline(found)}", "", *table(["threshold", "", "of", "because"], rows), ""]
 
@@ -91,7 +91,7 @@ def _block(block: Block) -> list[str]:
     figures = figures_shown(Shown.MARKDOWN)
     heads = ["system", *(figure.head for figure in figures), "validity"]
     rows = [
-        [escaped(block.label(system)), *(_cell(block, system, one) for one in figures), _validity(block, system)]
+        [escaped(block.label(system)), *(_cell(block, system, figure) for figure in figures), _validity(block, system)]
         for system in block.systems
     ]
     words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
@@ -109,12 +109,12 @@ def _cell(block: Block, system: str, figure: Figure) -> str:
     found = estimate(known)
     if found is None or found.trials == 1:
         return in_unit(known[0], figure.unit)
-    value, low, high = (in_unit(one, figure.unit) for one in (found.value, found.low, found.high))
+    value, low, high = (in_unit(end, figure.unit) for end in (found.value, found.low, found.high))
     return f"{value} [{low}, {high}]" if found.sure else f"{value} ({low} to {high})"
 
 
 def _validity(block: Block, system: str) -> str:
-    worst = [one.validity.value for one in block.of(system)]
+    worst = [result.validity.value for result in block.of(system)]
     return ", ".join(f"{worst.count(kind)} {kind}" for kind in dict.fromkeys(worst))
 
 

@@ -134,10 +134,11 @@ def claim_table(claim: ClaimOutcome) -> tuple[str, FigureTable] | None:
 def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     """A row for each place; the figure stands in the head where all rows have the same."""
     figures = list(dict.fromkeys((side.figure, side.unit) for side in sides))
-    one = len(figures) == 1
-    head = f"{figures[0][0]}, {figures[0][1]}" if one else "figures"
+    one_figure = len(figures) == 1
+    head = f"{figures[0][0]}, {figures[0][1]}" if one_figure else "figures"
     labels = tuple(
-        place if one else f"{place}: {side.figure}, {side.unit}" for place, side in zip(places, sides, strict=True)
+        place if one_figure else f"{place}: {side.figure}, {side.unit}"
+        for place, side in zip(places, sides, strict=True)
     )
     several = any(side.runs for side in sides)
     columns = (

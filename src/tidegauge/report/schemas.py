@@ -161,7 +161,7 @@ class DistributionFile(TypedDict):
 
 
 class ResultFile(TypedDict):
-    """result.json: what a trial found, and the totals as the worker told them."""
+    """result.json: what a trial found, and the totals that the worker reported."""
 
     schema: Literal["tidegauge.result/1"]
     result: TrialResult
@@ -508,17 +508,17 @@ def file_name(schema: str) -> str:
 def _without_histograms(content: object) -> None:
     """Histograms (bytes) are never written as JSON: they are in .hlog files."""
     if isinstance(content, list):
-        for one in content:
-            _without_histograms(one)
+        for part in content:
+            _without_histograms(part)
         return
     if not isinstance(content, dict):
         return
     properties = content.get("properties")
     if isinstance(properties, dict):
         for name in [
-            name for name, one in properties.items() if isinstance(one, dict) and one.get("format") == "binary"
+            name for name, schema in properties.items() if isinstance(schema, dict) and schema.get("format") == "binary"
         ]:
             del properties[name]
-            content["required"] = [one for one in content.get("required", ()) if one != name]
-    for one in content.values():
-        _without_histograms(one)
+            content["required"] = [required for required in content.get("required", ()) if required != name]
+    for part in content.values():
+        _without_histograms(part)

@@ -56,13 +56,13 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     """
     names = names_of(run)
     parts: list[RenderableType] = [*_head(run), *_beyond(run)]
-    tables = {one.experiment: one.blocks for one in swept(blocks(run.results))}
-    told = verdicts(run)
-    for verdict in told[:EXPERIMENTS_MAX]:
+    tables = {sweep.experiment: sweep.blocks for sweep in swept(blocks(run.results))}
+    answers = verdicts(run)
+    for verdict in answers[:EXPERIMENTS_MAX]:
         parts += [Text(""), _verdict(verdict)]
         parts += _table(verdict, tables.get(verdict.experiment, ()), run, names)
-    if len(told) > EXPERIMENTS_MAX:
-        parts.append(Text(f"... {plural(len(told) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
+    if len(answers) > EXPERIMENTS_MAX:
+        parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
     parts += [Text(""), *_advice(run, ended), *_next(run, ended, program)]
     if ended.end is not End.GOOD:
         parts += ending_lines(ended, exit_code)
@@ -89,7 +89,7 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     if not good or len(levels.by_point(run.results)) > 1:
         yield Paragraph(_short(levels.headline(run.results)), "" if good else "bold red")
         return
-    claimed_only = all(one.attested.startswith(CLAIMED_ONLY) for _, one in found.values())
+    claimed_only = all(finding.attested.startswith(CLAIMED_ONLY) for _, finding in found.values())
     tested = "; survival of power cuts not tested" if claimed_only else ""
     level = next(iter(found.values()))[1].level
     whom = f"every system{levels.forms(found)}"
@@ -137,7 +137,7 @@ def _table(
         cut = len(points[0].systems) - SYSTEMS_MAX
         if cut > 0:
             yield Text(f"... {plural(cut, 'more system')} in `show` and the report")
-    elif found and sum(len(one.rows) for one in found) <= SYSTEMS_MAX:
+    elif found and sum(len(finding.rows) for finding in found) <= SYSTEMS_MAX:
         table = finding_table(found, names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
@@ -214,17 +214,17 @@ def _advice(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
     """The few remarks that somebody can do something about, and how many more there are."""
     worth = worth_acting_on(run)
     # That trials are INVALID stands in the last line where it decides the exit code.
-    advice = [one for one in worth.advice if not (one.bad and ended.end is End.INVALID)]
+    advice = [item for item in worth.advice if not (item.bad and ended.end is End.INVALID)]
     hidden = worth.more + max(0, len(advice) - ADVICE_MAX)
     more = f" ({plural(hidden, 'more remark')} in `show`)" if hidden else ""
     if advice:
         yield Paragraph(f"Worth acting on{more}", "bold")
-        yield from (bullet(_short(_told(one)), "red" if one.bad else "") for one in advice[:ADVICE_MAX])
+        yield from (bullet(_short(_advice_words(item)), "red" if item.bad else "") for item in advice[:ADVICE_MAX])
     elif more:
         yield Paragraph(f"Nothing to act on{more}.")
 
 
-def _told(advice: Advice) -> str:
+def _advice_words(advice: Advice) -> str:
     return f"{advice.text}: {advice.remedy}." if advice.remedy else f"{advice.text.rstrip('.')}."
 
 
@@ -236,7 +236,7 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
     yield Text(f"All of it:             {program} show {run_words(run)}", no_wrap=True, overflow="ignore")
     if ended.end is not End.GOOD:
         return
-    ratios = [one for block in blocks(run.results) for one in within.ratios(block, run.terms.allowed)]
+    ratios = [ratio for block in blocks(run.results) for ratio in within.ratios(block, run.terms.allowed)]
     ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
     needed = compare.repeats_needed(ratios)
     if needed is not None and run.campaign_path:

@@ -48,7 +48,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
                 "point": plain(block.point),
                 "closed_loop": block.closed_loop,
                 "results": plain(block.results),
-                "comparisons": [comparison(one, run.terms) for one in within.ratios(block, run.terms.allowed)],
+                "comparisons": [comparison(ratio, run.terms) for ratio in within.ratios(block, run.terms.allowed)],
                 "not_compared_because": compare.objection(block, run.terms.allowed),
             }
             for block in blocks(run.results)
@@ -56,7 +56,8 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         **distributions.content(run),
         "findings": plain(run.findings),
         "finding_comparisons": [
-            comparison(one, run.terms) for one in within.finding_ratios(run.findings, run.results, run.terms.allowed)
+            comparison(ratio, run.terms)
+            for ratio in within.finding_ratios(run.findings, run.results, run.terms.allowed)
         ],
         "published": plain(run.published),
         **usage.content(run),

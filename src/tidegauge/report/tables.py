@@ -60,7 +60,7 @@ def records_table(block: Block) -> FigureTable | None:
 
 
 def _shown(block: Block, system: str) -> Sequence[TrialResult]:
-    """A single trial whatever its validity, which the table above tells; of several those whose figures may be used."""
+    """A single trial whatever its validity, which the table above shows; of several those whose figures may be used."""
     trials = block.of(system)
     return trials if len(trials) == 1 else block.usable(system)
 
@@ -88,7 +88,7 @@ class Remark:
 
 def remarks(block: Block) -> Iterable[Remark]:
     """All of a block, by system."""
-    for result in sorted(block.results, key=lambda one: (one.spec.system, one.spec.trial_id)):
+    for result in sorted(block.results, key=lambda result: (result.spec.system, result.spec.trial_id)):
         alone = len(block.of(result.spec.system)) == 1 and not block.point
         who = result.spec.system if alone else result.spec.trial_id
         for reason in result.reasons:
@@ -152,7 +152,7 @@ def footnotes(block: Block) -> list[str]:
         needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
         notes.append(f"'{MISSING}': too few samples ({needed}) or none at all.")
     if any(FIGURES["lost"].of(result) is None for result in block.results):
-        notes.append("Whether messages were lost can't be told where consumers were still behind when the drain ended.")
+        notes.append("Whether messages were lost is not known where consumers were still behind when the drain ended.")
     without_cpu = [s for s in block.systems if any(result.server_cpu_s is None for result in block.of(s))]
     if without_cpu:
         notes.append(f"The servers' CPU is not known where others run them: {', '.join(without_cpu)}.")

@@ -59,8 +59,8 @@ def run_report(run: StoredRun) -> RenderableType:
         took = list(usage.parts(run))
         parts += [*took, Text("")] if took else []
     if run.published is not None:
-        told = host_words(run.environment.get("host"))
-        parts += [*published_parts(run.published, told, bool(run.terms.unequal)), Text("")]
+        host = host_words(run.environment.get("host"))
+        parts += [*published_parts(run.published, host, bool(run.terms.unequal)), Text("")]
     unfinished = list(_unfinished(run))
     parts += [*unfinished, Text("")] if unfinished else []
     return Group(*parts, *_next(run))
@@ -138,27 +138,27 @@ def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
     return parts
 
 
-def _experiment(one: Swept) -> Iterable[RenderableType]:
-    first = one.blocks[0]
-    loads = list(dict.fromkeys(load_words(block.results[0]) for block in one.blocks))
-    yield heading(f"{one.experiment}: {loads[0]}" + (", and other loads" if len(loads) > 1 else ""))
-    workloads = {workload_words(block.results[0].spec.workload) for block in one.blocks}
+def _experiment(sweep: Swept) -> Iterable[RenderableType]:
+    first = sweep.blocks[0]
+    loads = list(dict.fromkeys(load_words(block.results[0]) for block in sweep.blocks))
+    yield heading(f"{sweep.experiment}: {loads[0]}" + (", and other loads" if len(loads) > 1 else ""))
+    workloads = {workload_words(block.results[0].spec.workload) for block in sweep.blocks}
     at = f"At {point_words(first.point)}: " if len(workloads) > 1 else ""
     yield Paragraph(f"{at}{workload_words(first.results[0].spec.workload)}")
     yield Text("")
-    yield one.table() if first.point else figure_table(first)
-    for block in one.blocks:
+    yield sweep.table() if first.point else figure_table(first)
+    for block in sweep.blocks:
         for table in (records_table(block), faults_table(block)):
             if table is not None:
                 yield Text("")
                 yield table
-    notes = dict.fromkeys(note for block in one.blocks for note in (*footnotes(block), *fault_notes(block)))
-    told = [remark for block in one.blocks for remark in _remarks(block)]
-    if notes or told:
+    notes = dict.fromkeys(note for block in sweep.blocks for note in (*footnotes(block), *fault_notes(block)))
+    remarks = [remark for block in sweep.blocks for remark in _remarks(block)]
+    if notes or remarks:
         yield Text("")
     for note in notes:
         yield Paragraph(note, style="dim")
-    yield from told
+    yield from remarks
 
 
 def load_words(result: TrialResult) -> str:

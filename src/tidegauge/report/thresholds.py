@@ -1,4 +1,4 @@
-"""What became of a run's thresholds, and how that is told."""
+"""What became of a run's thresholds, and how that is worded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rulings(run: StoredRun) -> tuple[Ruling, ...]:
         except ValueError as error:  # Stored by another version of Tidegauge.
             unreadable.append(Ruling(text, "", "", "", Outcome.INCONCLUSIVE, None, None, 0, str(error)))
     order = (Outcome.MISSED, Outcome.INCONCLUSIVE, Outcome.MET)
-    return tuple(sorted((*rule(thresholds, asked(run)), *unreadable), key=lambda one: order.index(one.outcome)))
+    return tuple(sorted((*rule(thresholds, asked(run)), *unreadable), key=lambda ruling: order.index(ruling.outcome)))
 
 
 def asked(run: StoredRun) -> list[Asked]:
@@ -73,7 +73,7 @@ def _where(table: Block, by_load: bool) -> str:
 def outcome(found: Sequence[Ruling]) -> Outcome | None:
     """MISSED if one is, else INCONCLUSIVE if one is; None without thresholds."""
     for wanted in (Outcome.MISSED, Outcome.INCONCLUSIVE, Outcome.MET):
-        if any(one.outcome is wanted for one in found):
+        if any(ruling.outcome is wanted for ruling in found):
             return wanted
     return None
 
@@ -81,8 +81,8 @@ def outcome(found: Sequence[Ruling]) -> Outcome | None:
 def headline(found: Sequence[Ruling]) -> str:
     """ "Thresholds: 1 MISSED, 2 met."."""
     words = {Outcome.MISSED: "MISSED", Outcome.INCONCLUSIVE: "inconclusive", Outcome.MET: "met"}
-    counts = {outcome: sum(one.outcome is outcome for one in found) for outcome in words}
-    return f"Thresholds: {', '.join(f'{number} {words[one]}' for one, number in counts.items() if number)}."
+    counts = {outcome: sum(ruling.outcome is outcome for ruling in found) for outcome in words}
+    return f"Thresholds: {', '.join(f'{number} {words[kind]}' for kind, number in counts.items() if number)}."
 
 
 def sentence(ruling: Ruling) -> str:
@@ -99,8 +99,8 @@ def run_parts(run: StoredRun) -> Iterable[RenderableType]:
         return
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
     yield Paragraph(f"{mark}{headline(found)}", style=f"bold {_STYLES[outcome(found) or Outcome.MET]}".strip())
-    yield from (bullet(sentence(one), _STYLES[one.outcome]) for one in found)
-    if any(one.interval for one in found):
+    yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in found)
+    if any(ruling.interval for ruling in found):
         yield Text("With 3 blocks or more the whole 95% interval must hold, with fewer every trial.", style="dim")
 
 
@@ -110,7 +110,7 @@ def content(run: StoredRun) -> dict[str, Any] | None:
     decided = outcome(found)
     if decided is None:
         return None
-    return {"outcome": decided.value, "rulings": [_ruling(one) for one in found]}
+    return {"outcome": decided.value, "rulings": [_ruling(ruling) for ruling in found]}
 
 
 def _ruling(ruling: Ruling) -> dict[str, Any]:

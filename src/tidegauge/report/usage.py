@@ -21,7 +21,7 @@ from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
 
 MOST = 0.5
-"""Of repeated trials, more than half must agree, or none is told."""
+"""Of repeated trials, more than half must agree, or none is named."""
 TRIALS_MAX = 3
 """Named of those in which the same was found."""
 
@@ -31,16 +31,16 @@ def limited_by(results: Sequence[TrialResult]) -> Limiting | None:
     found = [result.limiting for result in results if result.limiting is not None]
     if not found:
         return None
-    (resource, count), *_ = Counter(one.resource for one in found).most_common(1)
+    (resource, count), *_ = Counter(limiting.resource for limiting in found).most_common(1)
     if count <= MOST * len(found):
         return None
-    alike = [one for one in found if one.resource is resource]
-    return max(alike, key=lambda one: one.share or 0.0)
+    alike = [limiting for limiting in found if limiting.resource is resource]
+    return max(alike, key=lambda limiting: limiting.share or 0.0)
 
 
 def cell(result: TrialResult) -> str:
     """For a column."""
-    return result.limiting.told if result.limiting else MISSING
+    return result.limiting.summary if result.limiting else MISSING
 
 
 def sentence(result: TrialResult) -> str:
@@ -53,22 +53,24 @@ def sentence(result: TrialResult) -> str:
     if found.resource is Resource.OFFERED:
         return f"{subject}: the rate offered came through, near the limit of {'; '.join(found.others)}."
     also = f" Also: {'; '.join(found.others)}." if found.others else ""
-    what = f"limited by {found.told}" if found.resource is not Resource.UNKNOWN else "what limited it is not identified"
+    what = (
+        f"limited by {found.summary}" if found.resource is not Resource.UNKNOWN else "what limited it is not identified"
+    )
     return f"{subject}: {what}: {found.words}.{also}"
 
 
-def further(results: Sequence[TrialResult], told: Sequence[TrialResult]) -> list[str]:
-    """What was found in other trials than those whose sentence is `told` (repeated, tried, left out): a line for each.
+def further(results: Sequence[TrialResult], shown: Sequence[TrialResult]) -> list[str]:
+    """What was found in other trials than those whose sentence is `shown` (repeated, tried, left out): one line each.
 
     One that the sentence of the same experiment, system and point has is not repeated.
     """
-    known = {(_where(result), name) for result in told for name, _words in _findings(result)}
-    told_ids = {result.spec.trial_id for result in told}
+    known = {(_where(result), name) for result in shown for name, _words in _findings(result)}
+    shown_ids = {result.spec.trial_id for result in shown}
     words_of: dict[str, str] = {}
     trials: dict[str, list[str]] = {}
     for result in results:
         for name, words in _findings(result):
-            if result.spec.trial_id not in told_ids and (_where(result), name) not in known:
+            if result.spec.trial_id not in shown_ids and (_where(result), name) not in known:
                 words_of.setdefault(name, words)
                 trials.setdefault(name, []).append(result.spec.trial_id)
     return [f"Near a limit also in {_listed(trials[name])}: {words}." for name, words in words_of.items()]
@@ -84,7 +86,7 @@ def _findings(result: TrialResult) -> list[tuple[str, str]]:
     if found is None:
         return []
     nothing = found.resource in (Resource.OFFERED, Resource.UNKNOWN)
-    clauses = [*([] if nothing else [f"{found.told}: {found.words}"]), *found.others]
+    clauses = [*([] if nothing else [f"{found.summary}: {found.words}"]), *found.others]
     return [(clause.partition(": ")[0].partition(" (")[0], clause) for clause in clauses]
 
 
@@ -119,7 +121,7 @@ class Used:
 
     def share(self, of: Ceiling, where: str) -> Share | None:
         """That of one ceiling."""
-        return next((one for one in self.shares if one.of is of and one.where == where), None)
+        return next((share for share in self.shares if share.of is of and share.where == where), None)
 
 
 def used(run: StoredRun) -> list[Used]:
@@ -142,54 +144,54 @@ def content(run: StoredRun) -> dict[str, Any]:
         "price": plain(run.price),
         "usage": [
             {
-                "trial_id": one.result.spec.trial_id,
-                "system": one.result.spec.system,
-                "experiment": one.result.spec.experiment,
-                "msgs_per_s": one.result.msgs_per_s,
-                "mb_per_s": one.result.mb_per_s,
-                "shares": plain(one.shares),
-                "cost": plain(one.cost),
-                "limiting": plain(one.result.limiting),
+                "trial_id": row.result.spec.trial_id,
+                "system": row.result.spec.system,
+                "experiment": row.result.spec.experiment,
+                "msgs_per_s": row.result.msgs_per_s,
+                "mb_per_s": row.result.mb_per_s,
+                "shares": plain(row.shares),
+                "cost": plain(row.cost),
+                "limiting": plain(row.result.limiting),
             }
-            for one in used(run)
+            for row in used(run)
         ],
     }
 
 
 def rows(run: StoredRun) -> list[Used]:
     """One for each line of a table: of repeated trials the one with the middle rate, of a search its confirmation."""
-    every = {one.result.spec.trial_id: one for one in used(run)}
+    every = {row.result.spec.trial_id: row for row in used(run)}
     found = []
     for block in blocks(run.results):
         for system in block.systems:
             by_rate = sorted(block.usable(system), key=lambda result: result.msgs_per_s)
             if by_rate:
                 found.append(every.pop(by_rate[(len(by_rate) - 1) // 2].spec.trial_id))
-    found += [one for one in every.values() if one.result.spec.exploratory]
-    return [one for one in found if one.shares or one.cost is not None or one.result.limiting is not None]
+    found += [row for row in every.values() if row.result.spec.exploratory]
+    return [row for row in found if row.shares or row.cost is not None or row.result.limiting is not None]
 
 
 def parts(run: StoredRun) -> Iterable[RenderableType]:
     """Heading, table and what it means; nothing where neither ceilings nor a price are known."""
     found = rows(run)
     table = usage_table(found[:ROWS_MAX])
-    told = notes(run, found)
-    if table is None and not told:
+    lines = notes(run, found)
+    if table is None and not lines:
         return
     yield Text(title(found), style="bold")
     if table is not None:
         yield table
     if len(found) > ROWS_MAX:
         yield Text(f"... and {len(found) - ROWS_MAX} rows more; --json has every trial.")
-    for note in told:
+    for note in lines:
         yield Paragraph(note, "dim")
 
 
 def title(found: Sequence[Used]) -> str:
     """What the table is about."""
-    if any(one.shares for one in found):
+    if any(row.shares for row in found):
         return TITLE
-    return "What it costs" if any(one.cost for one in found) else "What limited it"
+    return "What it costs" if any(row.cost for row in found) else "What limited it"
 
 
 def usage_table(found: Sequence[Used]) -> FigureTable | None:
@@ -197,19 +199,19 @@ def usage_table(found: Sequence[Used]) -> FigureTable | None:
     groups = [*_limiting_groups(found), *_share_groups(found), *_cost_groups(found)]
     if not groups:
         return None
-    return FigureTable("result", tuple(one.label for one in found), tuple(groups), label_chars_max=32)
+    return FigureTable("result", tuple(row.label for row in found), tuple(groups), label_chars_max=32)
 
 
 def _limiting_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
-    if any(one.result.limiting for one in found):
-        yield ColumnGroup("", (Column("limited by", tuple(cell(one.result) for one in found), words=True),))
+    if any(row.result.limiting for row in found):
+        yield ColumnGroup("", (Column("limited by", tuple(cell(row.result) for row in found), words=True),))
 
 
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
-    for where in dict.fromkeys(share.where for one in found for share in one.shares):
-        kinds = [of for of in Ceiling if any(one.share(of, where) for one in found)]
+    for where in dict.fromkeys(share.where for row in found for share in row.shares):
+        kinds = [of for of in Ceiling if any(row.share(of, where) for row in found)]
         columns = tuple(
-            Column(str(kind), tuple(_share_cell(one.share(kind, where)) for one in found)) for kind in kinds
+            Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in found)) for kind in kinds
         )
         yield ColumnGroup(f"share of {where}" if where else "share", columns)
 
@@ -223,50 +225,50 @@ def _share_cell(share: Share | None) -> str:
 
 
 def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
-    known = next((one.cost for one in found if one.cost is not None), None)
+    known = next((row.cost for row in found if row.cost is not None), None)
     if known is None:
         return
     columns = (
-        Column("1 GB/s for 1 h", tuple(precise(one.cost.per_gb_per_s_hour if one.cost else None) for one in found)),
-        Column("10^9 messages", tuple(precise(one.cost.per_billion_messages if one.cost else None) for one in found)),
+        Column("1 GB/s for 1 h", tuple(precise(row.cost.per_gb_per_s_hour if row.cost else None) for row in found)),
+        Column("10^9 messages", tuple(precise(row.cost.per_billion_messages if row.cost else None) for row in found)),
     )
     yield ColumnGroup(f"cost, {known.currency}" if known.currency else "cost", columns)
 
 
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
     """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
-    shown = [one.result for one in found[:ROWS_MAX]]
-    told = [*filter(None, map(sentence, shown)), *further(run.results, shown)]
-    if run.ceilings is not None and any(one.shares for one in found):
-        told.append(ceiling_words(run.ceilings))
-        if any(share.basis is Basis.COMPUTED for one in found for share in one.shares):
-            told.append(
+    shown = [row.result for row in found[:ROWS_MAX]]
+    lines = [*filter(None, map(sentence, shown)), *further(run.results, shown)]
+    if run.ceilings is not None and any(row.shares for row in found):
+        lines.append(ceiling_words(run.ceilings))
+        if any(share.basis is Basis.COMPUTED for row in found for share in row.shares):
+            lines.append(
                 ">=: the least. Of bytes, what message values need, once for each copy, reader and journal "
                 "apart; headers and indexes come on top. Of syncs, flushes of the disk's cache."
             )
         disks = run.ceilings.ceilings.disks
-        told += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]
+        lines += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]
         if run.ceilings.ceilings.doubtful:
             load = run.ceilings.ceilings.load_average
-            told.append(f"DOUBTFUL ceilings: the load average was {load:.1f} when they were measured.")
-    costs = [one.cost for one in found if one.cost is not None]
+            lines.append(f"DOUBTFUL ceilings: the load average was {load:.1f} when they were measured.")
+    costs = [row.cost for row in found if row.cost is not None]
     if run.price is not None and costs:
-        hosts = max(one.hosts for one in costs)
-        told.append(f"Cost: {run.price} a host and hour, {plural(hosts, 'host')}, at the rate measured.")
-    return told
+        hosts = max(cost.hosts for cost in costs)
+        lines.append(f"Cost: {run.price} a host and hour, {plural(hosts, 'host')}, at the rate measured.")
+    return lines
 
 
 def ceiling_words(known: RunCeilings) -> str:
     """The ceilings in a sentence, with their age."""
     ceilings = known.ceilings
-    told = [_disk_words(disk) for disk in ceilings.disks]
+    figures = [_disk_words(disk) for disk in ceilings.disks]
     if ceilings.loopback is not None:
         loopback = ceilings.loopback
         many = f", in {loopback.many} {mb_per_s(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
-        told.append(f"loopback {mb_per_s(loopback.bytes_per_s)} in one connection{many}")
+        figures.append(f"loopback {mb_per_s(loopback.bytes_per_s)} in one connection{many}")
     age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
     when = f"measured {age}"
-    return f"Ceilings, {when}: {'; '.join(told)}."
+    return f"Ceilings, {when}: {'; '.join(figures)}."
 
 
 def _disk_words(disk: DiskCeiling) -> str:

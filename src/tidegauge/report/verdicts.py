@@ -67,12 +67,12 @@ def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
     order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
     answered = [_of_findings(name, case) for name in dict.fromkeys((*order, *found)) if name in found]
     by_trials = [
-        _of_block(one.blocks[0], case) if len(one.blocks) == 1 else _of_sweep(one.experiment, one.blocks, case)
-        for one in swept(blocks(run.results))
-        if one.experiment not in found
+        _of_block(sweep.blocks[0], case) if len(sweep.blocks) == 1 else _of_sweep(sweep.experiment, sweep.blocks, case)
+        for sweep in swept(blocks(run.results))
+        if sweep.experiment not in found
     ]
-    told = [*by_trials, *answered]
-    return sorted(told, key=lambda one: [*order, *found].index(one.experiment))
+    all_verdicts = [*by_trials, *answered]
+    return sorted(all_verdicts, key=lambda verdict: [*order, *found].index(verdict.experiment))
 
 
 def block_verdict(block: Block, run: StoredRun) -> ExperimentVerdict:
@@ -161,14 +161,14 @@ def _three_digits(value: float) -> float:
 
 def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
     question = _trial_question(block)
-    ratios = [one for one in within.ratios(block, case.run.terms.allowed) if one.figure == question.figure]
+    ratios = [ratio for ratio in within.ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
     where = f"{block.experiment} at {point_words(block.point)}" if block.point else block.experiment
     title = question.figure
-    sayings = [one for one in case.within if (one.experiment, one.figure) == (where, title)]
+    sayings = [spread for spread in case.within if (spread.experiment, spread.figure) == (where, title)]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
     sentence, sureness = _sentence(question, ratios, sayings, [reason for reason in reasons if reason], case)
     found = {system: limited_by(block.usable(system)) for system in block.systems}
-    limits = {system: one.told for system, one in found.items() if one is not None}
+    limits = {system: limiting.summary for system, limiting in found.items() if limiting is not None}
     return ExperimentVerdict(block.experiment, sentence, sureness, limits)
 
 
@@ -180,8 +180,8 @@ def _trial_question(block: Block) -> _Question:
         return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
     # The highest percentile that all have samples enough for.
     known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
-    results = [one for system in block.systems for one in block.usable(system)]
-    figure = next((one for one in known if results and all(map(one.of, results))), known[0])
+    results = [result for system in block.systems for result in block.usable(system)]
+    figure = next((figure for figure in known if results and all(map(figure.of, results))), known[0])
     rate = "the scheduled rates" if first.spec.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(first.spec.faults), 'fault')}" if first.spec.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "
@@ -201,7 +201,7 @@ def _sides(block: Block, figure: Callable[[TrialResult], float | None]) -> tuple
 
 
 def _shortfall(slow: Sequence[TrialResult]) -> str:
-    worst = min(slow, key=lambda one: one.msgs_per_s)
+    worst = min(slow, key=lambda result: result.msgs_per_s)
     return f"did not keep up: {about(worst.msgs_per_s)} msg/s"
 
 
@@ -217,7 +217,7 @@ def _objection(block: Block, case: _Case) -> str:
 
 def _damage(results: Sequence[TrialResult], case: _Case) -> str:
     """Acknowledged messages that were lost or damaged, by system."""
-    told = []
+    damage = []
     for system in sorted({result.spec.system for result in results}):
         subs = [sub for result in results if result.spec.system == system for sub in result.subscriptions]
         lost, corrupt = sum(sub.lost for sub in subs), sum(sub.corrupt for sub in subs)
@@ -225,34 +225,36 @@ def _damage(results: Sequence[TrialResult], case: _Case) -> str:
             what = " and ".join(
                 [*([f"LOST {count(lost)}"] if lost else []), *([f"DAMAGED {count(corrupt)}"] if corrupt else [])]
             )
-            told.append(f"{case.names.of(system)} {what} acknowledged messages")
-    return ", ".join(told)
+            damage.append(f"{case.names.of(system)} {what} acknowledged messages")
+    return ", ".join(damage)
 
 
 def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
     own = [finding for finding in case.run.findings if finding.experiment == experiment]
     compared = within.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
-    told = []
-    for at in dict.fromkeys(point_words(one.point) for one in own):
-        here = [one for one in own if point_words(one.point) == at]
-        ratios = [one for one in compared if (one.experiment, point_words(one.point)) == (experiment, at)]
+    sentences = []
+    for at in dict.fromkeys(point_words(finding.point) for finding in own):
+        here = [finding for finding in own if point_words(finding.point) == at]
+        ratios = [ratio for ratio in compared if (ratio.experiment, point_words(ratio.point)) == (experiment, at)]
         sentence, sureness = _at_one_point(here, ratios, case)
-        told.append((f"at {at}: {sentence}" if at else sentence, sureness))
-    least = max((sureness for _, sureness in told), key=list(Sureness).index)
-    return ExperimentVerdict(experiment, " ".join(sentence for sentence, _ in told), least, {})
+        sentences.append((f"at {at}: {sentence}" if at else sentence, sureness))
+    least = max((sureness for _, sureness in sentences), key=list(Sureness).index)
+    return ExperimentVerdict(experiment, " ".join(sentence for sentence, _ in sentences), least, {})
 
 
 def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> tuple[str, Sureness]:
-    figure = next((one for one in FINDING_FIGURES.values() if any(map(one.of, own))), None)
-    systems = sorted({one.system for one in own})
-    open_for = [system for system in systems if any(one.system == system and not one.decided for one in own)]
+    figure = next((figure for figure in FINDING_FIGURES.values() if any(map(figure.of, own))), None)
+    systems = sorted({finding.system for finding in own})
+    open_for = [
+        system for system in systems if any(finding.system == system and not finding.decided for finding in own)
+    ]
     reasons = [f"not decided for {case.names.listed(open_for)}"] if open_for else []
-    reasons += [one for one in [case.without(own[0].experiment, systems)] if one]
+    reasons += [reason for reason in [case.without(own[0].experiment, systems)] if reason]
     if figure is None:
         return _without_figure(own, reasons, case)
-    values = {system: [figure.of(one) for one in own if one.system == system] for system in systems}
-    sides = tuple(_Side(system, estimate([one for one in values[system] if one])) for system in systems)
+    values = {system: [figure.of(finding) for finding in own if finding.system == system] for system in systems}
+    sides = tuple(_Side(system, estimate([value for value in values[system] if value])) for system in systems)
     title = f"{figure.title}: "
     at = point_words(own[0].point)
     question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides, at)
@@ -264,23 +266,25 @@ def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) 
 
 def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case) -> tuple[str, Sureness]:
     """An attestation's verdicts, or a curve's extent."""
-    told = []
-    for one in own:
+    attested = []
+    for finding in own:
         scenarios = [
-            f"{kept.verdict.value.upper() if one.refuted else kept.verdict.value} at level {kept.level} in "
+            f"{kept.verdict.value.upper() if finding.refuted else kept.verdict.value} at level {kept.level} in "
             f"{plural(kept.cuts, 'cut')} ({kept.scenario.value})"
-            for kept in one.attestations
+            for kept in finding.attestations
         ]
-        told.append(f"{case.names.of(one.system)}: {', '.join(scenarios) or one.summary[0].rstrip('.')}")
-    sure = Sureness.NOT_COMPARED if all(one.decided for one in own) else Sureness.NO_ANSWER
-    return _finished("; ".join([*told, *reasons]), case), sure
+        attested.append(f"{case.names.of(finding.system)}: {', '.join(scenarios) or finding.summary[0].rstrip('.')}")
+    sure = Sureness.NOT_COMPARED if all(finding.decided for finding in own) else Sureness.NO_ANSWER
+    return _finished("; ".join([*attested, *reasons]), case), sure
 
 
 def _sentence(
     question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _Case
 ) -> tuple[str, Sureness]:
     """Figures, the best first, then how sure they are, then what speaks against them."""
-    sides = sorted((one for one in question.sides if one.known), key=lambda one: one.known.value if one.known else 0.0)
+    sides = sorted(
+        (side for side in question.sides if side.known), key=lambda side: side.known.value if side.known else 0.0
+    )
     if question.higher_is_better:
         sides.reverse()
     if not sides:
@@ -310,8 +314,8 @@ def _how_sure(
         return _alone(sides[0], within, question, case)
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
-        told = [_compared(one, case, first=place == 0) for place, one in enumerate(ratios)]
-        return f"over {compare.rests_on(repeated[0])}, {'; '.join(told)}", max(
+        comparisons = [_compared(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
+        return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}", max(
             map(_sureness, ratios), key=list(Sureness).index
         )
     if any(side.known and side.known.trials > 1 for side in sides):
@@ -331,7 +335,7 @@ def _least_sure(within: Sequence[Within], case: _Case) -> str:
     """How far the figure that moved most within its trial may be off."""
     if not within:
         return ""
-    worst = max(within, key=lambda one: one.interval.high / one.interval.low)
+    worst = max(within, key=lambda spread: spread.interval.high / spread.interval.low)
     low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
     who = case.names.of(worst.system)
     least = f"; least steady within its trial: {who}," if len(within) > 1 else "; within the trial"
@@ -358,7 +362,7 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
     """Each system from its lowest to its highest figure, then how often it was better or worse."""
     each = [(block, _trial_question(block)) for block in points]
     question = each[0][1]
-    told = []
+    ranges = []
     for system in sorted({system for block, _ in each for system in block.systems}):
         found = [
             (side.known.value, case.names.where(system, point_words(block.point)))
@@ -369,17 +373,17 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
         if found:
             (low, at_low), (high, at_high) = min(found), max(found)
             span = f"{question.form(low)} ({at_low}) to {question.form(high)} {question.unit} ({at_high})"
-            told.append(f"{case.names.of(system)} {span}")
+            ranges.append(f"{case.names.of(system)} {span}")
     title = "rate" if question.unit == "msg/s" else "response time"
     ratios = [
-        one
+        ratio
         for block, asked in each
-        for one in within.ratios(block, case.run.terms.allowed)
-        if one.figure == asked.figure
+        for ratio in within.ratios(block, case.run.terms.allowed)
+        if ratio.figure == asked.figure
     ]
     damage = _damage([result for block in points for result in block.results], case)
     sure, sureness = _over_points(ratios, len(points), case)
-    parts = [f"{title} over {plural(len(points), 'point')}: {listed(told) or 'no figure'}", sure, damage]
+    parts = [f"{title} over {plural(len(points), 'point')}: {listed(ranges) or 'no figure'}", sure, damage]
     return ExperimentVerdict(experiment, _finished("; ".join(filter(None, parts)), case), sureness, {})
 
 
@@ -389,12 +393,12 @@ def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> tuple[str
         return "compared with nothing", Sureness.NOT_COMPARED
     if not repeated:
         return f"at each point {ONE_EACH}", Sureness.SINGLE_TRIALS
-    told = []
-    for system, base in dict.fromkeys((one.system, one.baseline) for one in repeated):
-        own = [one.comparison.verdict for one in repeated if one.system == system]
+    counts = []
+    for system, base in dict.fromkeys((ratio.system, ratio.baseline) for ratio in repeated):
+        own = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]
         numbers = [f"{verdict.value} at {own.count(verdict)}" for verdict in Verdict if verdict in own]
-        told.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
-    return "; ".join(told), max(map(_sureness, ratios), key=list(Sureness).index)
+        counts.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
+    return "; ".join(counts), max(map(_sureness, ratios), key=list(Sureness).index)
 
 
 def _finished(sentence: str, case: _Case) -> str:

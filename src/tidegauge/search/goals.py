@@ -1,6 +1,6 @@
 """What makes a rate sustainable, as clauses over one trial: each holds, or is broken by a figure that it names.
 
-A trial passes a goal when all of these hold, in this order of telling:
+A trial passes a goal when all of these hold, in the order in which a broken one is named:
   * nothing was lost or damaged, and hardly anything failed;
   * the offered rate was achieved (to 2 %, or what chance allows with few messages);
   * no subscription's backlog grew: the interval of its slope lies above zero and the slope is more than 1 % of the

@@ -10,8 +10,8 @@ makes a lower one, because a single stall must not decide what is found. A fail 
 not tried again.
 
 What differs from the package's own use:
-  * a trial meets a goal by its clauses and not by its loss ratio, so each goal's statistics get their own outcome, told
-    to the package as a loss of none or all (`_Controller.measure`);
+  * a trial meets a goal by its clauses and not by its loss ratio, so each goal's statistics get their own outcome,
+    given to the package as a loss of none or all (`_Controller.measure`);
   * the search begins with low loads and not with the highest, since an overloaded broker stays slow for a while;
   * an undecided load counts as one not to go above, and is remembered as undecided by whoever asked.
 
@@ -39,7 +39,7 @@ _WEIGHT = {outcome: _ONE_TRIAL / 2 if outcome is Outcome.FAIL else _ONE_TRIAL fo
 """How much of the needed duration sum a trial makes up: only a fail that a stall may explain needs a second."""
 
 Ask = Callable[[float], Sequence[Outcome]]
-"""Makes a trial at a rate and tells its outcome for each goal. Raises `EnoughError` when no more may be made."""
+"""Makes a trial at a rate and reports its outcome for each goal. Raises `EnoughError` when no more may be made."""
 
 
 class EnoughError(Exception):
@@ -103,7 +103,7 @@ class Search:
 
 
 def _goal(number: int, width: float) -> SearchGoal:
-    """The package tells goals apart by their loss ratio; any between none and all means the same here."""
+    """The package distinguishes goals by their loss ratio; any between none and all means the same here."""
     return SearchGoal(
         loss_ratio=number / 1000,
         exceed_ratio=0.5,
@@ -180,15 +180,15 @@ STEPS_DOWN_MAX = 3
 
 
 @dataclass(frozen=True)
-class Means:
-    """What a search works with. `tell` takes a sentence, and the trials and confirmations expected yet.
+class Callbacks:
+    """What a search works with. `announce` takes a sentence, and the trials and confirmations expected yet.
 
     `search` and `confirm` make a trial at a rate.
     """
 
     search: Callable[[float], TrialResult]
     confirm: Callable[[float], TrialResult]
-    tell: Callable[[str, int, int], None]
+    announce: Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -200,12 +200,12 @@ class _Step:
 class SustainedSearch:
     """One search, for all goals at once."""
 
-    def __init__(self, goals: Sequence[Goal], space: Space, trials_max: int, means: Means) -> None:
+    def __init__(self, goals: Sequence[Goal], space: Space, trials_max: int, callbacks: Callbacks) -> None:
         """`trials_max` bounds the search; confirmations come on top."""
         self._goals = tuple(goals)
         self._space = space
         self._trials_max = trials_max
-        self._means = means
+        self._callbacks = callbacks
         self._steps: list[_Step] = []
         self._confirmations: dict[float, list[TrialResult]] = {}
         self._search = Search(len(self._goals), space, self._ask)
@@ -225,9 +225,9 @@ class SustainedSearch:
         found = self._search.bounds()
         return tuple(
             GoalOutcome(
-                goal, False, one.lower, one.upper, self._verdict_at(number, one.upper), None, 0, self.trials, problem
+                goal, False, at.lower, at.upper, self._verdict_at(number, at.upper), None, 0, self.trials, problem
             )
-            for number, (goal, one) in enumerate(zip(self._goals, found, strict=True))
+            for number, (goal, at) in enumerate(zip(self._goals, found, strict=True))
         )
 
     @property
@@ -241,14 +241,14 @@ class SustainedSearch:
             if len(self._steps) >= self._trials_max:
                 self._ran_out = True
                 raise EnoughError
-            result = self._means.search(rate)
+            result = self._callbacks.search(rate)
             verdicts = tuple(judge(goal, result) for goal in self._goals)
             self._steps.append(_Step(rate, verdicts))
             spoilt = [verdict for verdict in verdicts if verdict.kind == INVALID]
             if not spoilt or attempt == INVALID_REPEATS_MAX:
                 break
-            self._tell(f"{_msgs(rate)}: {spoilt[0].clause}; made again")
-        self._tell(f"{_msgs(rate)}: {self._words(rate, verdicts)}")
+            self._announce(f"{_msgs(rate)}: {spoilt[0].clause}; made again")
+        self._announce(f"{_msgs(rate)}: {self._words(rate, verdicts)}")
         return tuple(verdict.outcome for verdict in verdicts)
 
     def _words(self, rate: float, verdicts: Sequence[Verdict]) -> str:
@@ -274,21 +274,21 @@ class SustainedSearch:
         lower = max((rate for rate in passed if upper is None or rate < upper), default=None)
         return bracket(lower, upper)
 
-    def _tell(self, text: str) -> None:
+    def _announce(self, text: str) -> None:
         left = min(self._trials_max - len(self._steps), _trials_left(self._search.bounds(), self._space.width))
-        self._means.tell(f"{text}.", left, len(self._goals))
+        self._callbacks.announce(f"{text}.", left, len(self._goals))
 
     def _outcome(self, number: int, goal: Goal, bounds: Bounds, confirmations: int) -> GoalOutcome:
         """Confirm what was found for one goal."""
         above = self._verdict_at(number, bounds.upper)
         problem = self._problem(bounds, above)
         if bounds.lower is None:
-            self._means.tell(f"'{goal.name}': no rate passed: {problem}", 0, confirmations - 1)
+            self._callbacks.announce(f"'{goal.name}': no rate passed: {problem}", 0, confirmations - 1)
             return GoalOutcome(goal, False, None, bounds.upper, above, None, 0, self.trials, problem)
         made = bounds.lower in self._confirmations
         next_step = "whose confirmation was made" if made else "now its confirmation, on fresh servers"
         text = f"'{goal.name}': found {bracket(bounds.lower, bounds.upper)}: {_msgs(bounds.lower)}, {next_step}."
-        self._means.tell(text, 0, confirmations - made)
+        self._callbacks.announce(text, 0, confirmations - made)
         return self._confirmed(goal, bounds, above, problem)
 
     def _problem(self, bounds: Bounds, above: Verdict | None) -> str:
@@ -346,10 +346,10 @@ class SustainedSearch:
             clear = any(verdict.outcome is Outcome.CLEAR_FAIL for verdict in verdicts)
             if clear or fails > FAIL_REPEATS_MAX or undecided > INVALID_REPEATS_MAX:
                 return made[-1], verdicts[-1]
-            made.append(self._means.confirm(rate))
+            made.append(self._callbacks.confirm(rate))
             verdicts.append(judge(goal, made[-1]))
             clause = f": {verdicts[-1].clause}" if verdicts[-1].clause else ""
-            self._means.tell(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}{clause}.", 0, 0)
+            self._callbacks.announce(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}{clause}.", 0, 0)
 
     def _remark(self, lower: float, upper: float | None) -> str:
         if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:

@@ -53,18 +53,18 @@ class PhaseTally:
     def take(self, phase: str, figures: SecondFigures) -> None:
         """One second more."""
         late = [subscription for subscription in figures.subscriptions if subscription.name in self.late]
-        self.backlog_msgs = max((one.backlog for one in late), default=0)
+        self.backlog_msgs = max((subscription.backlog for subscription in late), default=0)
         if phase not in PHASES:
             return
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
-        one = self._sums.setdefault(phase, _Sum())
-        one.seconds += length_s
-        one.acked += figures.acked
-        one.late_received += sum(sub.received for sub in late)
-        one.response = add(one.response, decode(figures.response))
+        sums = self._sums.setdefault(phase, _Sum())
+        sums.seconds += length_s
+        sums.acked += figures.acked
+        sums.late_received += sum(sub.received for sub in late)
+        sums.response = add(sums.response, decode(figures.response))
         for sub in figures.subscriptions:
             if sub.name not in self.late:
-                one.tailing = add(one.tailing, decode(sub.end_to_end))
+                sums.tailing = add(sums.tailing, decode(sub.end_to_end))
         if phase == BEFORE:
             self.built_msgs = self.backlog_msgs
         if phase == DURING:
@@ -72,24 +72,24 @@ class PhaseTally:
             self._peak(late, length_s)
 
     def _peak(self, late: Collection[SubscriptionSecond], length_s: float) -> None:
-        msgs_per_s = sum(one.received for one in late) / length_s
+        msgs_per_s = sum(subscription.received for subscription in late) / length_s
         if msgs_per_s > self.peak_read_msgs_per_s:
             self.peak_read_msgs_per_s = msgs_per_s
-            self.peak_read_bytes_per_s = sum(one.received_bytes for one in late) / length_s
+            self.peak_read_bytes_per_s = sum(subscription.received_bytes for subscription in late) / length_s
 
     def phases(self) -> tuple[PhaseFigures, ...]:
         """The figures of all phases, those that never came with nothing in them."""
         return tuple(self._figures(phase, self._sums.get(phase, _Sum())) for phase in PHASES)
 
-    def _figures(self, phase: str, one: _Sum) -> PhaseFigures:
-        length_s = max(one.seconds, 1e-9)
+    def _figures(self, phase: str, sums: _Sum) -> PhaseFigures:
+        length_s = max(sums.seconds, 1e-9)
         return PhaseFigures(
             phase=phase,
-            seconds=one.seconds,
-            msgs_per_s=one.acked / length_s,
-            response=latency_summary(one.response),
-            tailing_end_to_end=latency_summary(one.tailing) if self.tails else None,
-            late_msgs_per_s=one.late_received / length_s,
+            seconds=sums.seconds,
+            msgs_per_s=sums.acked / length_s,
+            response=latency_summary(sums.response),
+            tailing_end_to_end=latency_summary(sums.tailing) if self.tails else None,
+            late_msgs_per_s=sums.late_received / length_s,
         )
 
 
@@ -115,7 +115,7 @@ class ChaseTimes:
 def catch_up(
     tally: PhaseTally, times: ChaseTimes, message_bytes: int, reads: DeviceReads, limits: tuple[str, ...] = ()
 ) -> CatchUp:
-    """Everything that is told of late readers."""
+    """Everything that is reported of late readers."""
     left = times.left_msgs if times.chase_s is None else times.gone_at_msgs
     span_s = max(1e-3, times.watched_s if times.chase_s is None else times.chase_s)
     drain_msgs_per_s = (times.backlog_msgs - left) / span_s

@@ -91,4 +91,4 @@ def _split(values: NDArray[np.float64], offset: int, alpha: float) -> list[tuple
         return []
     edges = [0, *places, values.size]
     parts = [_split(values[start:end], offset + start, alpha) for start, end in pairwise(edges)]
-    return [*((offset + at, p_value) for at in places), *(one for part in parts for one in part)]
+    return [*((offset + at, p_value) for at in places), *(change for part in parts for change in part)]

@@ -85,7 +85,7 @@ class Evidence:
         jit_cpus: CPUs that its JIT compiler took in the window.
         backlog_grew, drift: what the measured window itself showed.
         faults: how many were made on purpose while it was measured. What they did to rate and latency is no doubt about
-            the figures but what was asked for, and is told fault by fault; loss and damage are told in any case.
+            the figures but what was asked for, and is reported fault by fault; loss and damage always are.
         level_unknown: "" or what of the settings that decide the durability level could not be read.
         busy_consumers: of the load generator, that had no time left in some seconds.
     """
@@ -142,7 +142,7 @@ def _invalid(evidence: Evidence) -> list[str]:
     lag = _own_lag(evidence)
     if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
         found.append(_own_lag_text(evidence, lag[0]))
-    # After a fault consumers work off what waited: that they are busy then tells nothing about the rest.
+    # After a fault consumers work off what waited: that they are busy then says nothing about the rest.
     waited_for = _waited_for(evidence)
     if _often(waited_for) and not evidence.faults:
         found.append(_busy_text(*waited_for[0]))
@@ -154,8 +154,8 @@ def _often(waited_for: Sequence[tuple[BusyConsumer, str]]) -> bool:
 
     Of each second one consumer is known, the one furthest behind: where several take turns, their seconds add up.
     """
-    busy_s = sum(one.busy_seconds for one, _ in waited_for)
-    seconds = max((one.seconds for one, _ in waited_for), default=0)
+    busy_s = sum(consumer.busy_seconds for consumer, _ in waited_for)
+    seconds = max((consumer.seconds for consumer, _ in waited_for), default=0)
     return bool(waited_for) and busy_s >= max(min(BUSY_SECONDS_MIN, seconds), BUSY_SECONDS_SHARE * seconds)
 
 
@@ -183,7 +183,7 @@ def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
     return ""
 
 
-def _beyond_sending(evidence: Evidence, end_to_end: Latency, one: BusyConsumer) -> str:
+def _beyond_sending(evidence: Evidence, end_to_end: Latency, consumer: BusyConsumer) -> str:
     """Where a system with a bounded queue holds producers back, slow consumers show in the response, as delay.
 
     So what messages waited for the consumer, by Little's law, is compared with the time from their sending to their
@@ -191,16 +191,14 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, one: BusyConsumer) 
     """
     sent_ms = end_to_end.mean_ms - evidence.delay.mean_ms
     # Messages that were sent and not received by the end of the drain are in the one mean only.
-    if not end_to_end.count or sent_ms <= 0 or one.waiting_ms < WAITING_SHARE * sent_ms:
+    if not end_to_end.count or sent_ms <= 0 or consumer.waiting_ms < WAITING_SHARE * sent_ms:
         return ""
-    return f"messages waited {rounded(one.waiting_ms)} ms for it, of {rounded(sent_ms)} ms from sending to receipt"
+    return f"messages waited {rounded(consumer.waiting_ms)} ms for it, of {rounded(sent_ms)} ms from sending to receipt"
 
 
-def _busy_text(one: BusyConsumer, words: str) -> str:
-    return (
-        f"{BUSY_CONSUMER}: {one.name} had no time left in {one.busy_seconds} of {one.seconds} s, and {words}"
-        f"{BUSY_CONSUMER_REMEDY}"
-    )
+def _busy_text(consumer: BusyConsumer, words: str) -> str:
+    busy = f"{consumer.busy_seconds} of {consumer.seconds} s"
+    return f"{BUSY_CONSUMER}: {consumer.name} had no time left in {busy}, and {words}{BUSY_CONSUMER_REMEDY}"
 
 
 def _far_behind(evidence: Evidence) -> bool:
@@ -354,9 +352,9 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     waited_for = _waited_for(evidence)
     if evidence.faults or not _often(waited_for):
         found += [
-            f"{one.name} of the load generator had no time left in {one.busy_seconds} of {one.seconds} s, and {words}: "
-            "the longest end-to-end times may be its own"
-            for one, words in waited_for
+            f"{consumer.name} of the load generator had no time left in {consumer.busy_seconds} of {consumer.seconds} "
+            f"s, and {words}: the longest end-to-end times may be its own"
+            for consumer, words in waited_for
         ]
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
         found.append(

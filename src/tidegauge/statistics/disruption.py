@@ -92,12 +92,12 @@ class Disruption:
 def normal_before(seconds: Sequence[LoadSecond], first_fault_ns: int) -> Normal:
     """The seconds that ended before the first fault, at most `BEFORE_S` of them."""
     before = [second for second in seconds if second.until_ns <= first_fault_ns and second.length_s > 0][-BEFORE_S:]
-    known = [one.p99_ms for one in before if one.p99_ms is not None]
+    known = [second.p99_ms for second in before if second.p99_ms is not None]
     if not before or not known:
         return Normal(0.0, 0.0, None, None)
     return Normal(
-        median(one.acked / one.length_s for one in before),
-        median(one.received / one.length_s for one in before),
+        median(second.acked / second.length_s for second in before),
+        median(second.received / second.length_s for second in before),
         median(known),
         max(known),
     )
@@ -111,27 +111,27 @@ def disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -
         for second in seconds
         if second.until_ns > span.begin_ns and second.until_ns <= (span.next_ns or second.until_ns)
     ]
-    under = [one for one in after if one.until_ns <= span.window_end_ns]
+    under = [second for second in after if second.until_ns <= span.window_end_ns]
     return Disruption(
-        publish_gap_s=sum(one.length_s for one in under if not one.acked),
-        delivery_gap_s=sum(one.length_s for one in under if not one.received),
+        publish_gap_s=sum(second.length_s for second in under if not second.acked),
+        delivery_gap_s=sum(second.length_s for second in under if not second.received),
         p99_worst_ms=_worst_ms(under),
         normal_after_s=_normal_after_s(under, normal, span),
-        failed=sum(one.failed for one in after),
-        duplicated=sum(one.duplicated for one in after),
-        reordered=sum(one.reordered for one in after),
-        corrupt=sum(one.corrupt for one in after),
+        failed=sum(second.failed for second in after),
+        duplicated=sum(second.duplicated for second in after),
+        reordered=sum(second.reordered for second in after),
+        corrupt=sum(second.corrupt for second in after),
     )
 
 
 def _worst_ms(under: Sequence[LoadSecond]) -> float | None:
     """The worst second's p99, or as long as nothing has been acknowledged at the end, if that is longer."""
-    worst_ms = max((one.p99_ms for one in under if one.p99_ms is not None), default=None)
+    worst_ms = max((second.p99_ms for second in under if second.p99_ms is not None), default=None)
     waiting_s = 0.0
-    for one in reversed(under):
-        if one.acked:
+    for second in reversed(under):
+        if second.acked:
             break
-        waiting_s += one.length_s
+        waiting_s += second.length_s
     return max(worst_ms or 0.0, waiting_s * 1000) or worst_ms
 
 
@@ -143,12 +143,12 @@ def _normal_after_s(under: Sequence[LoadSecond], normal: Normal, span: FaultSpan
     """
     settled_ns: int | None = None
     held = 0
-    for one in under:
-        if not normal.holds(one):
+    for second in under:
+        if not normal.holds(second):
             settled_ns, held = None, 0
             continue
-        settled_ns = one.from_ns if settled_ns is None else settled_ns
-        held += one.from_ns >= span.lifted_ns
+        settled_ns = second.from_ns if settled_ns is None else settled_ns
+        held += second.from_ns >= span.lifted_ns
         if held >= HOLD_S:
             return max(0.0, (settled_ns - span.begin_ns) / _NS_PER_S)
     return None

@@ -36,7 +36,7 @@ class Shown(Flag):
     MARKDOWN = auto()
     """A column of the run's tables in Markdown."""
     JUNIT = auto()
-    """In what a trial's case tells."""
+    """In what a trial's case reports."""
     TRIALS = auto()
     """A column of the page's list of all trials, the discarded ones too."""
     WITHIN = auto()
@@ -130,7 +130,8 @@ def _bracket_share(finding: Finding) -> float:
 def prompt_readers(result: TrialResult) -> list[SubscriptionResult]:
     """All subscriptions but late readers beside others: the times of these hold how long they were made to wait."""
     late = late_names(len(result.subscriptions), result.spec.late)
-    return [one for one in result.subscriptions if one.name not in late] or list(result.subscriptions)
+    prompt = [subscription for subscription in result.subscriptions if subscription.name not in late]
+    return prompt or list(result.subscriptions)
 
 
 def slowest(latencies: Sequence[Latency]) -> Latency | None:

@@ -32,7 +32,7 @@ CONFIDENCE = 0.95
 BLOCKS_MIN = 3
 """Blocks below which nothing is concluded: two values show no spread that one could believe."""
 BOOTSTRAP_BLOCKS_MIN = 10
-"""Blocks from which the bootstrap can tell a tail; with fewer its intervals hold the truth too rarely."""
+"""Blocks from which the bootstrap can estimate a tail; with fewer its intervals hold the truth too rarely."""
 _RESAMPLES = 4000
 _SEED = 20_260_101
 """The same data give the same interval each time."""
@@ -58,7 +58,7 @@ class Interval:
         blocks: how many blocks it rests on; of an unpaired ratio those of the side that has fewer.
         deviation: of the logarithms, from block to block; of an unpaired ratio that of both sides together, such that
             an interval over n blocks a side is about as wide as a paired one over n.
-        resolution: share by which both ends were moved out, since no repeat can tell less.
+        resolution: share by which both ends were moved out, since no repeat can resolve less.
     """
 
     estimate: float

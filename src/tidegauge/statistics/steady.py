@@ -106,7 +106,7 @@ class ReceivingTally:
             )
             for subscription, busy in self._busy.items()
         ]
-        return tuple(sorted(found, key=lambda one: (-one.busy_seconds, -one.waiting_ms)))
+        return tuple(sorted(found, key=lambda consumer: (-consumer.busy_seconds, -consumer.waiting_ms)))
 
 
 SECONDS_MIN = 6

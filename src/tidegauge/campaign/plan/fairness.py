@@ -28,7 +28,7 @@ class UnequalError(UserError):
     def __init__(self, tilts: Sequence[Tilt]) -> None:
         found = unequal(tilts)
         count = "1 setting makes" if len(found) == 1 else f"{len(found)} settings make"
-        listed = "\n".join(f"  - {tilt.told()}" for tilt in found)
+        listed = "\n".join(f"  - {tilt.paragraph()}" for tilt in found)
         super().__init__(
             f"{count} this comparison unequal:\n{listed}",
             "Fix them, or run with --allow-unequal: every output then says that the comparison is unequal.",

@@ -24,7 +24,7 @@ from tidegauge.campaign.run.session import Session, await_complete, await_ready
 from tidegauge.campaign.run.trial import load_order
 from tidegauge.errors import StartFailedError
 from tidegauge.hosts.data_files import Copy, Message, find_copies
-from tidegauge.model.attest import CLEAN, Act, CutTold, Cycle, CycleOutcome, Kind, Means
+from tidegauge.model.attest import CLEAN, Act, CutOutcome, Cycle, CycleOutcome, Kind, Means
 from tidegauge.model.message import LOST, CommittedPositions, Fate, Found
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import node_of
@@ -49,7 +49,7 @@ _COPIES_TOLD = 5
 class Watch:
     """What a cycle saw while it went. `held` are the nodes held back; `mounted_ns` is of the last cut."""
 
-    cuts: list[CutTold] = field(default_factory=list)
+    cuts: list[CutOutcome] = field(default_factory=list)
     mounted_ns: int = 0
     held: set[int] = field(default_factory=set)
     unavailable: str = ""
@@ -254,7 +254,7 @@ def _cut(context: CycleContext, nodes: Sequence[int], watch: Watch) -> None:
     watch.mounted_ns = mounted_ns
     # It was cut, whether or not the servers can be started again.
     watch.cuts.append(
-        CutTold(
+        CutOutcome(
             nodes=tuple(nodes),
             frozen_mono_ns=frozen_ns,
             freeze_s=(frozen_ns - asked_ns) / 1e9,
@@ -311,7 +311,7 @@ def _read_once(context: CycleContext, order: LoadOrder, name: str, last: Positio
     return load_read(name, read_back, order.trial_id)
 
 
-def _with_history(cut: CutTold, history: History) -> CutTold:
+def _with_history(cut: CutOutcome, history: History) -> CutOutcome:
     """A cut with what was at stake at its instant."""
     stake = at_stake(history, cut.frozen_mono_ns)
     return replace(cut, write_age_s=stake.write_age_s, at_risk=stake.at_risk, in_flight=stake.in_flight)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from tidegauge.durability.witness import disagreement, judge, not_watched, told
+from tidegauge.durability.witness import disagreement, evidence_of, judge, not_watched
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.syscalls import SyncWatch
@@ -69,7 +69,7 @@ def _look(level: int, nodes: tuple[str, ...], context: WitnessContext) -> tuple[
     with context.watch_syncs(processes) as watch:
         messages = context.worker.witness(_order(context.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
         seen = watch.finish()
-    return judge(level, nodes, messages, seen), told(seen, messages)
+    return judge(level, nodes, messages, seen), evidence_of(seen, messages)
 
 
 def _order(order: LoadOrder, nodes: int) -> LoadOrder:

@@ -29,13 +29,13 @@ class Badge:
     Attributes:
         state: good, doubt or bad.
         text: a few words.
-        told: the same in a sentence; "" where there is no more to say.
+        sentence: the same in a sentence; "" where there is no more to say.
         anchor: of the part of the page that shows it.
     """
 
     state: str
     text: str
-    told: str = ""
+    sentence: str = ""
     anchor: str = "trials"
 
 
@@ -88,7 +88,7 @@ def _title(run: StoredRun) -> str:
 def _published(outcome: PublishedOutcome) -> str:
     """How many claims have a verdict, and which verdicts they are."""
     decided = [claim for claim in outcome.claims if claim.verdict is not Verdict.NOT_DECIDED]
-    words = "; ".join(f"{one.verdict.value}: {one.text.rstrip('.')}{_unsized(one)}" for one in decided)
+    words = "; ".join(f"{claim.verdict.value}: {claim.text.rstrip('.')}{_unsized(claim)}" for claim in decided)
     return f"{outcome.title}: {counts(outcome)}{f'. {words[:1].upper()}{words[1:]}' if words else ''}."
 
 
@@ -100,8 +100,8 @@ def _badges(run: StoredRun) -> list[Badge]:
     badges = [*_threshold_badges(run), *_claim_badges(run)]
     trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
     if run.status != "finished":
-        told = f"Run {run.status}, {trials}.{f' {run.reason}' if run.reason else ''}"
-        badges.append(Badge(DOUBT if run.status == "running" else BAD, f"Run {run.status}: {trials}", told))
+        sentence = f"Run {run.status}, {trials}.{f' {run.reason}' if run.reason else ''}"
+        badges.append(Badge(DOUBT if run.status == "running" else BAD, f"Run {run.status}: {trials}", sentence))
     if not run.results:
         return badges
     badges.append(_level_badge(run))
@@ -115,8 +115,8 @@ def _badges(run: StoredRun) -> list[Badge]:
         badges.append(Badge(BAD, "UNEQUAL terms", fairness.headline(run.terms).removesuffix(":"), "fairness"))
     elif len({result.spec.system for result in run.results}) > 1:
         known = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
-        told = f"Settings in force compared: equal terms{known}."
-        badges.append(Badge(DOUBT if known else GOOD, f"Equal terms{known}", told, "fairness"))
+        sentence = f"Settings in force compared: equal terms{known}."
+        badges.append(Badge(DOUBT if known else GOOD, f"Equal terms{known}", sentence, "fairness"))
     return badges
 
 
@@ -126,8 +126,8 @@ def _threshold_badges(run: StoredRun) -> list[Badge]:
     decided = thresholds.outcome(found)
     if decided is None:
         return []
-    told = " ".join(f"{thresholds.sentence(one)}." for one in found)
-    return [Badge(states[decided], thresholds.headline(found).removesuffix("."), told, "behind")]
+    sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in found)
+    return [Badge(states[decided], thresholds.headline(found).removesuffix("."), sentences, "behind")]
 
 
 def _claim_badges(run: StoredRun) -> list[Badge]:
@@ -141,24 +141,24 @@ def _claim_badges(run: StoredRun) -> list[Badge]:
 
 def _level_badge(run: StoredRun) -> Badge:
     """How the level is known; what cuts of the power said of it, in this run or before."""
-    told, stands = levels.headline(run.results), levels.standing(run.results)
+    sentence, stands = levels.headline(run.results), levels.standing(run.results)
     if stands is not levels.Standing.KEPT:
         words = {
             levels.Standing.NOT_AS_ASKED: "Level NOT as asked",
             levels.Standing.NOT_EQUAL: "Levels NOT equal",
             levels.Standing.UNKNOWN: "Level UNKNOWN",
         }
-        return Badge(BAD, words[stands], told, "durability")
+        return Badge(BAD, words[stands], sentence, "durability")
     found = [finding for _, finding in in_force.findings(run.results).values()]
     numbers = sorted({result.spec.choice.level for result in run.results})
     level = f"Level{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {levels.witnesses(run.results)}"
-    if any(one.attested.startswith("REFUTED") for one in found):
-        return Badge(BAD, f"{level}, REFUTED by power cuts", told, "durability")
-    if any(one.attestations for one in run.findings):  # The cuts of this run have a badge of their own.
-        return Badge(GOOD, level, told, "durability")
-    if all(one.attested.startswith("attested") for one in found):
-        return Badge(GOOD, f"{level}, attested", told, "durability")
-    return Badge(GOOD, f"{level}, not attested", f"{told} No power was cut with these settings.", "durability")
+    if any(finding.attested.startswith("REFUTED") for finding in found):
+        return Badge(BAD, f"{level}, REFUTED by power cuts", sentence, "durability")
+    if any(finding.attestations for finding in run.findings):  # The cuts of this run have a badge of their own.
+        return Badge(GOOD, level, sentence, "durability")
+    if all(finding.attested.startswith("attested") for finding in found):
+        return Badge(GOOD, f"{level}, attested", sentence, "durability")
+    return Badge(GOOD, f"{level}, not attested", f"{sentence} No power was cut with these settings.", "durability")
 
 
 def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
@@ -188,10 +188,10 @@ def _message_badge(run: StoredRun) -> Badge:
     }
     seen = [f"{what} {count(number)}" for what, number in found.items() if number or what in ("lost", "duplicated")]
     state = BAD if found["lost"] or found["corrupt"] else DOUBT if any(found.values()) else GOOD
-    told = ", ".join(f"{count(number)} {what}" for what, number in found.items())
+    outcomes = ", ".join(f"{count(number)} {what}" for what, number in found.items())
     return Badge(
         state, f"{_millions(acked)} messages checked: {', '.join(seen)}",
-        f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {told}.",
+        f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}.",
     )  # fmt: skip
 
 
@@ -204,16 +204,18 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
     limited = {result.limiting.resource for result in results if result.limiting is not None}
     late = [result for result in results if any(reason.startswith(OWN_LAG) for reason in result.reasons)]
     if late:
-        told = f"In {plural(len(late), 'trial')} of {len(results)} the load generator itself was late, not the system."
-        state = BAD if any(one.validity is Validity.INVALID for one in late) else DOUBT
-        return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", told)
+        sentence = (
+            f"In {plural(len(late), 'trial')} of {len(results)} the load generator itself was late, not the system."
+        )
+        state = BAD if any(result.validity is Validity.INVALID for result in late) else DOUBT
+        return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", sentence)
     slow = [result for result in results if any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)]
     if slow:
-        told = (
+        sentence = (
             f"In {plural(len(slow), 'trial')} of {len(results)} the load generator's own consumers were too slow: "
             "end-to-end times and backlog are not the system's."
         )
-        return Badge(BAD, f"Generator's consumers slow in {len(slow)} of {plural(len(results), 'trial')}", told)
+        return Badge(BAD, f"Generator's consumers slow in {len(slow)} of {plural(len(results), 'trial')}", sentence)
     own = [
         result
         for result in results
@@ -224,10 +226,10 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
         whom = f"The load generator was the limit in {plural(len(own), 'trial')} of {len(results)}, not the system."
         return Badge(DOUBT, f"Generator limited {len(own)} of {plural(len(results), 'trial')}", whom, "machine")
     if Resource.HOST_CPU in limited:
-        told = (
+        sentence = (
             "All CPUs of the host were busy: servers, load generator and whatever else ran may have slowed each other."
         )
-        return Badge(DOUBT, "Generator may be limited: all CPUs busy", told, "machine")
+        return Badge(DOUBT, "Generator may be limited: all CPUs busy", sentence, "machine")
     if not limited:
         return Badge(DOUBT, "Generator: head-room not recorded", "What limited the trials was not recorded.")
     return Badge(GOOD, "Generator was not the limit", "In no trial was the load generator's CPU the limit.", "machine")
@@ -236,8 +238,8 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
 def _clock_badge(results: Sequence[TrialResult]) -> Badge:
     negative = sum(subscription.negative_latency for result in results for subscription in result.subscriptions)
     if negative:
-        told = f"{count(negative)} messages seem to have arrived before they were sent: the clock can't be trusted."
-        return Badge(BAD, "Clock went backwards", told)
+        sentence = f"{count(negative)} messages seem to have arrived before they were sent: the clock can't be trusted."
+        return Badge(BAD, "Clock went backwards", sentence)
     return Badge(
         GOOD, "One clock for all times",
         "Messages are sent and received by one process, whose monotonic clock all times are read from.", "trials",
@@ -246,7 +248,7 @@ def _clock_badge(results: Sequence[TrialResult]) -> Badge:
 
 def _validity_badge(run: StoredRun) -> Badge:
     measured = [result for result in run.results if not result.spec.exploratory] or list(run.results)
-    numbers = {kind: sum(one.validity is kind for one in measured) for kind in Validity}
+    numbers = {kind: sum(result.validity is kind for result in measured) for kind in Validity}
     bad = numbers[Validity.INVALID] > 0
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
     words = ", ".join(
@@ -254,10 +256,10 @@ def _validity_badge(run: StoredRun) -> Badge:
         for kind, number in numbers.items()
         if number
     )
-    remarked = [one for one in measured if one.warnings]
-    told = f"{plural(len(measured), 'trial')}: {words}."
-    told += f" {len(remarked)} with remarks, such as: {remarked[0].warnings[0]}." if remarked else ""
-    return Badge(state, f"{plural(len(measured), 'trial')}: {words}", told)
+    remarked = [result for result in measured if result.warnings]
+    sentence = f"{plural(len(measured), 'trial')}: {words}."
+    sentence += f" {len(remarked)} with remarks, such as: {remarked[0].warnings[0]}." if remarked else ""
+    return Badge(state, f"{plural(len(measured), 'trial')}: {words}", sentence)
 
 
 def _unsaid(run: StoredRun) -> tuple[str, ...]:
@@ -266,12 +268,15 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
     if not measured:
         return ()
     most = max(
-        sum(one.spec.experiment == result.spec.experiment and one.spec.system == result.spec.system for one in measured)
+        sum(
+            other.spec.experiment == result.spec.experiment and other.spec.system == result.spec.system
+            for other in measured
+        )
         for result in measured
     )
     length = duration(max(result.measured_s for result in measured))
     cut = any(finding.attestations for finding in run.findings)
-    what = "this order" if len({one.spec.system for one in measured}) > 1 else "these figures"
+    what = "this order" if len({result.spec.system for result in measured}) > 1 else "these figures"
     if cut:
         order = "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
     elif most < 2:

@@ -113,9 +113,9 @@ def _of_system(system: str, trials: Sequence[TrialDetails]) -> Settings:
         system=system,
         trial_id=first.trial.trial_id,
         distribution=Rows(("distribution", ""), tuple((str(k), _word(v)) for k, v in first.distribution.items())),
-        changed=_rows(one for one in server if one.get("is_default") is False),
-        unknown=_rows(one for one in server if one.get("is_default") is None),
-        defaults=_rows(one for one in server if one.get("is_default") is True),
+        changed=_rows(setting for setting in server if setting.get("is_default") is False),
+        unknown=_rows(setting for setting in server if setting.get("is_default") is None),
+        defaults=_rows(setting for setting in server if setting.get("is_default") is True),
         client=_rows(_list(first.settings, "client")),
         jvm_flags=tuple(map(str, first.settings.get("server_jvm_flags") or ())),
         differences=_differences(first, trials[1:]),
@@ -124,11 +124,11 @@ def _of_system(system: str, trials: Sequence[TrialDetails]) -> Settings:
 
 def _list(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     found = content.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def _rows(found: Any) -> Rows:
-    rows = (tuple(_word(one.get(key)) for key in ("scope", "name", "value")) for one in found)
+    rows = (tuple(_word(setting.get(key)) for key in ("scope", "name", "value")) for setting in found)
     return Rows(("where", "setting", "value"), tuple(rows))
 
 

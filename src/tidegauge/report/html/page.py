@@ -127,7 +127,7 @@ def system_places(run: StoredRun) -> dict[str, int]:
 def plots_of(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[Plot]:
     """Every plot of a run's report, for files of their own; the one that stands first comes first."""
     picture = overview(run, distributions.within(run))
-    return [*([picture] if picture else []), *(plot for one in sections(run, details) for plot in one.plots)]
+    return [*([picture] if picture else []), *(plot for section in sections(run, details) for plot in section.plots)]
 
 
 def index_row(run: StoredRun, href: str) -> IndexRow:

@@ -74,8 +74,8 @@ def sections(run: StoredRun, details: Details) -> list[Section]:
         parts: list[Part] = []
         if own:
             parts.append(_finding_part(own, run, details, prefix))
-        for place, one in enumerate((table for table in tables if table.experiment == name), 1):
-            parts += _parts(one, details, f"{prefix}-{place}")
+        for place, sweep in enumerate((table for table in tables if table.experiment == name), 1):
+            parts += _parts(sweep, details, f"{prefix}-{place}")
         parts += _unfinished(run, name, details, prefix)
         if parts:
             found.append(Section(f"experiment-{number}", name, tuple(parts)))
@@ -100,18 +100,18 @@ def _machine(run: StoredRun) -> list[Section]:
     return [Section("machine", "limits, ceilings, cost", (part,))]
 
 
-def _parts(one: Swept, details: Details, prefix: str) -> list[Part]:
+def _parts(sweep: Swept, details: Details, prefix: str) -> list[Part]:
     """One part for a table; of a sweep first the figures by its values, then each point."""
-    if len(one.blocks) == 1:
-        return [_part(one.blocks[0], details, prefix)]
+    if len(sweep.blocks) == 1:
+        return [_part(sweep.blocks[0], details, prefix)]
     overview = Part(
-        title=f"{len(one.blocks)} points of a sweep",
-        words=load_words(one.blocks[0].results[0]),
-        plots=on_one_scale(sweep_plots(one, prefix)),
-        tables=_split(one.table()),
-        notes=tuple(dict.fromkeys(note for block in one.blocks for note in footnotes(block))),
+        title=f"{len(sweep.blocks)} points of a sweep",
+        words=load_words(sweep.blocks[0].results[0]),
+        plots=on_one_scale(sweep_plots(sweep, prefix)),
+        tables=_split(sweep.table()),
+        notes=tuple(dict.fromkeys(note for block in sweep.blocks for note in footnotes(block))),
     )
-    points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(one.blocks, 1)]
+    points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(sweep.blocks, 1)]
     return [overview, *points[:POINTS_MAX], *([_left_out(len(points))] if len(points) > POINTS_MAX else [])]
 
 

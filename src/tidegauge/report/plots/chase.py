@@ -31,10 +31,12 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     for chart in charts:
         series = [line for system in block.systems for line in _lines(block, system, details, chart) if any(line.y)]
         if series:
-            told = f"{chart.meaning}; 0 is when the late readers begin. {'; '.join(map(_end, series))}."
+            description = f"{chart.meaning}; 0 is when the late readers begin. {'; '.join(map(_end, series))}."
             x = Axis("seconds since late readers began", form=Form.SECOND)
             spans = _phases(block, details)
-            found.append(Plot(f"{prefix}-chase-{chart.name}", chart.title, told, x, chart.axis, tuple(series), spans))
+            found.append(
+                Plot(f"{prefix}-chase-{chart.name}", chart.title, description, x, chart.axis, tuple(series), spans)
+            )
     return found
 
 
@@ -58,16 +60,17 @@ def began_ns(trial: TrialDetails) -> int | None:
 
 
 def _late(row: Mapping[str, Any], names: frozenset[str]) -> list[Mapping[str, Any]]:
-    return [one for one in row.get("subscriptions") or () if one["name"] in names]
+    return [subscription for subscription in row.get("subscriptions") or () if subscription["name"] in names]
 
 
 def _late_backlog(row: Mapping[str, Any]) -> float | None:
-    return max((float(one["backlog_msgs"]) for one in row["late"]), default=None)
+    return max((float(subscription["backlog_msgs"]) for subscription in row["late"]), default=None)
 
 
 def _late_rate(row: Mapping[str, Any]) -> float | None:
     length_s = (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S
-    return sum(float(one["received_msgs"]) for one in row["late"]) / length_s if length_s >= 0.2 else None
+    received = sum(float(subscription["received_msgs"]) for subscription in row["late"])
+    return received / length_s if length_s >= 0.2 else None
 
 
 def _phases(block: Block, details: Details) -> tuple[Span, ...]:
@@ -82,7 +85,9 @@ def _phases(block: Block, details: Details) -> tuple[Span, ...]:
     for phase, rows in groupby(trial.seconds, key=lambda row: row.get("phase")):
         if phase in PHASES:
             own = list(rows)
-            begin, end = ((one - zero_ns) / _NS_PER_S for one in (own[0]["from_mono_ns"], own[-1]["until_mono_ns"]))
+            begin, end = (
+                (time_ns - zero_ns) / _NS_PER_S for time_ns in (own[0]["from_mono_ns"], own[-1]["until_mono_ns"])
+            )
             # Shaded and unshaded by turns, so that neighbours can be told apart.
             spans.append(Span(begin, end if phase == DURING else begin, "" if phase == BEFORE else str(phase)))
     return tuple(spans)

@@ -241,7 +241,7 @@ def _moved(axes: Axes, series: Series) -> Transform:
 
 def _limits_of(plot: Plot) -> list[tuple[Series, int]]:
     """Each line across, by its series and its place in that, in the order of the rows of their names."""
-    return [(one, number) for one in plot.series if one.mark is Mark.LIMITS for number in range(len(one.x))]
+    return [(series, number) for series in plot.series if series.mark is Mark.LIMITS for number in range(len(series.x))]
 
 
 def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -> None:
@@ -262,7 +262,7 @@ def _markers(axes: Axes, series: Series, y: Sequence[float], known: Look, gid: s
     """Filled and hollow ones apart."""
     hollow = series.hollow or (False,) * len(y)
     for is_hollow in (False, True):
-        chosen = [place for place, one in enumerate(hollow) if one is is_hollow]
+        chosen = [place for place, other in enumerate(hollow) if other is is_hollow]
         if chosen:
             face = PAGE if is_hollow else known.light
             axes.plot(
@@ -273,8 +273,8 @@ def _markers(axes: Axes, series: Series, y: Sequence[float], known: Look, gid: s
 
 
 def _limits(axes: Axes, plot: Plot) -> None:
-    drawn = [one for one in plot.series if one.mark is not Mark.LIMITS]
-    values = [value for one in drawn for value in (*one.y, *one.low, *one.high) if value is not None]
+    drawn = [series for series in plot.series if series.mark is not Mark.LIMITS]
+    values = [value for series in drawn for value in (*series.y, *series.low, *series.high) if value is not None]
     values += [line.value for line in plot.lines]
     if plot.y.scale is Scale.LOG:
         positive = [value for value in values if value > 0] or [1.0]
@@ -288,12 +288,12 @@ def _limits(axes: Axes, plot: Plot) -> None:
     if plot.x.form is Form.WORDS:
         axes.set_xlim(-0.6, max(1, len(plot.x.names)) - 0.4)
     elif plot.x.scale is Scale.PERCENTILE:
-        axes.set_xlim(0, max((max(one.x) for one in plot.series if one.x), default=90.0))
+        axes.set_xlim(0, max((max(series.x) for series in plot.series if series.x), default=90.0))
     elif plot.x.scale is Scale.LOG:
-        places = [x for one in plot.series for x in one.x]
+        places = [x for series in plot.series for x in series.x]
         axes.set_xlim(min(places) / 1.5, max(places) * 1.35)
     elif plot.x.from_zero:
-        axes.set_xlim(0, max((max(one.x) for one in plot.series if one.x), default=1.0) * 1.05)
+        axes.set_xlim(0, max((max(series.x) for series in plot.series if series.x), default=1.0) * 1.05)
 
 
 def _ticks(axes: Axes, plot: Plot) -> None:
@@ -361,14 +361,14 @@ def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
             across, up = _moved(axes, series).transform((x, y))
             note = f", {series.notes[number]}" if series.notes and series.notes[number] else ""
             span = _span_words(plot.y, series, number)
-            head = ", ".join(dict.fromkeys((series.name, plot.x.told(x))))
-            words = f"{head}: {plot.y.told(y)} {_unit(plot.y)}".rstrip() + span + note
+            head = ", ".join(dict.fromkeys((series.name, plot.x.text(x))))
+            words = f"{head}: {plot.y.text(y)} {_unit(plot.y)}".rstrip() + span + note
             words += f": {plot.y.meaning}" if plot.y.meaning else ""
             place = places.get(series.system, 0)
             found.append(Point(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
     for row, (series, number) in enumerate(_limits_of(plot)):
         across, top = axes.transData.transform((series.x[number], axes.get_ylim()[1]))
-        words = f"{series.name}: {plot.x.told(series.x[number])} {_unit(plot.x)}{_span_words(plot.x, series, number)}"
+        words = f"{series.name}: {plot.x.text(series.x[number])} {_unit(plot.x)}{_span_words(plot.x, series, number)}"
         down = HEIGHT_PT - float(top) + (row + 0.6) * _ROW_PT
         found.append(Point(round(float(across), 1), round(down, 1), places.get(series.system, 0), words))
     return found
@@ -377,7 +377,7 @@ def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
 def _span_words(axis: Axis, series: Series, number: int) -> str:
     if not (series.low and series.high):
         return ""
-    return f" ({axis.told(series.low[number])} to {axis.told(series.high[number])})"
+    return f" ({axis.text(series.low[number])} to {axis.text(series.high[number])})"
 
 
 def _unit(axis: Axis) -> str:

@@ -21,21 +21,21 @@ _SUSTAINED = "sustained"
 def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
     """Response p50 and p99, and end-to-end p99, by the load offered."""
     charts: list[tuple[str, str, str, Callable[[CurvePoint], float | None]]] = [
-        ("response-p50", "Median response time against load", "response p50, ms", lambda one: one.response_p50_ms),
-        ("response-p99", "Response p99 against load", "response p99, ms", lambda one: one.response_p99_ms),
-        ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms", lambda one: one.end_to_end_p99_ms),
+        ("response-p50", "Median response time against load", "response p50, ms", lambda point: point.response_p50_ms),
+        ("response-p99", "Response p99 against load", "response p99, ms", lambda point: point.response_p99_ms),
+        ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms", lambda point: point.end_to_end_p99_ms),
     ]
     plots = []
     for name, title, label, figure in charts:
         series = tuple(_curve(finding, figure, findings) for finding in findings if finding.points)
-        if any(not one.empty for one in series):
-            told = (
+        if any(not curve.empty for curve in series):
+            description = (
                 "Latency at each load offered; hollow points are loads that were not sustained. "
-                f"{'; '.join(_ends(one) for one in series if not one.empty)}."
+                f"{'; '.join(_ends(curve) for curve in series if not curve.empty)}."
             )
             x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
             y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in name else "")
-            plots.append(Plot(f"{prefix}-load-{name}", title, told, x, y, series))
+            plots.append(Plot(f"{prefix}-load-{name}", title, description, x, y, series))
     return plots
 
 
@@ -68,25 +68,25 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
         rated = [step for step in steps if step.offered_msgs_per_s is not None]
         if not rated:
             continue
-        states = [state(one) for one in rated]
+        states = [state(step) for step in rated]
         series.append(
             Series(
                 system=finding.system,
                 label=_block(finding, findings),
                 x=tuple(float(number) for number in range(1, len(rated) + 1)),
-                y=tuple(one.offered_msgs_per_s for one in rated),
+                y=tuple(step.offered_msgs_per_s for step in rated),
                 mark=Mark.LINE_POINTS,
-                hollow=tuple(one != _SUSTAINED for one in states),
+                hollow=tuple(step_state != _SUSTAINED for step_state in states),
                 notes=tuple(map(_words, rated, states)),
             )
         )
         parts.append(f"{series[-1].name}: {len(rated)} trials, {states.count(_SUSTAINED)} sustained")
     if not series:
         return []
-    told = f"Rates tried one after the other; filled points were sustained, hollow ones not. {'; '.join(parts)}."
+    description = f"Rates tried one after the other; filled points were sustained, hollow ones not. {'; '.join(parts)}."
     x = Axis("trial of the search", form=Form.COUNT)
     y = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
-    return [Plot(f"{prefix}-search", "Steps of the search", told, x, y, tuple(series))]
+    return [Plot(f"{prefix}-search", "Steps of the search", description, x, y, tuple(series))]
 
 
 def state(result: TrialResult) -> str:
@@ -103,7 +103,7 @@ def _words(result: TrialResult, state_words: str) -> str:
 
 
 def _block(finding: Finding, findings: Sequence[Finding]) -> str:
-    repeated = sum(one.system == finding.system for one in findings) > 1
+    repeated = sum(other.system == finding.system for other in findings) > 1
     return f"block {finding.block + 1}" if repeated else ""
 
 
@@ -133,7 +133,7 @@ def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
     axis = longest_axis(points)
     if axis is None:
         return []
-    values = tuple(point[axis] for point in in_order([{axis: one.get(axis, "")} for one in points]))
+    values = tuple(point[axis] for point in in_order([{axis: other.get(axis, "")} for other in points]))
     charts = (_RATE,) if swept.blocks[0].closed_loop else (*_TIMES, _RATE)
     others = list(dict.fromkeys(_others(point, axis) for point in points))[:OTHERS_MAX]
     return [
@@ -154,16 +154,16 @@ def _plot(
     """`named`: the point of the other axes, in words, and the plot's id."""
     other, plot_id = named
     series = _series([block for block in blocks if _others(block.point, axis) == other], axis, values, chart)
-    if all(one.empty for one in series):
+    if all(curve.empty for curve in series):
         return None
     shown = axis.rpartition(".")[2]
     at = f", {other}" if other else ""
-    told = (
+    description = (
         f"{chart.title} by {shown}{at}: geometric means of the trials, whiskers their interval or range. "
-        f"{'; '.join(_swept_ends(one, values, chart.axis) for one in series if not one.empty)}."
+        f"{'; '.join(_swept_ends(curve, values, chart.axis) for curve in series if not curve.empty)}."
     )
     x = Axis(shown, form=Form.WORDS, names=values)
-    return Plot(plot_id, f"{chart.title} by {shown}{at}", told, x, chart.axis, tuple(series))
+    return Plot(plot_id, f"{chart.title} by {shown}{at}", description, x, chart.axis, tuple(series))
 
 
 def longest_axis(points: Sequence[Mapping[str, str]]) -> str | None:
@@ -200,4 +200,4 @@ def _line(system: str, at: Mapping[int, tuple[float, float, float]]) -> Series:
 
 def _swept_ends(series: Series, values: Sequence[str], axis: Axis) -> str:
     first, last = round(series.x[0]), round(series.x[-1])
-    return f"{series.name}: {axis.told(series.y[0])} at {values[first]}, {axis.told(series.y[-1])} at {values[last]}"
+    return f"{series.name}: {axis.text(series.y[0])} at {values[first]}, {axis.text(series.y[-1])} at {values[last]}"

@@ -1,4 +1,4 @@
-"""What a plot shows, without how it is drawn: made by pure functions, drawn by `plots.draw`, told by `data_table`."""
+"""What a plot shows, without how it is drawn: made by pure functions, drawn by `plots.draw`, listed by `data_table`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Axis:
     span: tuple[float, float] | None = None
     meaning: str = ""
 
-    def told(self, value: float | None) -> str:
+    def text(self, value: float | None) -> str:
         """A value on it in words."""
         if value is None or not math.isfinite(value):
             return MISSING
@@ -80,7 +80,7 @@ class Series:
         y: None leaves a gap.
         low, high: ends of the interval around each y (of LIMITS around each x); () for none.
         hollow: points that are not what they should be (not sustained, INVALID), drawn hollow; () for none.
-        notes: further words for each point, told with it; () for none.
+        notes: further words for each point, shown with it; () for none.
         minor: drawn thinner and paler, behind the others.
         shift_pt: drawn so far beside its place, where systems have points at the same one.
         width: of its bars, in units of the x axis.
@@ -138,12 +138,12 @@ class Plot:
     Attributes:
         plot_id: unique in its run, fit for file names: "02-latency-response-percentiles".
         title: what it shows, in a few words.
-        told: the same in a sentence with the figures that matter, for readers who don't see it.
+        description: the same in a sentence with the figures that matter, for readers who don't see it.
     """
 
     plot_id: str
     title: str
-    told: str
+    description: str
     x: Axis
     y: Axis
     series: tuple[Series, ...]
@@ -153,7 +153,7 @@ class Plot:
     @property
     def systems(self) -> tuple[str, ...]:
         """Whose series it has, in order."""
-        return tuple(dict.fromkeys(one.system for one in self.series if one.system))
+        return tuple(dict.fromkeys(series.system for series in self.series if series.system))
 
 
 @dataclass(frozen=True)
@@ -185,15 +185,15 @@ def data_table(plot: Plot) -> DataTable:
     places = sorted(by_x)
     step = max(1, math.ceil(len(places) / ROWS_MAX))
     kept = places[::step]
-    rows = tuple((plot.x.told(x), *(by_x[x].get(number, MISSING) for number in range(len(plot.series)))) for x in kept)
+    rows = tuple((plot.x.text(x), *(by_x[x].get(number, MISSING) for number in range(len(plot.series)))) for x in kept)
     heads = (plot.x.label, *(series.name or plot.y.label for series in plot.series))
     return DataTable(heads, rows, len(places) - len(kept))
 
 
 def _cell(axis: Axis, series: Series, place: int, y: float | None) -> str:
-    text = "" if series.mark is Mark.LIMITS else axis.told(y)
+    text = "" if series.mark is Mark.LIMITS else axis.text(y)
     if series.low and series.high and y is not None:
-        text += f" ({axis.told(series.low[place])} to {axis.told(series.high[place])})"
+        text += f" ({axis.text(series.low[place])} to {axis.text(series.high[place])})"
     if series.notes and series.notes[place]:
         text += f" {series.notes[place]}"
     return text.strip()

@@ -34,8 +34,8 @@ def throughput_bars(block: Block, prefix: str) -> list[Plot]:
         series.append(_bar(system, "" if used else "INVALID", place, (found.low, found.value, found.high)))
         span = f", {count(found.low)} to {count(found.high)} ({found.span_words()})" if found.trials > 1 else ""
         parts.append(f"{series[-1].name} {count(found.value)} msg/s{span}")
-    told = f"Bars are geometric means of the trials, whiskers their interval or range: {'; '.join(parts)}."
-    return [_barplot(f"{prefix}-throughput", "Throughput, closed loop", told, block.systems, series)]
+    description = f"Bars are geometric means of the trials, whiskers their interval or range: {'; '.join(parts)}."
+    return [_barplot(f"{prefix}-throughput", "Throughput, closed loop", description, block.systems, series)]
 
 
 def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
@@ -53,12 +53,14 @@ def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
         series, parts = [], []
         for place, system in enumerate(names):
             found = by_system[system]
-            rate = median(one[0] for one in found)
-            low, high = min(rate, *(one[1] for one in found)), max(rate, *(one[2] for one in found))
+            rate = median(span[0] for span in found)
+            low, high = min(rate, *(span[1] for span in found)), max(rate, *(span[2] for span in found))
             series.append(_bar(system, "", place, (low, rate, high)))
             parts.append(f"{system} {count(rate)} msg/s, bracket {count(low)} to {count(high)}")
-        told = f"Bars are confirmed rates, whiskers the bracket in which the search ended: {'; '.join(parts)}."
-        plots.append(_barplot(f"{prefix}-sustainable-{number}", f"Sustainable rate, goal: {name}", told, names, series))
+        description = f"Bars are confirmed rates, whiskers the bracket in which the search ended: {'; '.join(parts)}."
+        plots.append(
+            _barplot(f"{prefix}-sustainable-{number}", f"Sustainable rate, goal: {name}", description, names, series)
+        )
     return plots
 
 
@@ -69,9 +71,9 @@ def _bar(system: str, label: str, place: int, span: tuple[float, float, float]) 
     return Series(system, label, (float(place),), (middle,), Mark.BARS, *ends)
 
 
-def _barplot(plot_id: str, title: str, told: str, names: tuple[str, ...], series: list[Series]) -> Plot:
+def _barplot(plot_id: str, title: str, description: str, names: tuple[str, ...], series: list[Series]) -> Plot:
     x = Axis("system", form=Form.WORDS, names=names)
-    return Plot(plot_id, title, told, x, Axis("msg/s", form=Form.COUNT, from_zero=True), tuple(series))
+    return Plot(plot_id, title, description, x, Axis("msg/s", form=Form.COUNT, from_zero=True), tuple(series))
 
 
 _GROUP_WIDTH = 0.8
@@ -81,12 +83,12 @@ _GROUP_WIDTH = 0.8
 def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
     """One plot for each disk of each experiment and point of a sweep: the systems side by side at each ceiling."""
     groups: dict[str, list[Used]] = {}
-    for one in found:
-        if one.shares:
-            groups.setdefault(one.label.replace(f" {one.result.spec.label}", "", 1), []).append(one)
+    for row in found:
+        if row.shares:
+            groups.setdefault(row.label.replace(f" {row.result.spec.label}", "", 1), []).append(row)
     plots = []
     for number, (name, own) in enumerate(groups.items(), 1):
-        disks = list(dict.fromkeys(share.where for one in own for share in one.shares if share.where)) or [""]
+        disks = list(dict.fromkeys(share.where for row in own for share in row.shares if share.where)) or [""]
         for place, disk in enumerate(disks, 1):
             title = f"{name}, {disk}" if len(disks) > 1 else name
             plots.append(_shareplot(title, own, disk, f"{prefix}-{number}-shares" + (f"-{place}" if place > 1 else "")))
@@ -95,13 +97,13 @@ def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
 
 def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plot:
     """`disk`: which one, beside what there is once."""
-    ceilings = [of for of in Ceiling if any(_share(one, of, disk) for one in found)]
+    ceilings = [of for of in Ceiling if any(_share(row, of, disk) for row in found)]
     width = _GROUP_WIDTH / len(found)
     series = []
-    told = []
-    for number, one in enumerate(found):
-        shares = {place: share for place, of in enumerate(ceilings) if (share := _share(one, of, disk))}
-        system, offset = one.result.spec.system, (number - (len(found) - 1) / 2) * width
+    figures = []
+    for number, row in enumerate(found):
+        shares = {place: share for place, of in enumerate(ceilings) if (share := _share(row, of, disk))}
+        system, offset = row.result.spec.system, (number - (len(found) - 1) / 2) * width
         series.append(
             Series(
                 system,
@@ -113,11 +115,13 @@ def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plo
                 width=0.9 * width,
             )
         )
-        told += [f"{system} {percent(share.share)} of {share.of}" for share in shares.values()]
+        figures += [f"{system} {percent(share.share)} of {share.of}" for share in shares.values()]
     return Plot(
         plot_id=plot_id,
         title=f"Share of ceilings: {name}",
-        told=f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(told)}.",
+        description=(
+            f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(figures)}."
+        ),
         x=Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings))),
         y=Axis("% of the ceiling", form=Form.SHARE, from_zero=True),
         series=tuple(series),
@@ -125,8 +129,8 @@ def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plo
     )
 
 
-def _share(one: Used, of: Ceiling, disk: str) -> Share | None:
-    return one.share(of, disk) or one.share(of, "")
+def _share(row: Used, of: Ceiling, disk: str) -> Share | None:
+    return row.share(of, disk) or row.share(of, "")
 
 
 _ID = "overview"
@@ -143,8 +147,8 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
         within: intervals within single trials.
     """
     tables = blocks(run.results)
-    for one in swept(tables):
-        plots = sweep_plots(one, _ID)
+    for sweep in swept(tables):
+        plots = sweep_plots(sweep, _ID)
         if plots:
             return next((plot for plot in plots if plot.plot_id.endswith("-p99")), plots[0])
     dots = [*_dots(tables, within), *_curves(run.findings)]
@@ -158,27 +162,27 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
 def reading_words(plot: Plot) -> str:
     """How to read the picture, for those who see it."""
     if plot.plot_id != _ID:  # A sweep's or a bar chart's, whose sentence says what its whiskers are.
-        return f"p99: {plot.y.meaning}. {plot.told}" if plot.y.meaning else plot.told
-    lines = any(one.mark is Mark.LIMITS for one in plot.series)
+        return f"p99: {plot.y.meaning}. {plot.description}" if plot.y.meaning else plot.description
+    lines = any(series.mark is Mark.LIMITS for series in plot.series)
     words = [
         f"p99: {P99_MEANING}.",
         "Logarithmic: each line of the grid is a multiple of the one below. Lower is better.",
     ]
-    if any(one.minor for one in plot.series):
+    if any(series.minor for series in plot.series):
         words += ["Bold: the mean of all trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
-    elif any(one.low for one in plot.series if one.mark is not Mark.LIMITS):
+    elif any(series.low for series in plot.series if series.mark is not Mark.LIMITS):
         words += ["Whiskers: 95% within the one trial, which say nothing of what another trial would give."]
-    if any(any(one.hollow) for one in plot.series):
+    if any(any(series.hollow) for series in plot.series):
         words += ["Hollow: not sustained, or INVALID."]
     words += ["Upright lines: the most that each system took."] if lines else []
     return " ".join(words)
 
 
 def _picture(dots: Sequence[Series], limits: Sequence[Series]) -> Plot:
-    systems = sorted({one.system for one in (*dots, *limits)})
+    systems = sorted({dot.system for dot in (*dots, *limits)})
     middle = (len(systems) - 1) / 2
     dots = [replace(dot, shift_pt=(systems.index(dot.system) - middle) * _APART_PT) for dot in dots]
-    rates = [x for one in (*dots, *limits) for x in one.x]
+    rates = [x for dot in (*dots, *limits) for x in dot.x]
     scale = Scale.LOG if max(rates) > _LOG_FROM * min(rates) else Scale.LINEAR
     parts = [
         f"{dot.name} {ms(y)} ms at {x:,.0f} msg/s"
@@ -190,7 +194,7 @@ def _picture(dots: Sequence[Series], limits: Sequence[Series]) -> Plot:
     return Plot(
         plot_id=_ID,
         title="Response time against load",
-        told=f"Response p99 at each rate, and the most that each system took. {'; '.join(parts)}.",
+        description=f"Response p99 at each rate, and the most that each system took. {'; '.join(parts)}.",
         x=Axis("msg/s", scale, Form.COUNT, from_zero=True),
         y=Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING),
         series=(*dots, *limits),
@@ -202,7 +206,7 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     found = []
     for block in tables:
         for system in block.systems if not block.closed_loop else ():
-            trials = [one for one in block.usable(system) or block.of(system) if one.response.p99_ms]
+            trials = [trial for trial in block.usable(system) or block.of(system) if trial.response.p99_ms]
             values = [trial.response.p99_ms or 0.0 for trial in trials]
             known = _known(values, system, block.experiment, "response p99", within)
             if known is None or not block.results[0].offered_msgs_per_s:
@@ -237,7 +241,9 @@ def _known(
     """Over trials, or for a single one within it."""
     found = estimate(values)
     inside = [
-        one.interval for one in within if (one.system, one.experiment, one.figure) == (system, experiment, figure)
+        spread.interval
+        for spread in within
+        if (spread.system, spread.experiment, spread.figure) == (system, experiment, figure)
     ]
     if found is None or found.trials > 1 or not inside:
         return found
@@ -246,7 +252,7 @@ def _known(
 
 def _curves(findings: Sequence[Finding]) -> list[Series]:
     plots = load_plots([finding for finding in findings if finding.points], _ID)
-    return [one for plot in plots if plot.plot_id.endswith("-response-p99") for one in plot.series]
+    return [series for plot in plots if plot.plot_id.endswith("-response-p99") for series in plot.series]
 
 
 def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
@@ -264,11 +270,15 @@ def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -
         block = peaks[0]
         label = block.experiment
         known = {
-            system: _known([one.msgs_per_s for one in block.usable(system)], system, block.experiment, "rate", within)
+            system: _known(
+                [result.msgs_per_s for result in block.usable(system)], system, block.experiment, "rate", within
+            )
             for system in block.systems
         }
-    found = sorted(((system, one) for system, one in known.items() if one is not None), key=lambda one: -one[1].value)
-    return [Series(system, label, (one.value,), (None,), Mark.LIMITS, *_ends(one)) for system, one in found]
+    found = sorted(
+        ((system, most) for system, most in known.items() if most is not None), key=lambda limit: -limit[1].value
+    )
+    return [Series(system, label, (most.value,), (None,), Mark.LIMITS, *_ends(most)) for system, most in found]
 
 
 def _ends(known: Estimate) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -29,12 +29,12 @@ def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     ]
     found = []
     for kind, title, meaning in kinds:
-        series = [one for system in block.systems if (one := _system(block, system, details, kind)) is not None]
+        series = [line for system in block.systems if (line := _system(block, system, details, kind)) is not None]
         if series:
             plot_id = f"{prefix}-{kind}-percentiles"
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
             y = Axis(f"{title.partition(' by')[0].lower()}, ms", Scale.LOG, Form.MS)
-            found.append(Plot(plot_id, title, _told(meaning, series), x, y, tuple(series)))
+            found.append(Plot(plot_id, title, _description(meaning, series), x, y, tuple(series)))
     return found
 
 
@@ -58,7 +58,8 @@ def _merged(results: Sequence[TrialResult], details: Details, kind: str) -> list
     """Samples of all trials; of end-to-end those of each subscription but late readers, as the figures have it."""
     whole: dict[str, Histogram] = {}
     for result in results:
-        late = {one.name for one in result.subscriptions} - {one.name for one in prompt_readers(result)}
+        prompt = {reader.name for reader in prompt_readers(result)}
+        late = {reader.name for reader in result.subscriptions} - prompt
         trial = details.get(result.spec.trial_id)
         for tag, histogram in trial.histograms.items() if trial is not None else ():
             series, _, subscription = tag.partition("/")
@@ -73,16 +74,16 @@ def _system(block: Block, system: str, details: Details, kind: str) -> Series | 
     percentiles, latencies = curve(*_merged(used, details, kind))
     if not percentiles:
         return None
-    label = "INVALID" if all(one.validity is Validity.INVALID for one in used) else ""
+    label = "INVALID" if all(result.validity is Validity.INVALID for result in used) else ""
     return Series(system, label, percentiles, latencies)
 
 
-def _told(meaning: str, series: Sequence[Series]) -> str:
+def _description(meaning: str, series: Sequence[Series]) -> str:
     parts = []
-    for one in series:
-        at = dict(zip(one.x, one.y, strict=True))
+    for line in series:
+        at = dict(zip(line.x, line.y, strict=True))
         figures = ", ".join(
             f"p{percentile:g} {ms(at[percentile])} ms" for percentile in (50, 99, 99.9) if percentile in at
         )
-        parts.append(f"{one.name}: {figures}")
+        parts.append(f"{line.name}: {figures}")
     return f"Latency {meaning}; a flat line is steady, a steep end is a long tail. {'; '.join(parts)}."

@@ -248,8 +248,8 @@ def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, 
     ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
     found = []
     for chart in charts:
-        series = [one for system, trials in ids.items() for one in _lines(system, trials, details, chart)]
-        if any(value for one in series for value in one.y):
+        series = [line for system, trials in ids.items() for line in _lines(system, trials, details, chart)]
+        if any(value for line in series for value in line.y):
             spans = (*_window(ids, details), *_faults(block))
             found.append(_plot(chart, f"{prefix}-{chart.name}", series, spans))
     return found
@@ -269,24 +269,24 @@ def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple
 def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...]) -> Plot:
     x = Axis("seconds since measuring began" if spans else "seconds since load began", form=Form.SECOND)
     parts = []
-    for one in series:
-        known = [value for value in one.y if value is not None]
+    for line in series:
+        known = [value for value in line.y if value is not None]
         if known:
             form = {Form.MS: ms, Form.SHORT: short}.get(chart.axis.form, count)
-            parts.append(f"{one.name}: median {form(median(known))}, largest {form(max(known))}")
-    told = f"{chart.meaning}. {'; '.join(parts)}.{_faults_told(spans)}"
-    return Plot(plot_id, chart.title, told, x, chart.axis, tuple(series), spans)
+            parts.append(f"{line.name}: median {form(median(known))}, largest {form(max(known))}")
+    description = f"{chart.meaning}. {'; '.join(parts)}.{_fault_words(spans)}"
+    return Plot(plot_id, chart.title, description, x, chart.axis, tuple(series), spans)
 
 
-def _faults_told(spans: tuple[Span, ...]) -> str:
+def _fault_words(spans: tuple[Span, ...]) -> str:
     """ " Faults: pause from 2.0 to 3.5 s; restart from 9.0 to 12.1 s, elsewhere to 20.4 s."; "" without any."""
-    told: list[str] = []
+    faults: list[str] = []
     for span in spans:
         if span.inner and span.label:
-            told.append(f"{span.label} from {span.begin:.1f} to {span.end:.1f} s")
+            faults.append(f"{span.label} from {span.begin:.1f} to {span.end:.1f} s")
         elif span.inner:
-            told[-1] += f", elsewhere to {span.end:.1f} s"
-    return f" Faults: {'; '.join(told)}." if told else ""
+            faults[-1] += f", elsewhere to {span.end:.1f} s"
+    return f" Faults: {'; '.join(faults)}." if faults else ""
 
 
 def _faults(block: Block) -> tuple[Span, ...]:
@@ -303,13 +303,13 @@ def _faults(block: Block) -> tuple[Span, ...]:
 def _marks(block: Block, place: int) -> list[Span]:
     """Of the faults with this number in all trials, ordered by their ends."""
     made = [result.faults[place] for result in block.results if place < len(result.faults)]
-    begin = min(one.from_s for one in made)
+    begin = min(fault.from_s for fault in made)
     found: list[Span] = []
-    for one in sorted(made, key=lambda one: one.until_s):
+    for fault in sorted(made, key=lambda fault: fault.until_s):
         if not found:
-            found.append(Span(begin, one.until_s, one.fault.name, True))
-        elif one.until_s - found[-1].end >= _APART_S:
-            found.append(Span(begin, one.until_s, "", True))
+            found.append(Span(begin, fault.until_s, fault.fault.name, True))
+        elif fault.until_s - found[-1].end >= _APART_S:
+            found.append(Span(begin, fault.until_s, "", True))
     return found
 
 
