@@ -138,7 +138,7 @@ def test_an_allowed_run_is_marked_in_every_output(tmp_path: Path, capsys: pytest
     lines = capsys.readouterr().out.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("UNEQUAL: batch-delay"))
     ended = next(number for number, line in enumerate(lines) if "0001-latency" in line and "msg/s" in line)
-    assert first < ended, "told while it goes, before any figure"
+    assert first < ended, "shown while it goes, before any figure"
     assert run_command(["show"]) == 0
     shown = capsys.readouterr().out
     assert "UNEQUAL comparison (1 setting, allowed with --allow-unequal)." in shown

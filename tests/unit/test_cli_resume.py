@@ -1,4 +1,4 @@
-"""`tidegauge run --resume`: what is kept, what is told, and what is refused with the reason."""
+"""`tidegauge run --resume`: what is kept, what is shown, and what is refused with the reason."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_settings_that_nobody_can_judge() -> None:
     both = rules_of(kafka=kafka, pulsar=case(consumer={"ackTimeoutMillis": "1"}))
     assert both == {OWN_CLIENT_SETTINGS: ADVICE, OWN_SERVER_SETTINGS: ADVICE}
     assert rules_of(kafka=kafka) == {}
-    assert rules_of(Stage.IN_FORCE, kafka=kafka, pulsar=case()) == {}, "told before the run"
+    assert rules_of(Stage.IN_FORCE, kafka=kafka, pulsar=case()) == {}, "reported before the run"
 
 
 def test_a_hazard_shared_by_all_tilts_nothing() -> None:

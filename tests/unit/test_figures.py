@@ -215,5 +215,5 @@ def test_loss_that_cannot_be_known_is_no_zero_in_the_table_either() -> None:
     block = Block("latency", (result(subscriptions=(replace(one, backlog=5),)),))
     (lost,) = [column for group in figure_table(block).groups for column in group.columns if column.head == "lost"]
     assert lost.cells == ("-",)
-    assert any("Whether messages were lost can't be told" in note for note in footnotes(block))
+    assert any("Whether messages were lost is not known" in note for note in footnotes(block))
     assert not any("lost" in note for note in footnotes(Block("latency", (result(),))))

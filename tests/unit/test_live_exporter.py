@@ -48,7 +48,7 @@ def test_a_run_from_its_start_to_its_end() -> None:
         names = {name for name, _ in found} | {"tidegauge_end_to_end_p99_ms"}
         assert names == {*FIGURES, "tidegauge_phase"}
 
-        # A second without an acknowledgement has no p99: the last one's would be told as its own.
+        # A second without an acknowledgement has no p99: the last one's would be exposed as its own.
         exporter(replace(SECOND, response_p99_ms=None))
         assert ("tidegauge_response_p99_ms", (trial,)) not in exposed(exporter)
 

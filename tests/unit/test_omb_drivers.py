@@ -1,4 +1,4 @@
-"""OMB's driver files: each key becomes the system's own, is told to have no effect, or is refused by its name."""
+"""OMB's driver files: each key becomes the system's own, is reported as having no effect, or is refused by its name."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class TestDataTable:
     PLOT = Plot(
         "p",
         "title",
-        "told",
+        "description",
         Axis("second", form=Form.SECOND),
         Axis("ms", form=Form.MS),
         (

@@ -17,7 +17,7 @@ PLACES = {A: 0, B: 1}
 PLOT = Plot(
     "p",
     "Response time",
-    "told",
+    "description",
     Axis("seconds", form=Form.SECOND),
     Axis("response p99, ms", Scale.LOG, Form.MS),
     (Series(A, "", (0.0, 1.0, 2.0), (1.0, 10.0, None)), Series(B, "", (0.0, 1.0), (2.0, 0.0), Mark.LINE_POINTS)),

@@ -46,7 +46,7 @@ def test_how_long_a_first_look_takes_is_what_is_planned() -> None:
 
 
 def test_every_verdict_is_named_where_claims_are_explained() -> None:
-    """A reader who meets "direction confirmed" must have been told of it."""
+    """A reader who meets "direction confirmed" must have been introduced to it."""
     for page in ("README.md", "docs/published.md", "docs/glossary.md", "docs/methodology.md"):
         text = " ".join((ROOT / page).read_text().split())
         assert re.search(

@@ -290,8 +290,8 @@ def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
     assert "failed, 0 of 2 trials finished" in text
     assert "No trial has finished" in text
     assert "0001-latency-kafka: failed: kafka-1 ended with exit code 1" in text
-    assert text.count("    logs: ") == 1, "a log that the reason names, and an empty directory, are not told again"
-    assert "Reason:" not in text, "told with the trials"
+    assert text.count("    logs: ") == 1, "a log that the reason names, and an empty directory, are not shown again"
+    assert "Reason:" not in text, "shown with the trials"
 
 
 def test_an_interrupted_trial_is_reported_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tidegauge.campaign.read.published import choice_of, examined, measured_of
 from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.comparison.across import LETTERS, compare_runs, examined_together
-from tidegauge.comparison.differences import Around
+from tidegauge.comparison.differences import DisclosedRun
 from tidegauge.errors import UserError
 from tidegauge.published.examine import Choice
 from tidegauge.report import across
@@ -42,12 +42,12 @@ def compare(request: CompareRequest, out: Output) -> int:
     twice = sorted({path.name for path in paths if paths.count(path) > 1})
     if twice:
         raise UserError(f"{', '.join(twice)} is given twice.", "Name different runs.")
-    around = [_around(store.load_run(path)) for path in paths]
-    for side in around:
-        if not side.run.results:
-            problems = [trial.problem for trial in side.run.trials if trial.problem]
-            raise UserError(f"{side.run.path.name} has no trial with a readable result{_because(problems)}.")
-    found = compare_runs(around, request.allow_unequal, request.noise)
+    runs = [_disclosed_run(store.load_run(path)) for path in paths]
+    for disclosed_run in runs:
+        if not disclosed_run.run.results:
+            problems = [trial.problem for trial in disclosed_run.run.trials if trial.problem]
+            raise UserError(f"{disclosed_run.run.path.name} has no trial with a readable result{_because(problems)}.")
+    found = compare_runs(runs, request.allow_unequal, request.noise)
     request.files.write(lambda: across.junit(found), lambda: across.markdown(found))
     out.show(across.report(found), across.content(found))
     return EXIT_GOOD
@@ -57,10 +57,10 @@ def _because(problems: list[str]) -> str:
     return f": {problems[0]}" if problems else ""
 
 
-def _around(run: store.StoredRun) -> Around:
+def _disclosed_run(run: store.StoredRun) -> DisclosedRun:
     """What the last finished trial of each system disclosed."""
     last = {trial.result.spec.system: trial for trial in run.trials if trial.result is not None}
-    return Around(run, {system: read_disclosed(trial) for system, trial in last.items()})
+    return DisclosedRun(run, {system: read_disclosed(trial) for system, trial in last.items()})
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def quick(
         ready_campaign("quick"),
         overrides,
         runs_dir,
-        _Manner(dry_run, allow_unequal, live, as_json, prometheus),
+        _RunOptions(dry_run, allow_unequal, live, as_json, prometheus),
         WantedFiles(junit, markdown),
     )
 
@@ -153,12 +153,12 @@ def run(
         "scale": None if scale is Scale.SHARES else scale.value,
     }
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold, more=more)
-    manner, files = _Manner(dry_run, allow_unequal, live, as_json, prometheus), WantedFiles(junit, markdown)
+    options, files = _RunOptions(dry_run, allow_unequal, live, as_json, prometheus), WantedFiles(junit, markdown)
     if resume is not None:
-        return _resume(_Resumed(resume, campaign, runs_dir), overrides, manner, files)
+        return _resume(_Resumed(resume, campaign, runs_dir), overrides, options, files)
     if campaign is None:
         raise UserError("A campaign is needed, or --resume with a run.", "Such as: tidegauge run campaigns/quick.yaml")
-    return _run(campaign_path(campaign), overrides, runs_dir, manner, files)
+    return _run(campaign_path(campaign), overrides, runs_dir, options, files)
 
 
 app.command(epilog=ATTEST_EXAMPLE)(attest)
@@ -222,7 +222,7 @@ def compare(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Hold runs against each other: what differs around them, then ratios with intervals and verdicts."""
+    """Compare runs: what differs between them, then ratios with intervals and verdicts."""
     from tidegauge.cli.comparing import CompareRequest
     from tidegauge.cli.comparing import compare as compare_runs
 
@@ -335,7 +335,7 @@ def clean(
     return EXIT_FAILED if topics.remaining and not forget else EXIT_GOOD
 
 
-class _Manner(NamedTuple):
+class _RunOptions(NamedTuple):
     dry_run: bool
     allow_unequal: bool
     live: bool
@@ -343,13 +343,13 @@ class _Manner(NamedTuple):
     prometheus: int | None = None
 
 
-def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, manner: _Manner, files: WantedFiles) -> int:
+def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, options: _RunOptions, files: WantedFiles) -> int:
     from tidegauge.cli.planning import RunRequest, run_campaign
 
     request = RunRequest(
-        path, overrides, runs_dir, manner.dry_run, manner.allow_unequal, files, manner.live, manner.prometheus
+        path, overrides, runs_dir, options.dry_run, options.allow_unequal, files, options.live, options.prometheus
     )
-    return run_campaign(request, Output(manner.as_json))
+    return run_campaign(request, Output(options.as_json))
 
 
 class _Resumed(NamedTuple):
@@ -358,17 +358,17 @@ class _Resumed(NamedTuple):
     runs_dir: Path
 
 
-def _resume(wanted: _Resumed, overrides: dict[str, Any], manner: _Manner, files: WantedFiles) -> int:
+def _resume(wanted: _Resumed, overrides: dict[str, Any], options: _RunOptions, files: WantedFiles) -> int:
     from tidegauge.cli.resuming import ResumeRequest, resume_run
 
-    if overrides or manner.allow_unequal:
+    if overrides or options.allow_unequal:
         raise UserError(
             "A resumed run keeps its original options: none that changes the campaign can be given with --resume.",
             "Leave the options out, or start a new run.",
         )
     path = campaign_path(wanted.campaign) if wanted.campaign is not None else None
-    request = ResumeRequest(wanted.run, path, wanted.runs_dir, manner.dry_run, files, manner.live, manner.prometheus)
-    return resume_run(request, Output(manner.as_json))
+    request = ResumeRequest(wanted.run, path, wanted.runs_dir, options.dry_run, files, options.live, options.prometheus)
+    return resume_run(request, Output(options.as_json))
 
 
 def run_command(arguments: Sequence[str]) -> int:

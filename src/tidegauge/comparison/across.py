@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, family, match
-from tidegauge.comparison.differences import Around, Difference, differences, host_differences, settings_digest
+from tidegauge.comparison.differences import Difference, DisclosedRun, differences, host_differences, settings_digest
 from tidegauge.comparison.within import Ratio, findings_by_block, rest_on_doubt, values_by_block
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
@@ -64,7 +64,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Across:
+class RunComparison:
     """Runs compared. `runs` by letter, the first is the baseline.
 
     `settings_digests`: of each run, by system, equal where all settings in force are.
@@ -80,14 +80,16 @@ class Across:
     unequal: tuple[str, ...] = ()
 
 
-def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = NOISE_THRESHOLD) -> Across:
+def compare_runs(
+    disclosed: Sequence[DisclosedRun], allow_unequal: bool, noise: float = NOISE_THRESHOLD
+) -> RunComparison:
     """Every further run against the first.
 
     Raises:
         UserError: nothing of them belongs together.
         UnequalRunsError: levels differ, and `allow_unequal` is not given.
     """
-    runs = tuple((LETTERS[place], side.run) for place, side in enumerate(around))
+    runs = tuple((LETTERS[place], each.run) for place, each in enumerate(disclosed))
     base_letter, base = runs[0]
     pairs: list[Pair] = []
     unmatched: list[str] = []
@@ -106,15 +108,15 @@ def compare_runs(around: Sequence[Around], allow_unequal: bool, noise: float = N
     unequal = (*dict.fromkeys(pair.unequal for pair in pairs if pair.unequal), *_unequal_themselves(runs))
     if unequal and not allow_unequal:
         raise UnequalRunsError(unequal)
-    return Across(
+    return RunComparison(
         runs=runs,
-        differences=tuple(differences(around)),
+        differences=tuple(differences(disclosed)),
         pairs=tuple(pairs),
         unmatched=tuple(dict.fromkeys(unmatched)),
         unreadable=tuple(f"{letter}: {trial.problem}" for letter, run in runs for trial in run.trials if trial.problem),
         noise=noise,
         settings_digests=tuple(
-            {system: settings_digest(found) for system, found in sorted(side.disclosed.items())} for side in around
+            {system: settings_digest(found) for system, found in sorted(each.disclosed.items())} for each in disclosed
         ),
         unequal=unequal,
     )

@@ -53,20 +53,20 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Around:
+class DisclosedRun:
     """A run with what a trial of each of its systems disclosed."""
 
     run: StoredRun
     disclosed: Mapping[str, Disclosed]
 
 
-def differences(runs: Sequence[Around]) -> list[Difference]:
+def differences(runs: Sequence[DisclosedRun]) -> list[Difference]:
     """Everything that differs: hosts first, then software, settings and campaigns."""
     return [
-        *host_differences([around.run for around in runs]),
+        *host_differences([disclosed.run for disclosed in runs]),
         *_differing("software", [_software(run) for run in runs]),
         *_differing("settings", [_settings(run) for run in runs]),
-        *_differing("campaign", [_campaign(around.run) for around in runs]),
+        *_differing("campaign", [_campaign(disclosed.run) for disclosed in runs]),
     ]
 
 
@@ -107,8 +107,8 @@ def _fact(name: str, value: Any) -> str:
     return str(value)
 
 
-def _software(around: Around) -> dict[str, str]:
-    run = around.run
+def _software(disclosed: DisclosedRun) -> dict[str, str]:
+    run = disclosed.run
     tool = run.environment.get("tidegauge")
     commit = tool.get("git_commit", "") if isinstance(tool, Mapping) else ""
     modified = " (modified)" if isinstance(tool, Mapping) and tool.get("git_modified") else ""
@@ -122,7 +122,7 @@ def _software(around: Around) -> dict[str, str]:
         by_family.setdefault(family(system), []).append(system)
     for name, labels in by_family.items():
         found[name] = ", ".join(labels)
-        known = [around.disclosed[label] for label in labels if label in around.disclosed]
+        known = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
         for what, values in (
             ("files", [disclosed.digest[:12] for disclosed in known]),
             ("servers' Java", [disclosed.server_java for disclosed in known]),
@@ -132,16 +132,16 @@ def _software(around: Around) -> dict[str, str]:
     return found
 
 
-def _settings(around: Around) -> dict[str, str]:
+def _settings(run: DisclosedRun) -> dict[str, str]:
     """Settings in force, and the JVM flags of servers. By name without its version, so that versions compare."""
     labels: dict[str, list[str]] = {}
-    for label in sorted(around.disclosed):
+    for label in sorted(run.disclosed):
         labels.setdefault(family(label), []).append(label)
     found: dict[str, str] = {}
     for name, own in labels.items():
         for label in own:
             shown = name if len(own) == 1 else label
-            disclosed = around.disclosed[label]
+            disclosed = run.disclosed[label]
             for (kind, scope, setting), value in normal_settings(disclosed.settings).items():
                 found[f"{shown}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
             found[f"{shown}, JVM flags"] = " ".join(map(without_places, disclosed.jvm_flags)) or NOT_THERE

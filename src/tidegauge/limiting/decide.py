@@ -230,7 +230,12 @@ def _threads(case: Case) -> Iterator[Limiting]:
         thread = process.busiest
         if client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind):
             thread = next(
-                (own for own in process.threads if not any(part in own.name for part in NOT_OF_CLIENTS)), None
+                (
+                    candidate
+                    for candidate in process.threads
+                    if not any(part in candidate.name for part in NOT_OF_CLIENTS)
+                ),
+                None,
             )
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD

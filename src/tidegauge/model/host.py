@@ -34,7 +34,7 @@ FileSystem = DeviceFileSystem | Literal["fuse"]
 class DiskCheck:
     """A disk after a power cut. `report` is what its file system's own check said, "" where it said nothing.
 
-    `is_clean`: the check, made after the journal had been replayed, found nothing to mend.
+    `is_clean`: the check, made after the journal had been replayed, found nothing to repair.
     """
 
     place: str

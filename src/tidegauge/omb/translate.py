@@ -81,7 +81,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class _Manner:
+class _TranslationOptions:
     """What the user says of all files alike: see `translate_all`."""
 
     managed: bool
@@ -120,11 +120,11 @@ def translate_all(
                 _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
     raise_problems(sources, "files", "docs/omb.md")
-    manner = _Manner(managed, time_scale, chosen)
+    options = _TranslationOptions(managed, time_scale, chosen)
     at_level = [_at_level(driver, chosen) for driver, _ in drivers_read if driver]
     _check_form(at_level, chosen)
     return [
-        _translation(read, _with_clients(workload, driver.terms, chosen), driver, manner)
+        _translation(read, _with_clients(workload, driver.terms, chosen), driver, options)
         for read, workload in found
         for driver in at_level
     ]
@@ -198,7 +198,9 @@ def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
     return translate(read, ClientSettings())
 
 
-def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, manner: _Manner) -> Translation:
+def _translation(
+    read: ReadWorkload, workload: Workload, driver: ReadDriver, options: _TranslationOptions
+) -> Translation:
     terms = driver.terms
     system = SystemChoice(
         name=driver.system.name,
@@ -209,8 +211,8 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         attach=driver.attach,
         copies=terms.copies,
     )
-    system = _sized(system, manner.chosen, terms.nodes)
-    experiment, experiment_notes = _experiment(read, manner.time_scale)
+    system = _sized(system, options.chosen, terms.nodes)
+    experiment, experiment_notes = _experiment(read, options.time_scale)
     campaign = Campaign(
         name=_slug(f"omb-{read.label}-{driver.name}"),
         description=f"OMB workload {read.name} on driver {driver.name}",
@@ -223,14 +225,14 @@ def _translation(read: ReadWorkload, workload: Workload, driver: ReadDriver, man
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=WorkerChoice(manner.chosen.worker_heap_mb),
+        worker=WorkerChoice(options.chosen.worker_heap_mb),
     )
     every = [
         *experiment_notes,
         *notes(read),
         *terms.notes,
-        *_servers(driver, manner.managed),
-        *([] if manner.chosen.level else [_durability(driver)]),
+        *_servers(driver, options.managed),
+        *([] if options.chosen.level else [_durability(driver)]),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         *MEANINGS,
     ]

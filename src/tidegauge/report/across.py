@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.across import LETTERS, Across, Pair
+from tidegauge.comparison.across import LETTERS, Pair, RunComparison
 from tidegauge.comparison.differences import Difference
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
@@ -31,28 +31,28 @@ SETTINGS_SHOWN = 20
 _TITLES = {"host": "Host", "software": "Software", "settings": "Settings in force", "campaign": "Campaign"}
 
 
-def report(across: Across) -> RenderableType:
+def report(comparison: RunComparison) -> RenderableType:
     """What differs first, then every figure with its ratio, interval and verdict."""
     parts: list[RenderableType] = [heading("Compared runs")]
-    parts += [bullet(_run(letter, across)) for letter, _ in across.runs]
-    if across.unequal:
+    parts += [bullet(_run(letter, comparison)) for letter, _ in comparison.runs]
+    if comparison.unequal:
         parts += [Text(""), Paragraph(f"{fairness.MARK}: {_UNEQUAL}", style="bold red")]
-        parts += [bullet(sentence, "red") for sentence in across.unequal]
-    parts += [Text(""), *_differences(across.differences), Text("")]
-    for pair in across.pairs:
-        parts += [*_pair(pair, across), Text("")]
-    for title, lines in (("Without a counterpart", across.unmatched), ("Could not be read", across.unreadable)):
+        parts += [bullet(sentence, "red") for sentence in comparison.unequal]
+    parts += [Text(""), *_differences(comparison.differences), Text("")]
+    for pair in comparison.pairs:
+        parts += [*_pair(pair, comparison), Text("")]
+    for title, lines in (("Without a counterpart", comparison.unmatched), ("Could not be read", comparison.unreadable)):
         parts += [heading(title), *map(bullet, lines), Text("")] if lines else []
-    parts += [Paragraph(_how_sure(across), "dim")]
+    parts += [Paragraph(_how_sure(comparison), "dim")]
     return Group(*parts)
 
 
 _UNEQUAL = "these figures are not at the same durability level, and were compared because --allow-unequal was given:"
 
 
-def _run(letter: str, across: Across) -> str:
-    run = dict(across.runs)[letter]
-    role = " (the baseline)" if letter == across.runs[0][0] else ""
+def _run(letter: str, comparison: RunComparison) -> str:
+    run = dict(comparison.runs)[letter]
+    role = " (the baseline)" if letter == comparison.runs[0][0] else ""
     systems = ", ".join(sorted({result.spec.label for result in run.results}))
     return f"{letter}{role}: {run.path.name}, {local_time(run.started_at)}, {run.status}: {systems}"
 
@@ -81,17 +81,17 @@ def difference_words(difference: Difference) -> str:
     return f"{difference.what}: {sides}"
 
 
-def _title(pair: Pair, across: Across) -> str:
-    mark = f"{fairness.MARK}: " if across.unequal else ""
+def _title(pair: Pair, comparison: RunComparison) -> str:
+    mark = f"{fairness.MARK}: " if comparison.unequal else ""
     where = f" ({pair.where})" if pair.where else ""
     system, baseline = with_form(pair.system, pair.forms[0]), with_form(pair.baseline, pair.forms[1])
     same = "" if system == baseline else f" against {baseline}"
     return f"{mark}{pair.experiment}{where}: {system}{same}, {pair.run} against {pair.baseline_run}"
 
 
-def _pair(pair: Pair, across: Across) -> Iterable[RenderableType]:
-    yield heading(_title(pair, across))
-    mark = f"{fairness.MARK}: " if across.unequal else ""
+def _pair(pair: Pair, comparison: RunComparison) -> Iterable[RenderableType]:
+    yield heading(_title(pair, comparison))
+    mark = f"{fairness.MARK}: " if comparison.unequal else ""
     for ratio in pair.ratios:
         yield bullet(f"{mark}{claim_across(ratio)}", _style(ratio.comparison.verdict))
     if not pair.ratios:
@@ -113,28 +113,28 @@ def _style(verdict: Verdict) -> str:
     return {Verdict.BETTER: "green", Verdict.WORSE: "bold red"}.get(verdict, "")
 
 
-def _how_sure(across: Across) -> str:
+def _how_sure(comparison: RunComparison) -> str:
     return (
         "x: the ratio of the geometric means over blocks, with its 95% interval; 'no difference' where that lies "
-        f"within {percent(across.noise)} of 1. Runs were measured at different times, so what changed on the host in "
-        "between counts as a difference too: the surest comparison is one campaign with both systems in it."
+        f"within {percent(comparison.noise)} of 1. Runs were measured at different times, so what changed on the host "
+        "in between counts as a difference too: the surest comparison is one campaign with both systems in it."
     )
 
 
-def content(across: Across) -> dict[str, Any]:
+def content(compared: RunComparison) -> dict[str, Any]:
     """The same as plain data, with every difference and every figure."""
     return {
         "schema": SCHEMA,
         "runs": [
             {"letter": letter, **head(run), "settings_digests": dict(digests)}
-            for (letter, run), digests in zip(across.runs, across.settings_digests, strict=True)
+            for (letter, run), digests in zip(compared.runs, compared.settings_digests, strict=True)
         ],
-        "unequal": list(across.unequal),
-        "noise_threshold": across.noise,
-        "differences": plain(across.differences),
-        "comparisons": [_content(pair) for pair in across.pairs],
-        "unmatched": list(across.unmatched),
-        "unreadable": list(across.unreadable),
+        "unequal": list(compared.unequal),
+        "noise_threshold": compared.noise,
+        "differences": plain(compared.differences),
+        "comparisons": [_content(pair) for pair in compared.pairs],
+        "unmatched": list(compared.unmatched),
+        "unreadable": list(compared.unreadable),
     }
 
 
@@ -157,30 +157,33 @@ def _content(pair: Pair) -> dict[str, Any]:
     }
 
 
-def markdown(across: Across) -> str:
+def markdown(comparison: RunComparison) -> str:
     """GitHub-flavoured Markdown: runs, a table of verdicts, and what differs behind a fold."""
-    mark = f"{fairness.MARK}: " if across.unequal else ""
+    mark = f"{fairness.MARK}: " if comparison.unequal else ""
     lines = [f"## {mark}Tidegauge: runs compared", ""]
-    lines += [f"- {escaped(_run(letter, across))}" for letter, _ in across.runs]
-    lines += ["", f"**{escaped(_UNEQUAL)}** {escaped('; '.join(across.unequal))}"] if across.unequal else []
+    lines += [f"- {escaped(_run(letter, comparison))}" for letter, _ in comparison.runs]
+    lines += ["", f"**{escaped(_UNEQUAL)}** {escaped('; '.join(comparison.unequal))}"] if comparison.unequal else []
     rows = [
         [
-            escaped(_title(pair, across)),
+            escaped(_title(pair, comparison)),
             escaped(ratio.figure),
             escaped(compare.times(ratio.comparison)),
             _verdict(ratio),
         ]
-        for pair in across.pairs
+        for pair in comparison.pairs
         for ratio in pair.ratios
     ]
     lines += ["", *table(["what", "figure", "ratio", "verdict"], rows), ""]
-    lines += [f"- {escaped(f'{_title(pair, across)}: {remark}')}" for pair in across.pairs for remark in pair.remarks]
-    lines += [f"- {escaped(sentence)}" for sentence in (*across.unmatched, *across.unreadable)]
-    lines += ["", f"<details><summary>What differs ({len(across.differences)})</summary>", ""]
     lines += [
-        f"- {_TITLES[difference.kind]}: {escaped(difference_words(difference))}" for difference in across.differences
+        f"- {escaped(f'{_title(pair, comparison)}: {remark}')}" for pair in comparison.pairs for remark in pair.remarks
     ]
-    return "\n".join([*lines, "", "</details>", "", escaped(_how_sure(across))]) + "\n"
+    lines += [f"- {escaped(sentence)}" for sentence in (*comparison.unmatched, *comparison.unreadable)]
+    lines += ["", f"<details><summary>What differs ({len(comparison.differences)})</summary>", ""]
+    lines += [
+        f"- {_TITLES[difference.kind]}: {escaped(difference_words(difference))}"
+        for difference in comparison.differences
+    ]
+    return "\n".join([*lines, "", "</details>", "", escaped(_how_sure(comparison))]) + "\n"
 
 
 def _verdict(ratio: Ratio) -> str:
@@ -188,22 +191,22 @@ def _verdict(ratio: Ratio) -> str:
     return f"**{words}**" if ratio.comparison.verdict in (Verdict.BETTER, Verdict.WORSE) else words
 
 
-def junit(across: Across) -> bytes:
+def junit(comparison: RunComparison) -> bytes:
     """A case for each figure: worse is a failure, inconclusive is skipped, since nothing was found out."""
     states = {Verdict.WORSE: State.FAILURE, Verdict.INCONCLUSIVE: State.SKIPPED}
     cases = [
         Case(
-            f"{_title(pair, across)}: {ratio.figure}",
+            f"{_title(pair, comparison)}: {ratio.figure}",
             pair.experiment,
             states.get(ratio.comparison.verdict, State.PASSED),
             compare.verdict_words(ratio.comparison),
             claim_across(ratio),
         )
-        for pair in across.pairs
+        for pair in comparison.pairs
         for ratio in pair.ratios
     ]
-    runs = {letter: str(run.path) for letter, run in across.runs}
-    marks = {fairness.MARK: "; ".join(across.unequal)} if across.unequal else {}
+    runs = {letter: str(run.path) for letter, run in comparison.runs}
+    marks = {fairness.MARK: "; ".join(comparison.unequal)} if comparison.unequal else {}
     return document("tidegauge compare", cases, {**runs, **marks})
 
 

@@ -89,8 +89,8 @@ def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult
     One group without words where it is the same at all points.
     """
     groups: dict[str, list[TrialResult]] = {}
-    for own in _points(results).values():
-        groups.setdefault(_headline(own), []).extend(own)
+    for at_point in _points(results).values():
+        groups.setdefault(_headline(at_point), []).extend(at_point)
     if len(groups) < 2:
         return [("", list(results))]
     return [(_in_common([result.spec.point for result in own]), own) for own in groups.values()]

@@ -163,9 +163,9 @@ def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
     yield WordTable(
         (
             *(Column(axis, tuple(point.get(axis, "") for point in points)) for axis in axes),
-            Column("systems", tuple(", ".join(sorted({trial.system for trial in here})) for here in measured)),
-            Column("trials", tuple(f"{len(here)}" for here in measured)),
-            Column("time", tuple(duration(sum(map(seconds_expected, here))) for here in measured)),
+            Column("systems", tuple(", ".join(sorted({trial.system for trial in at_point})) for at_point in measured)),
+            Column("trials", tuple(f"{len(at_point)}" for at_point in measured)),
+            Column("time", tuple(duration(sum(map(seconds_expected, at_point))) for at_point in measured)),
         ),
         droppable=("systems", "trials"),
     )

@@ -202,7 +202,7 @@ def _own_settings(block: Block) -> list[str]:
     for system in block.systems:
         workload = block.of(system)[0].spec.workload
         for kind, overrides in (("producer", workload.producer_overrides), ("consumer", workload.consumer_overrides)):
-            settings = [f"{name}={value}" for own in overrides.values() for name, value in own.items()]
+            settings = [f"{name}={value}" for overridden in overrides.values() for name, value in overridden.items()]
             if settings:
                 notes.append(f"{system} has its own {kind} settings: {', '.join(settings)}.")
     return notes
