@@ -51,7 +51,7 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def measured(
-    monkeypatch: pytest.MonkeyPatch, change: Change = lambda one: one, fails: BaseException | None = None
+    monkeypatch: pytest.MonkeyPatch, change: Change = lambda run: run, fails: BaseException | None = None
 ) -> None:
     """Replace the execution: every planned trial gets a result (changed by `change`); then `fails` is raised."""
 
@@ -146,7 +146,7 @@ def test_options_override_the_campaign(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def _changed(**changes: object) -> Change:
-    return lambda one: replace(one, **changes)  # type: ignore[arg-type]
+    return lambda run: replace(run, **changes)  # type: ignore[arg-type]
 
 
 def _lossy(one: TrialResult) -> TrialResult:

@@ -153,8 +153,8 @@ def test_an_allowed_run_is_marked_in_every_output(tmp_path: Path, capsys: pytest
     report = json_of(capsys, "show")
     assert [tilt["rule"] for tilt in report["unequal"]] == ["batch-delay"]
     assert report["run"]["unequal"] is True
-    assert all(one["unequal"] for block in report["experiments"] for one in block["comparisons"])
-    assert [one["unequal"] for one in json_of(capsys, "runs")["runs"]] == [True]
+    assert all(comparison["unequal"] for block in report["experiments"] for comparison in block["comparisons"])
+    assert [run["unequal"] for run in json_of(capsys, "runs")["runs"]] == [True]
 
 
 def test_quick_has_the_option_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,7 @@ def test_systems_of_different_levels_are_ranked_only_if_that_was_allowed(
     assert run_command(["run", path]) == 2
     assert "level: kafka@4.3.1 level 4, pulsar@4.2.4 level 3" in capsys.readouterr().err
     report = json_of(capsys, "run", path, "--allow-unequal")
-    assert {one["spec"]["choice"]["level"] for one in report["experiments"][0]["results"]} == {3, 4}
+    assert {result["spec"]["choice"]["level"] for result in report["experiments"][0]["results"]} == {3, 4}
     assert report["durability"]["equal"] is False
     assert report["experiments"][0]["comparisons"]
     assert run_command(["show"]) == 0
@@ -206,9 +206,9 @@ def test_a_systems_own_partitions_are_its_topics_and_make_the_comparison_unequal
     path.write_text(text)
     assert run_command(["run", str(path), "--dry-run", "--json"]) == 2
     content = json.loads(capsys.readouterr().out)
-    partitions = {one["system"].partition("@")[0]: one["workload"]["partitions"] for one in content["trials"]}
+    partitions = {trial["system"].partition("@")[0]: trial["workload"]["partitions"] for trial in content["trials"]}
     assert partitions == {"kafka": 24, "pulsar": 100}
-    (tilt,) = [one for one in content["unequal"] if one["rule"] == "partitions"]
+    (tilt,) = [tilt for tilt in content["unequal"] if tilt["rule"] == "partitions"]
     assert "partitions=24" in tilt["what"]
     path.write_text(text.replace("24", "0"))
     assert run_command(["run", str(path), "--dry-run"]) == 2

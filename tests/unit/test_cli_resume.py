@@ -63,7 +63,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
     ) -> None:
         trials = plan_campaign(campaign).trials
         run.plan(trials)
-        for number, trial in enumerate(one for one in trials if recorded.result_of(one) is None):
+        for number, trial in enumerate(trial for trial in trials if recorded.result_of(trial) is None):
             directory = run.trial(trial)
             directory.second(second())
             if number == 2:
@@ -149,7 +149,7 @@ def test_what_was_unequal_stays_marked_however_early_a_session_ends(made: Made, 
     before.fairness((tilt,))
     before.finish("interrupted", "Ctrl-C")
     store.resume_run(stored.path).finish("interrupted", "before anything was looked at")
-    assert [one["rule"] for one in run_json(stored.path)["unequal"]] == ["heap"]
+    assert [tilt["rule"] for tilt in run_json(stored.path)["unequal"]] == ["heap"]
 
 
 def test_a_share_of_a_rate_that_came_out_otherwise_is_measured_again_and_reported() -> None:

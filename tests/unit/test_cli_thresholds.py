@@ -30,5 +30,7 @@ def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.Cap
 def test_a_stored_threshold_that_nobody_understands_any_more_stays_open(tmp_path: Path) -> None:
     run = store.load_run(store.create_run(tmp_path, "q", "").path)
     found = rulings(replace(run, thresholds=("figure_of_tomorrow < 1",)))
-    assert [(one.threshold, one.outcome) for one in found] == [("figure_of_tomorrow < 1", Outcome.INCONCLUSIVE)]
+    assert [(ruling.threshold, ruling.outcome) for ruling in found] == [
+        ("figure_of_tomorrow < 1", Outcome.INCONCLUSIVE)
+    ]
     assert "unknown figure 'figure_of_tomorrow'" in found[0].why

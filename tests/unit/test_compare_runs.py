@@ -36,9 +36,9 @@ def made(
     """A stored run with these results; its name."""
     run = store.create_run(runs, "quick", campaign)
     run.environment({"host": {**HOST, **(host or {})}, "tidegauge": {"git_commit": "abc"}})
-    run.plan([one.spec for one in results])
-    for one in results:
-        trial = run.trial(one.spec)
+    run.plan([result.spec for result in results])
+    for measured in results:
+        trial = run.trial(measured.spec)
         port = random.randrange(10_000, 60_000)
         server = [
             Setting("broker 1", "num.io.threads", threads),
@@ -47,11 +47,11 @@ def made(
             Setting("bookie 1", "bookiePort", str(port)),
             Setting("bookie 1", "journal syncs so far", str(port)),
             Setting("cluster", "cluster.id", run.path.name),
-            Setting("broker 1", "log.dirs", f"{run.path}/data/{one.spec.trial_id}/kafka-1"),
+            Setting("broker 1", "log.dirs", f"{run.path}/data/{measured.spec.trial_id}/kafka-1"),
             Setting("broker 1", "listeners", f"PLAINTEXT://127.0.0.1:{port}"),
         ]
         trial.settings(server, (), ("-Xmx1g",))
-        trial.finish(one, totals())
+        trial.finish(measured, totals())
     for finding in findings:
         run.finding(finding)
     run.finish("finished")
@@ -66,7 +66,7 @@ def blocks_of(system: str, *scales: float, **changes: object) -> list[TrialResul
 
 
 BEFORE = (1.0, 1.03, 0.98, 1.01, 0.99)
-AFTER = tuple(0.7 * one for one in BEFORE)
+AFTER = tuple(0.7 * value for value in BEFORE)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_the_same_twice_differs_in_nothing(runs: Path, capsys: pytest.CaptureFix
     first, second = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
     text = said(capsys, first, second)
     assert "Nothing that was recorded differs" in text
-    digests = [one["settings_digests"] for one in json.loads(run_json(capsys, first, second))["runs"]]
+    digests = [run["settings_digests"] for run in json.loads(run_json(capsys, first, second))["runs"]]
     assert digests[0] == digests[1]
     assert "response p99: 1.00x [0.97, 1.03]" in text
     assert "no difference within the noise threshold (5%)" in said(capsys, first, second, "--noise", "0.05")
@@ -115,15 +115,18 @@ def test_differences_of_host_settings_and_campaign_come_first(runs: Path, capsys
     assert "Settings in force: kafka, server, broker: num.io.threads: 8 in A, 16 in B" in text
     assert "Campaign: workload.partitions: 4 in A, 8 in B" in text
     assert "Software: the same" in text
-    digests = [one["settings_digests"]["kafka@4.3.1"] for one in json.loads(run_json(capsys, first, second))["runs"]]
+    digests = [run["settings_digests"]["kafka@4.3.1"] for run in json.loads(run_json(capsys, first, second))["runs"]]
     assert digests[0] != digests[1]
 
 
 def test_three_runs_are_held_against_the_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = [made(runs, blocks_of("kafka@4.3.1", *(scale * one for one in BEFORE))) for scale in (1.0, 1.5, 2.0)]
+    names = [made(runs, blocks_of("kafka@4.3.1", *(scale * value for value in BEFORE))) for scale in (1.0, 1.5, 2.0)]
     found = json.loads(run_json(capsys, *names))
-    assert [(one["baseline_run"], one["run"]) for one in found["comparisons"]] == [("A", "B"), ("A", "C")]
-    ratios = [one["ratios"][1] for one in found["comparisons"]]
+    assert [(comparison["baseline_run"], comparison["run"]) for comparison in found["comparisons"]] == [
+        ("A", "B"),
+        ("A", "C"),
+    ]
+    ratios = [comparison["ratios"][1] for comparison in found["comparisons"]]
     assert [ratio["name"] for ratio in ratios] == ["response_ms_p99"] * 2
     assert [ratio["ratio"] for ratio in ratios] == [pytest.approx(1.5), pytest.approx(2.0)]
     assert {ratio["comparison"]["verdict"] for ratio in ratios} == {"worse"}
@@ -136,7 +139,8 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_what_has_no_counterpart_is_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     peak = [
-        replace(one, spec=replace(one.spec, trial_id="p", experiment="peak")) for one in blocks_of("kafka@4.3.1", 1.0)
+        replace(result, spec=replace(result.spec, trial_id="p", experiment="peak"))
+        for result in blocks_of("kafka@4.3.1", 1.0)
     ]
     first = made(runs, [*blocks_of("kafka@4.3.1", *BEFORE), *peak])
     second = made(runs, [*blocks_of("kafka@4.3.1", *BEFORE), *blocks_of("pulsar@4.2.4", *BEFORE)])
@@ -147,14 +151,16 @@ def test_what_has_no_counterpart_is_named(runs: Path, capsys: pytest.CaptureFixt
 
 def test_another_rate_is_reported_beside_the_ratio(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
-    faster = [replace(one, offered_msgs_per_s=30_000.0) for one in blocks_of("kafka@4.3.1", *BEFORE)]
+    faster = [replace(result, offered_msgs_per_s=30_000.0) for result in blocks_of("kafka@4.3.1", *BEFORE)]
     assert "offered rate differs: 20,000 in A, 30,000 in B" in said(capsys, first, made(runs, faster))
 
 
 def test_two_rates_are_not_paired_with_one(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def at(rate: float) -> list[TrialResult]:
         found = blocks_of("kafka@4.3.1", *BEFORE, offered_msgs_per_s=rate)
-        return [replace(one, spec=replace(one.spec, trial_id=f"{one.spec.trial_id}-{rate}")) for one in found]
+        return [
+            replace(result, spec=replace(result.spec, trial_id=f"{result.spec.trial_id}-{rate}")) for result in found
+        ]
 
     refused = said(capsys, made(runs, [*at(20_000), *at(30_000)]), made(runs, at(25_000)), code=2)
     assert "Nothing in these runs belongs together: only in A: latency at 20,000 msg/s" in refused
@@ -164,7 +170,10 @@ def test_two_rates_are_not_paired_with_one(runs: Path, capsys: pytest.CaptureFix
 def at_point(system: str = "kafka@4.3.1", **point: str) -> list[TrialResult]:
     name = "-".join(point.values())
     found = blocks_of(system, *BEFORE)
-    return [replace(one, spec=replace(one.spec, point=point, trial_id=f"{one.spec.trial_id}-{name}")) for one in found]
+    return [
+        replace(result, spec=replace(result.spec, point=point, trial_id=f"{result.spec.trial_id}-{name}"))
+        for result in found
+    ]
 
 
 def test_points_of_a_sweep_are_paired_with_their_equals_only(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,8 +265,8 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
         ]
 
     confirmed = [
-        replace(one, spec=replace(one.spec, experiment="max-throughput", exploratory=True))
-        for one in blocks_of("kafka@4.3.1", 1.0)
+        replace(result, spec=replace(result.spec, experiment="max-throughput", exploratory=True))
+        for result in blocks_of("kafka@4.3.1", 1.0)
     ]
     first, second = made(runs, confirmed, findings=searched(40_000)), made(runs, confirmed, findings=searched(50_000))
     sentence = said(capsys, first, second)
@@ -273,11 +282,11 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
 
     def confirmed_by(trial: TrialResult) -> list[Finding]:
         return [
-            replace(one, details={"goals": [{"confirmation_trial_id": trial.spec.trial_id}]})
-            for one in searched(50_000)
+            replace(finding, details={"goals": [{"confirmation_trial_id": trial.spec.trial_id}]})
+            for finding in searched(50_000)
         ]
 
-    doubted = [replace(one, validity=Validity.DOUBTFUL) for one in confirmed]
+    doubted = [replace(result, validity=Validity.DOUBTFUL) for result in confirmed]
     third = made(runs, doubted, findings=confirmed_by(doubted[0]))
     assert "(doubtful)" in said(capsys, first, third)
 
@@ -314,7 +323,7 @@ OPTIONAL = {
 def without(content: Any) -> Any:
     if isinstance(content, dict):
         return {key: without(value) for key, value in content.items() if key not in OPTIONAL}
-    return [without(one) for one in content] if isinstance(content, list) else content
+    return [without(item) for item in content] if isinstance(content, list) else content
 
 
 def test_runs_from_when_the_schema_was_young_are_read(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,9 +170,9 @@ def test_settings_that_nobody_can_judge() -> None:
 def test_a_hazard_shared_by_all_tilts_nothing() -> None:
     hazard = Hazard("a-rule", "x=1", "why", "amount", "source", "remedy")
     alone, same = Contender("a@1", {}, (hazard,)), Contender("a@2", {}, (hazard,))
-    assert [one.severity for one in check([alone, Contender("b@1", {})], Stage.WANTED)] == [UNEQUAL]
-    assert [one.severity for one in check([alone, same], Stage.WANTED)] == [ADVICE, ADVICE]
-    assert [one.severity for one in check([alone], Stage.WANTED)] == [ADVICE]
+    assert [tilt.severity for tilt in check([alone, Contender("b@1", {})], Stage.WANTED)] == [UNEQUAL]
+    assert [tilt.severity for tilt in check([alone, same], Stage.WANTED)] == [ADVICE, ADVICE]
+    assert [tilt.severity for tilt in check([alone], Stage.WANTED)] == [ADVICE]
     mild = replace(alone, hazards=(replace(hazard, severity=ADVICE),))
     assert check([mild], Stage.WANTED) == ()
 

@@ -47,7 +47,7 @@ PAUSES = Figure(
     "s",
     False,
     Kind.MEASURED,
-    lambda one: one.gc_pause_s,
+    lambda use: use.gc_pause_s,
     column=TableColumn("pauses, s", "clients'"),
     shown=~Shown.NOWHERE,
 )
@@ -62,11 +62,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def stored(runs: Path, *results: TrialResult, findings: Sequence[Finding] = ()) -> store.StoredRun:
     run = store.create_run(runs, "quick", "name: quick\n")
     run.thresholds = ("gc_pause_s < 1",) if "gc_pause_s" in FIGURES else ()
-    run.plan([one.spec for one in results])
-    for one in results:
-        run.trial(one.spec).finish(one, totals())
-    for one in findings:
-        run.finding(one)
+    run.plan([result.spec for result in results])
+    for measured in results:
+        run.trial(measured.spec).finish(measured, totals())
+    for finding in findings:
+        run.finding(finding)
     run.finish("finished")
     return store.load_run(run.path)
 
@@ -80,8 +80,8 @@ def pair(pause_s: float = 0.4) -> list[TrialResult]:
 
 def text_of(*renderables: object) -> str:
     console = Console(width=100, file=io.StringIO(), record=True)
-    for one in renderables:
-        console.print(one)
+    for renderable in renderables:
+        console.print(renderable)
     return " ".join(console.export_text().split())
 
 
@@ -107,7 +107,7 @@ def everywhere(runs: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]
         "page": page_of(run),
         "Markdown": run_markdown(run).replace("\\", ""),
         "JUnit": run_junit(run).decode(),
-        "JSON": str([one["comparisons"] for one in run_summary(run)["experiments"]]),
+        "JSON": str([experiment["comparisons"] for experiment in run_summary(run)["experiments"]]),
         "runs compared": " ".join(compared.split()),
         "runs compared, JSON": " ".join(capsys.readouterr().out.split()),
     }
@@ -149,7 +149,7 @@ def test_an_entry_stands_only_where_it_says(monkeypatch: pytest.MonkeyPatch, run
 def test_one_entry_of_what_is_found_is_seen_by_the_experiment_thresholds_and_comparisons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    entry = FindingFigure("left_msgs", "messages left", "msg", False, of_trial=lambda one: float(one.failed + 7))
+    entry = FindingFigure("left_msgs", "messages left", "msg", False, of_trial=lambda trial: float(trial.failed + 7))
     monkeypatch.setitem(FINDING_FIGURES, entry.name, entry)
     assert "left_msgs" in known_names()
     assert parse_threshold("left_msgs < 9").figure == "left_msgs"

@@ -91,9 +91,9 @@ class TestServer:
         assert answer.status == 200
         jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
         assert (state["run"]["trials_finished"], state["run"]["trials_planned"]) == (1, 3)
-        assert [one["status"] for one in state["trials"]] == ["finished", "running"]
+        assert [trial["status"] for trial in state["trials"]] == ["finished", "running"]
         assert state["trial"]["trial_id"] == "0002-latency-pulsar"
-        assert [one["msgs_per_s"] for one in state["trial"]["seconds"]] == [19_990.0] * 3
+        assert [second["msgs_per_s"] for second in state["trial"]["seconds"]] == [19_990.0] * 3
 
     def test_pages(self, server: LiveServer, going: store.DirectoryRun) -> None:
         name = going.path.name

@@ -25,7 +25,7 @@ def exposed(exporter: Exporter) -> dict[tuple[str, tuple[tuple[str, str], ...]],
     with urllib.request.urlopen(exporter.url) as answer:
         text = answer.read().decode()
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    return {(one.name, tuple(sorted(one.labels.items()))): one.value for one in samples}
+    return {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in samples}
 
 
 def test_a_run_from_its_start_to_its_end() -> None:

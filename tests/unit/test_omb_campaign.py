@@ -125,7 +125,7 @@ class TestChosen:
         (tmp_path / "p.yaml").write_text(PULSAR)
         both = [tmp_path / "k.yaml", tmp_path / "p.yaml"]
         found = translate_all([tmp_path / "w.yaml"], both, True, 1.0, Chosen(level=2, form="bypass"))
-        assert [one.campaign.durability.form for one in found] == ["", "bypass"]
+        assert [translation.campaign.durability.form for translation in found] == ["", "bypass"]
         with pytest.raises(UserError, match=r"--form bypas: .* \(did you mean 'bypass'\?\); it has journal, bypass"):
             translate_all([tmp_path / "w.yaml"], both, True, 1.0, Chosen(level=2, form="bypas"))
         with pytest.raises(UserError, match="--form nonsense: Apache Kafka can give level 2 in one way only") as caught:

@@ -85,7 +85,12 @@ def test_every_own_workload_becomes_a_campaign_on_every_driver() -> None:
     workloads, drivers = list((OWN / "workloads").glob("*.yaml")), list((OWN / "drivers").glob("*.yaml"))
     found = translate_all(workloads, drivers, managed=False, time_scale=1.0)
     assert len(found) == len(workloads) * len(drivers)
-    assert {one.campaign.experiments[0].name for one in found} == {"latency", "peak", "catch-up", "max-throughput"}
+    assert {translation.campaign.experiments[0].name for translation in found} == {
+        "latency",
+        "peak",
+        "catch-up",
+        "max-throughput",
+    }
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def samples_of(*latencies_ms: float) -> bytes:
 
 class TestPercentiles:
     def test_the_curve_goes_as_far_as_ten_samples_lie_beyond(self) -> None:
-        percentiles, latencies = curve(decode(samples_of(*(float(one) for one in range(1, 1001)))))
+        percentiles, latencies = curve(decode(samples_of(*(float(value) for value in range(1, 1001)))))
         assert percentiles[-1] == pytest.approx(99.0)
         at = dict(zip(percentiles, latencies, strict=True))
         assert at[50.0] == pytest.approx(500, rel=0.002)
@@ -95,10 +95,11 @@ class TestPercentiles:
     def test_invalid_trials_are_left_out_and_named_where_there_are_no_others(self, sample: Loaded) -> None:
         block = block_of(sample, "latency")
         bad = tuple(
-            replace(one, validity=Validity.INVALID) if one.spec.system == KAFKA else one for one in block.results
+            replace(result, validity=Validity.INVALID) if result.spec.system == KAFKA else result
+            for result in block.results
         )
         (plot, _) = percentile_plots(Block("latency", bad), sample[1], "01")
-        assert [one.label for one in plot.series] == ["INVALID", ""]
+        assert [series.label for series in plot.series] == ["INVALID", ""]
 
 
 class TestTimelines:
@@ -106,7 +107,7 @@ class TestTimelines:
         rate, *_ = timelines(block_of(sample, "latency"), sample[1], "01", MAIN)
         assert rate.series[0].x[0] == -4.0
         assert (rate.spans[0].begin, rate.spans[0].end, rate.spans[0].label) == (0.0, 12.0, "measured")
-        assert [one.name for one in rate.series][:2] == [f"{KAFKA}, trial 1", f"{KAFKA}, trial 2"]
+        assert [series.name for series in rate.series][:2] == [f"{KAFKA}, trial 1", f"{KAFKA}, trial 2"]
 
     def test_what_is_zero_throughout_is_left_out(self, sample: Loaded) -> None:
         names = [plot.plot_id for plot in timelines(block_of(sample, "latency"), sample[1], "01", RESOURCES)]
@@ -143,8 +144,8 @@ class TestTimelines:
         day[7] = {**day[7], "response_p99_ms": None}
         kept = condensed(day, 3600)
         assert len(kept) == 3600
-        assert max(one["response_p99_ms"] for one in kept) == 900.0
-        assert [one["second"] for one in kept[:3]] == [0, 24, 48]
+        assert max(row["response_p99_ms"] for row in kept) == 900.0
+        assert [row["second"] for row in kept[:3]] == [0, 24, 48]
         assert condensed(day[:3600], 3600) == tuple(day[:3600])
 
 

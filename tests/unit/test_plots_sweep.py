@@ -48,7 +48,7 @@ class TestSweep:
             "Response p99 by partitions, durability=3",
             "Response p99 by partitions, durability=4",
         )
-        assert [one.name for one in first.series] == [KAFKA, PULSAR]
+        assert [series.name for series in first.series] == [KAFKA, PULSAR]
         assert first.series[0].y == pytest.approx((7.8, 15.6, 23.4))
         assert first.series[1].y == pytest.approx((15.6, 31.2, 46.8))
 

@@ -76,10 +76,12 @@ def test_each_system_is_as_its_report_had_it(name: str) -> None:
     of_pulsar = trials["pulsar"].workload.producer_overrides["pulsar"]
     assert of_pulsar["batchingPartitionSwitchFrequencyByPublishDelay"] == "1"
     heaps_gib = {
-        f"{one.name} {process.kind}": process.heap_mb >> 10
-        for one in campaign.systems
-        for process in registry.get(one.name).processes("4.3.1", 3, one.heap_mb, one.direct_memory_mb, one.shape)
-        if process.of_nodes and one.name != "rabbitmq"
+        f"{system.name} {process.kind}": process.heap_mb >> 10
+        for system in campaign.systems
+        for process in registry.get(system.name).processes(
+            "4.3.1", 3, system.heap_mb, system.direct_memory_mb, system.shape
+        )
+        if process.of_nodes and system.name != "rabbitmq"
     }
     assert heaps_gib == {"kafka node": 6, "pulsar bookie": 12, "pulsar broker": 12}
 
@@ -132,7 +134,7 @@ def test_the_original_scale_can_reach_every_published_rate(path: Path) -> None:
     for experiment in campaign.experiments:
         options = experiment.options
         if isinstance(options, MaxThroughputOptions):
-            asked = [(claim, *one) for claim in claims for question in questions(claim) for one in places(question)]
+            asked = [(claim, *place) for claim in claims for question in questions(claim) for place in places(question)]
             rates = [rate for one in asked for rate in published_msgs_per_s(whole, *one)]
             assert rates or path.stem in WITHOUT_RATES
             assert options.max_rate > 1.05 * max(rates, default=0.0)
@@ -187,11 +189,13 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
     run = Measured(plan.trials, ())
     known = {claim.id: claim for claim in report(campaign.published.report).claims}
     claims = [known[name] for name in campaign.published.claims if not known[name].unreproducible]
-    asked = [one for claim in claims for one in questions(claim)]
-    planned = [all(observe(*one, run).missing.endswith("was not reached") for one in places(each)) for each in asked]
+    asked = [question for claim in claims for question in questions(claim)]
+    planned = [
+        all(observe(*place, run).missing.endswith("was not reached") for place in places(each)) for each in asked
+    ]
     assert any(planned)
-    reported = {observe(*one, run).missing for each in asked for one in places(each)}
-    assert all(one.endswith("was not reached") or " has no " in one for one in reported), reported
+    reported = {observe(*place, run).missing for each in asked for place in places(each)}
+    assert all(missing.endswith("was not reached") or " has no " in missing for missing in reported), reported
 
 
 @pytest.mark.parametrize("name", report_names())
@@ -260,7 +264,7 @@ def test_the_brief_scale_is_marked_wherever_the_plan_is_shown(capsys: pytest.Cap
     assert shown.count("BRIEF (--scale brief): fewer points, shorter trials") == 2
     reported = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "brief", "--json"))
     assert reported["examines"]["scale"] == "brief"
-    assert any(one.startswith("BRIEF") for one in reported["warnings"])
+    assert any(warning.startswith("BRIEF") for warning in reported["warnings"])
     assert "BRIEF" not in dry_run(capsys, "confluent-2020-latency")
 
 
@@ -322,7 +326,13 @@ def test_a_plan_for_a_larger_machine_is_shown_with_what_this_one_lacks(
     monkeypatch.setattr(planning, "memory_available", lambda: MemoryAvailable(8192, "of the machine's 9,000 MiB"))
     reported = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "original", "--json"))
     assert (
-        len([one for one in reported["warnings"] if one.startswith("It can't run here: There is too little memory")])
+        len(
+            [
+                warning
+                for warning in reported["warnings"]
+                if warning.startswith("It can't run here: There is too little memory")
+            ]
+        )
         == 1
     )
     manner = ["--scale", "original", "--runs-dir", str(tmp_path)]

@@ -114,7 +114,7 @@ def test_a_sentence_is_shown_only_where_it_holds(path: Path, scale: str, setup: 
 @pytest.mark.parametrize("name", report_names())
 def test_every_sentence_is_known_here(name: str) -> None:
     sentences = [difference.sentence for difference in report(name).differs]
-    assert [one for one in sentences if not one.startswith(tuple(WHERE))] == []
+    assert [sentence for sentence in sentences if not sentence.startswith(tuple(WHERE))] == []
 
 
 def test_a_condition_asks_for_one_trial_that_has_everything() -> None:

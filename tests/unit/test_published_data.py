@@ -64,7 +64,10 @@ def test_a_claim_follows_from_its_own_figures(name: str, claim: Claim) -> None:
 
 def test_most_claims_have_their_figures() -> None:
     with_figures = [
-        claim.id for name, claim in ALL for one in questions(claim)[:1] if values(name, claim, one.figure, one.above)
+        claim.id
+        for name, claim in ALL
+        for question in questions(claim)[:1]
+        if values(name, claim, question.figure, question.above)
     ]
     assert len(with_figures) > 0.8 * len(ALL)
 
@@ -207,7 +210,7 @@ def test_percentiles_are_those_of_the_trial() -> None:
 
 
 def test_the_key_finding_of_2022_is_examined() -> None:
-    (claim,) = [one for one in report("streamnative-2022").claims if one.id == "publish-p9999-100-times-lower"]
+    (claim,) = [claim for claim in report("streamnative-2022").claims if claim.id == "publish-p9999-100-times-lower"]
     assert not claim.unreproducible
     (question,) = questions(claim)
     above, below = values("streamnative-2022", claim, question.figure, question.above), 1.96

@@ -32,8 +32,8 @@ def differs(path: Path, **overrides: Any) -> tuple[str, ...]:
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_the_original_scale_never_shows_differences_of_another(path: Path) -> None:
     original = differs(path, scale="original")
-    assert not [one for one in original if "% of" in one or one.startswith("offered rate")]
-    assert any(one.startswith("servers (") for one in original)
+    assert not [sentence for sentence in original if "% of" in sentence or sentence.startswith("offered rate")]
+    assert any(sentence.startswith("servers (") for sentence in original)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
@@ -62,7 +62,7 @@ def test_a_dry_run_shows_the_differences_before_anything_runs(capsys: pytest.Cap
     sentences = json.loads(dry_run(capsys, "confluent-2020-latency", "--scale", "original", "--json"))["examines"][
         "differs"
     ]
-    assert not [one for one in sentences if one.startswith(("partitions", "offered rate"))]
+    assert not [sentence for sentence in sentences if sentence.startswith(("partitions", "offered rate"))]
     assert "pulsar: heap of a broker: 512 MiB here, 12 GiB in the report" in shown
 
 
@@ -118,9 +118,15 @@ SETTINGS_THAT_DIFFER: dict[str, set[str]] = {
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_the_original_scale_has_the_settings_of_the_report_but_for_these(path: Path) -> None:
-    own = {one for one in differs(path, scale="original") if not one.startswith(ALWAYS) and ": version " not in one}
     own = {
-        one.replace("kafka and pulsar", "pulsar and kafka") for one in own if not any(part in one for part in MEMORY)
+        sentence
+        for sentence in differs(path, scale="original")
+        if not sentence.startswith(ALWAYS) and ": version " not in sentence
+    }
+    own = {
+        sentence.replace("kafka and pulsar", "pulsar and kafka")
+        for sentence in own
+        if not any(part in sentence for part in MEMORY)
     }
     theirs = 600 if path.stem.startswith("confluent") else 180
     length = {FIVE_MINUTES.format(theirs=theirs)} if "2020" in path.stem else set()
@@ -130,14 +136,18 @@ def test_the_original_scale_has_the_settings_of_the_report_but_for_these(path: P
 
 def test_memory_is_compared_process_by_process() -> None:
     """A node's memory is no process's where a broker and a bookie share it."""
-    own = [one for one in differs(FOLDER / "confluent-2020-latency.yaml") if any(part in one for part in MEMORY)]
-    assert [one for one in own if one.startswith("pulsar")] == [
+    own = [
+        sentence
+        for sentence in differs(FOLDER / "confluent-2020-latency.yaml")
+        if any(part in sentence for part in MEMORY)
+    ]
+    assert [sentence for sentence in own if sentence.startswith("pulsar")] == [
         "pulsar: heap of a bookie: 256 MiB here, 12 GiB in the report",
         "pulsar: heap of a broker: 512 MiB here, 12 GiB in the report",
         "pulsar: direct memory of a bookie: 341 MiB here, 12 GiB in the report",
         "pulsar: direct memory of a broker: 682 MiB here, 12 GiB in the report",
     ]
-    assert [one for one in own if one.startswith("kafka")] == [
+    assert [sentence for sentence in own if sentence.startswith("kafka")] == [
         "kafka: heap of a node: 768 MiB here, 6 GiB in the report"
     ]
 
@@ -145,18 +155,26 @@ def test_memory_is_compared_process_by_process() -> None:
 @pytest.mark.parametrize("path", [path for path in PATHS if "2022" in path.stem], ids=lambda path: path.stem)
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_memory_of_2022_is_compared_and_follows_no_machine(path: Path, scale: str) -> None:
-    memory = [one for one in differs(path, scale=scale) if any(part in one for part in MEMORY)]
-    assert any("pulsar: direct memory of a bookie" in one and "48 GiB in the report" in one for one in memory)
-    assert any(one.startswith("kafka: heap") and "16 GiB in the report" in one for one in memory) == (
+    memory = [sentence for sentence in differs(path, scale=scale) if any(part in sentence for part in MEMORY)]
+    assert any(
+        "pulsar: direct memory of a bookie" in sentence and "48 GiB in the report" in sentence for sentence in memory
+    )
+    assert any(sentence.startswith("kafka: heap") and "16 GiB in the report" in sentence for sentence in memory) == (
         scale != "original"
     )
 
 
 def test_a_systems_own_batches_are_those_that_are_compared() -> None:
     """Pulsar's 50 ms are its own producer's setting there, and in the other campaign the 10 ms of all systems."""
-    alike = [one for one in differs(FOLDER / "confluent-2020-as-run.yaml", scale="original") if "batch delay" in one]
+    alike = [
+        sentence
+        for sentence in differs(FOLDER / "confluent-2020-as-run.yaml", scale="original")
+        if "batch delay" in sentence
+    ]
     other = [
-        one for one in differs(FOLDER / "confluent-2020-throughput.yaml", scale="original") if "batch delay" in one
+        sentence
+        for sentence in differs(FOLDER / "confluent-2020-throughput.yaml", scale="original")
+        if "batch delay" in sentence
     ]
     assert (alike, other) == ([], ["pulsar: batch delay: 10 ms here, 50 ms in the report"])
 
@@ -214,7 +232,11 @@ def found(
     ]
     of = {} if attached else {system.partition("@")[0]: [servers] for system in systems}
     sentences = differences(Report.model_validate(MINE), [test], Planned(trials, of, not attached, figures))
-    return tuple(one for one in sentences if " unacknowledged " not in one and not one.startswith("latencies count"))
+    return tuple(
+        sentence
+        for sentence in sentences
+        if " unacknowledged " not in sentence and not sentence.startswith("latencies count")
+    )
 
 
 def test_what_is_alike_is_no_difference() -> None:
@@ -230,7 +252,7 @@ def test_a_search_is_reported_only_where_there_is_one() -> None:
 
 def test_memory_that_is_not_decided_yet_is_not_compared() -> None:
     sentences = found("kafka@4.3.1", servers=replace(SERVERS, memory_bytes={"broker": (-1 << 20, 0)}))
-    assert not [one for one in sentences if "heap" in one]
+    assert not [sentence for sentence in sentences if "heap" in sentence]
 
 
 def test_memory_that_points_differ_in_is_reported_with_both() -> None:
@@ -243,17 +265,31 @@ def test_memory_that_points_differ_in_is_reported_with_both() -> None:
 def test_consumers_own_settings_are_compared() -> None:
     sentences = found("rabbitmq@3.10.8")
     assert "rabbitmq: autoAck: the product's default here, true in the report" in sentences
-    assert not [one for one in found("rabbitmq@3.10.8", servers=Servers(consumer={"autoAck": "true"})) if "Ack" in one]
+    assert not [
+        sentence
+        for sentence in found("rabbitmq@3.10.8", servers=Servers(consumer={"autoAck": "true"}))
+        if "Ack" in sentence
+    ]
 
 
 def test_the_length_of_a_trial_is_compared_where_its_own_figures_are_examined() -> None:
     """Neither of those that find a rate, nor of those that end with a backlog."""
-    shown = [one for one in differs(FOLDER / "confluent-2020-latency.yaml") if one.startswith("length of a trial")]
+    shown = [
+        sentence
+        for sentence in differs(FOLDER / "confluent-2020-latency.yaml")
+        if sentence.startswith("length of a trial")
+    ]
     assert shown == ["length of a trial: 30 s here, 600 s in the report"]
-    shown = [one for one in differs(FOLDER / "streamnative-2020-mixed.yaml") if one.startswith("length of a trial")]
+    shown = [
+        sentence
+        for sentence in differs(FOLDER / "streamnative-2020-mixed.yaml")
+        if sentence.startswith("length of a trial")
+    ]
     assert shown == []
     (shown_search,) = [
-        one for one in differs(FOLDER / "streamnative-2022-throughput.yaml") if one.startswith("length of a trial")
+        sentence
+        for sentence in differs(FOLDER / "streamnative-2022-throughput.yaml")
+        if sentence.startswith("length of a trial")
     ]
     assert shown_search == "length of a trial: 20 s here, 300 s in the report"
 
@@ -266,15 +302,18 @@ def test_latencies_are_said_to_count_from_the_intended_send_where_there_are_any(
     latencies = [
         claim for claim in whole.claims if claim.id in campaign.published.claims and FIGURES[claim.figure].unit == "ms"
     ]
-    assert any(one.startswith("latencies count from") for one in differs(path)) is bool(latencies)
+    assert any(sentence.startswith("latencies count from") for sentence in differs(path)) is bool(latencies)
 
 
 def test_limits_of_servers_with_a_backlog_are_reported() -> None:
     limited = found("kafka@4.3.1", limits=ServerLimits(1536 << 20, direct_io=True))
-    assert any(one.startswith("a server process may use 1.5 GiB of memory") for one in limited)
-    assert any("loop device with direct I/O" in one for one in limited)
+    assert any(sentence.startswith("a server process may use 1.5 GiB of memory") for sentence in limited)
+    assert any("loop device with direct I/O" in sentence for sentence in limited)
     path = FOLDER / "streamnative-2020-mixed.yaml"
-    counted = [sum("direct I/O" in one or "page cache" in one for one in differs(path, scale=one)) for one in SCALES]
+    counted = [
+        sum("direct I/O" in sentence or "page cache" in sentence for sentence in differs(path, scale=scale))
+        for scale in SCALES
+    ]
     assert counted == [2, 0, 2]
 
 

@@ -63,9 +63,9 @@ def test_loads_that_differ_by_two_per_cent_are_the_same() -> None:
 def test_each_block_may_have_a_load_of_its_own() -> None:
     """It is found anew in each, and ratios are paired within blocks."""
     made = [
-        replace(one, spec=replace(one.spec, msgs_per_s=rate), offered_msgs_per_s=rate, msgs_per_s=rate)
-        for one in pair(50.0, 10.0, blocks=3)
-        for rate in [20_000.0 * (1 + one.spec.block)]
+        replace(result, spec=replace(result.spec, msgs_per_s=rate), offered_msgs_per_s=rate, msgs_per_s=rate)
+        for result in pair(50.0, 10.0, blocks=3)
+        for rate in [20_000.0 * (1 + result.spec.block)]
     ]
     assert judged(PULSAR_BELOW, run_of(*made)).verdict is CONFIRMED
 
@@ -158,8 +158,8 @@ def test_a_latency_at_a_rate_that_the_window_made_decides_nothing_either() -> No
     _, failed = at_the_window("kafka", Resource.WINDOW)
     kafka, pulsar = confirmed("kafka", 40_000, 40.0), confirmed("pulsar", 40_000, 1.0)
     findings = [
-        replace(one, details={"goals": [{**one.details["goals"][0], "upper_msgs_per_s": 44_000.0}]})
-        for one in (kafka[1], pulsar[1])
+        replace(result, details={"goals": [{**result.details["goals"][0], "upper_msgs_per_s": 44_000.0}]})
+        for result in (kafka[1], pulsar[1])
     ]
     claim = PULSAR_BELOW.model_copy(update={"figure": "maximum-publish-mean"})
     run = Measured([kafka[0], pulsar[0]], [kafka[2], pulsar[2]], findings)

@@ -81,8 +81,8 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
     run.environment({"host": {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30}})
     kafka, pulsar = pair(50.0, 10.0)
-    for one in (kafka, pulsar):
-        run.trial(one.spec).finish(one, totals())
+    for trial_result in (kafka, pulsar):
+        run.trial(trial_result.spec).finish(trial_result, totals())
     run.finish("finished")
     store.keep_published(run.path, examined(replace(CHOICE, scale="brief"), store.load_run(run.path)))
     stored = store.load_run(run.path)
@@ -127,9 +127,9 @@ def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:
 def stored_run(tmp_path: Path) -> Path:
     run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
     results = pair(50.0, 10.0)
-    run.plan([one.spec for one in results])
-    for one in results:
-        run.trial(one.spec).finish(one, totals())
+    run.plan([result.spec for result in results])
+    for trial_result in results:
+        run.trial(trial_result.spec).finish(trial_result, totals())
     run.finish("finished")
     return run.path
 
@@ -199,7 +199,7 @@ def test_the_page_has_the_grade_the_units_and_what_contradicts_the_report(tmp_pa
     choice = Choice("streamnative-2020", ("publish-p99-pulsar-below", "alike-on-100-at-level-2"))
     store.keep_published(path, examined(choice, store.load_run(path)))
     kept = store.load_run(path)
-    page = " ".join(report_page(kept, {one.trial_id: store.read_details(one) for one in kept.trials}).split())
+    page = " ".join(report_page(kept, {trial.trial_id: store.read_details(trial) for trial in kept.trials}).split())
     assert "[tables 2-2 and 2-4; ordering]" in page
     assert "The report contradicts itself here: " in page
     assert "Units of the report: its MB/s and GB/s are MiB/s and GiB/s" in page

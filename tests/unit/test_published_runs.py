@@ -152,8 +152,8 @@ def stored(
         for block in range(3)
     ]
     run.plan([result.spec for result in results])
-    for one in results:
-        run.trial(one.spec).finish(one, totals())
+    for result in results:
+        run.trial(result.spec).finish(result, totals())
     run.finish("finished")
     return run.path.name
 
@@ -173,7 +173,7 @@ def test_systems_that_took_turns_are_judged(tmp_path: Path, capsys: pytest.Captu
     assert examine(tmp_path, *names, json_wanted=True) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["schema"] == "tidegauge.claims/1"
-    assert [(one["letter"], one["name"]) for one in content["runs"]] == [("A", names[0]), ("B", names[1])]
+    assert [(run["letter"], run["name"]) for run in content["runs"]] == [("A", names[0]), ("B", names[1])]
     (claim,) = content["published"]["claims"]
     assert claim["verdict"] == "confirmed"
     assert [side["runs"] for side in claim["parts"][0]["sides"]] == [["A"], ["B"]]
@@ -293,8 +293,8 @@ def test_what_a_claim_varies_over_runs_is_no_unequal_term() -> None:
 
 
 def test_the_same_system_must_have_the_same_version() -> None:
-    older = [replace(one, spec=replace(one.spec, system="kafka@0.9")) for one in of_system("kafka", 10.0)]
-    level_2 = [replace(one, spec=replace(one.spec, choice=LevelChoice(2))) for one in older]
+    older = [replace(result, spec=replace(result.spec, system="kafka@0.9")) for result in of_system("kafka", 10.0)]
+    level_2 = [replace(result, spec=replace(result.spec, choice=LevelChoice(2))) for result in older]
     claim = PULSAR_BELOW.model_copy(
         update={
             "from_highest": [Operand(system="kafka", level=1), Operand(system="kafka", level=2)],

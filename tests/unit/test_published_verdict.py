@@ -170,7 +170,7 @@ def measured(made: TrialSpec, p99_ms: float, **changes: Any) -> TrialResult:
 
 
 def run_of(*results: TrialResult, **more: object) -> Measured:
-    return Measured(tuple(one.spec for one in results), results, **more)  # type: ignore[arg-type]
+    return Measured(tuple(result.spec for result in results), results, **more)  # type: ignore[arg-type]
 
 
 def judged(claim: Claim, run: Measured) -> ClaimOutcome:

@@ -27,7 +27,7 @@ TOLD = FaultResult(PAUSE, (2,), 2.01, 3.52, 1.0, 2.0, 4.2, 1530.0, 3.98, 0, 5, 1
 
 
 def faulted(system: str, number: int, *found: FaultResult) -> TrialResult:
-    trial = replace(spec(system, "latency", number, 0), faults=tuple(one.fault for one in found))
+    trial = replace(spec(system, "latency", number, 0), faults=tuple(fault.fault for fault in found))
     return replace(result(trial, 1.0), faults=found)
 
 
@@ -71,7 +71,7 @@ def test_without_faults_nothing_is_said() -> None:
     block = Block("latency", (result(spec(KAFKA, "latency", 1, 0), 1.0),))
     assert faults_table(block) is None
     assert fault_notes(block) == []
-    assert planned_faults([one.spec for one in block.results]) == []
+    assert planned_faults([result.spec for result in block.results]) == []
     assert "fault" not in load_words(block.results[0])
 
 
@@ -96,8 +96,8 @@ def test_results_are_read_back_as_they_were_written() -> None:
 def test_plots_mark_them(tmp_path: Path) -> None:
     run = store.load_run(sample_run(tmp_path))
     details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
-    block = next(one for one in blocks(run.results) if one.experiment == "latency")
-    marked = Block("latency", tuple(replace(one, faults=(TOLD,)) for one in block.results))
+    block = next(block for block in blocks(run.results) if block.experiment == "latency")
+    marked = Block("latency", tuple(replace(result, faults=(TOLD,)) for result in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]
     assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]
     assert plot.description.endswith("Faults: pause from 2.0 to 3.5 s.")
@@ -110,7 +110,9 @@ def test_plots_mark_them(tmp_path: Path) -> None:
     assert [(span.label, span.end) for span in plot.spans if span.inner] == [("pause", 3.6), ("", 8.6)]
     assert plot.description.endswith("Faults: pause from 2.0 to 3.6 s, elsewhere to 8.6 s.")
     faulty = replace(run, trials=tuple(_with_fault(trial) for trial in run.trials))
-    tables = [table.label_head for one in sections(faulty, details) for part in one.parts for table in part.tables]
+    tables = [
+        table.label_head for section in sections(faulty, details) for part in section.parts for table in part.tables
+    ]
     assert "system and fault" in tables
 
 

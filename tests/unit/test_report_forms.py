@@ -43,11 +43,11 @@ def found(one: TrialResult) -> Finding:
 
 def stored(runs: Path, name: str, *results: TrialResult, searched: bool = True) -> store.StoredRun:
     run = store.create_run(runs, name, "", "c.yaml")
-    run.plan([one.spec for one in results])
-    for one in results:
-        run.trial(one.spec).finish(one, totals())
+    run.plan([result.spec for result in results])
+    for measured in results:
+        run.trial(measured.spec).finish(measured, totals())
         if searched:
-            run.finding(found(one))
+            run.finding(found(measured))
     run.finish("finished")
     return store.load_run(run.path)
 
@@ -74,7 +74,7 @@ def test_the_plan_shows_it_also_where_the_default_was_taken(both: store.StoredRu
     assert any("pulsar@4.2.4  2 bypass " in line for line in lines)
     assert len([line for line in lines if "  kafka@4.3.1   2   " in line]) == 2, "it has no form"
     assert max(map(len, lines)) <= 100
-    forms = [one["choice"]["form"] for one in plan_summary(both.planned, 60.0)["trials"]]
+    forms = [trial["choice"]["form"] for trial in plan_summary(both.planned, 60.0)["trials"]]
     assert forms == ["", "journal", "", "bypass"]
 
 
@@ -90,9 +90,9 @@ def test_every_output_of_a_run_shows_it(tmp_path: Path, form: str) -> None:
     assert max(map(len, shown.splitlines())) <= 100
     assert f"| {label} |" in run_markdown(run)
     assert f"{label}: " in run_junit(run).decode()
-    page = report_page(run, {one.trial_id: store.read_details(one) for one in run.trials})
+    page = report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
     assert page.count(label) >= 3
-    assert all(f"Pulsar ({form})" in one.sentence for one in verdicts(run))
+    assert all(f"Pulsar ({form})" in verdict.sentence for verdict in verdicts(run))
     summary = run_summary(run)
     assert summary["durability"]["systems"][PULSAR]["asked"]["form"] == form
     assert summary["experiments"][0]["comparisons"][0]["forms"] == [form, ""]
@@ -111,7 +111,7 @@ def test_a_sweep_over_forms_distinguishes_each_point(both: store.StoredRun) -> N
     assert "2           kafka@4.3.1" in shown
     assert "2 bypass    kafka" not in shown, "it has no form"
     assert "durability=2 bypass: pulsar@4.2.4 (bypass): Sustains" in shown
-    latency = next(one.sentence for one in verdicts(both) if one.experiment == "latency")
+    latency = next(verdict.sentence for verdict in verdicts(both) if verdict.experiment == "latency")
     assert "(durability=2, journal)" in latency
     assert "(durability=2 bypass)" in latency
 
@@ -129,7 +129,7 @@ def test_compared_runs_show_the_forms_of_both(
     assert "pulsar@4.2.4 (bypass) against pulsar@4.2.4 (journal), B against A" in out
     assert "pulsar@4.2.4 (bypass) against pulsar@4.2.4 (journal)" in (tmp_path / "c.md").read_text()
     run_command(["compare", *names, "--json"])
-    assert {tuple(one["forms"]) for one in json.loads(capsys.readouterr().out)["comparisons"]} == {
+    assert {tuple(comparison["forms"]) for comparison in json.loads(capsys.readouterr().out)["comparisons"]} == {
         ("bypass", "journal")
     }
 

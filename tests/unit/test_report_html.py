@@ -91,7 +91,7 @@ def handlers(page: str) -> list[str]:
 
 def scripts(page: str) -> list[dict[str, str]]:
     found = (attributes for tag, attributes in elements(page).found if tag == "script")
-    return [one for one in found if one.get("type") != "application/json"]
+    return [script for script in found if script.get("type") != "application/json"]
 
 
 def test_the_answer_stands_before_everything_else(page: str) -> None:
@@ -101,7 +101,7 @@ def test_the_answer_stands_before_everything_else(page: str) -> None:
         "What this does not say", "tidegauge run campaign.yaml --repeat 2", "Bars are confirmed",
         "Every trial, the discarded", "Save this as campaign.yaml",
     )  # fmt: skip
-    places = [words.index(one) for one in order]
+    places = [words.index(word) for word in order]
     assert places == sorted(places)
     (verdict,) = re.findall(r"<dd>(Sustainable rate: [^<]*)</dd>", page)
     assert "52,000 msg/s" in verdict
@@ -110,9 +110,9 @@ def test_the_answer_stands_before_everything_else(page: str) -> None:
 def test_all_but_the_first_screen_is_folded_under_a_name_of_its_own(page: str) -> None:
     folded = [one for tag, one in elements(page).found if tag == "details" and one.get("class") == "fold"]
     assert {"experiment-1", "machine", "behind", "trials", "durability", "settings", "reproduce"} <= {
-        one["id"] for one in folded
+        part["id"] for part in folded
     }
-    assert not any("open" in one for one in folded)
+    assert not any("open" in part for part in folded)
     links = {one["href"][1:] for tag, one in elements(page).found if tag == "a" and one["href"].startswith("#")}
     assert links <= {one["id"] for _, one in elements(page).found if "id" in one}
 
@@ -277,7 +277,7 @@ class TestAnswer:
     def test_loss_is_bad_and_named(self, sample: Path) -> None:
         run = store.load_run(sample)
         assert [badge.state for badge in answer(run).badges if "checked" in badge.text] == [GOOD]
-        badges = answer(changed(run, subscriptions=lambda one: (replace(one.subscriptions[0], lost=7),))).badges
+        badges = answer(changed(run, subscriptions=lambda result: (replace(result.subscriptions[0], lost=7),))).badges
         assert [(badge.state, "lost 7" in badge.text) for badge in badges if "checked" in badge.text] == [(BAD, True)]
 
     def test_what_limited_the_generator_is_a_badge(self, sample: Path) -> None:
@@ -294,14 +294,14 @@ class TestAnswer:
     def test_a_generator_that_was_late_is_bad_where_that_spoilt_a_trial(self, sample: Path) -> None:
         run = store.load_run(sample)
         late = {"reasons": lambda _: (f"{OWN_LAG}: its own lag",), "validity": lambda _: Validity.INVALID}
-        (badge,) = [one for one in answer(changed(run, **late)).badges if "enerator" in one.text]
+        (badge,) = [badge for badge in answer(changed(run, **late)).badges if "enerator" in badge.text]
         assert (badge.state, badge.text[:25]) == (BAD, "Generator was late in 1 o")
         first = changed(run, warnings=lambda _: (f"{GENERATOR_FIRST} 3% of the time only",))
-        assert any(one.text.startswith("Generator limited 1 of") for one in answer(first).badges)
+        assert any(badge.text.startswith("Generator limited 1 of") for badge in answer(first).badges)
 
     def test_a_clock_that_ran_backwards_is_bad(self, sample: Path) -> None:
         run = store.load_run(sample)
-        back = changed(run, subscriptions=lambda one: (replace(one.subscriptions[0], negative_latency=3),))
+        back = changed(run, subscriptions=lambda result: (replace(result.subscriptions[0], negative_latency=3),))
         states = [[badge.state for badge in answer(each).badges if "lock" in badge.text] for each in (run, back)]
         assert states == [[GOOD], [BAD]]
 
@@ -309,8 +309,8 @@ class TestAnswer:
         run = store.load_run(sample)
         wording = {"": "not attested", "attested: 0 lost in 9 cuts (all)": "attested", "REFUTED: 3 lost": "REFUTED"}
         for attested, words in wording.items():
-            known = changed(run, every=True, level=lambda one, said=attested: replace(one.level, attested=said))
-            (badge,) = [one for one in answer(known).badges if one.text.startswith("Level 3")]
+            known = changed(run, every=True, level=lambda result, said=attested: replace(result.level, attested=said))
+            (badge,) = [badge for badge in answer(known).badges if badge.text.startswith("Level 3")]
             assert words in badge.text
             assert (badge.state == BAD) == ("REFUTED" in attested)
 
@@ -343,13 +343,13 @@ class TestPicture:
         assert picture is not None
         assert (picture.y.scale, picture.systems) == (Scale.LOG, (KAFKA, PULSAR))
         for system in (KAFKA, PULSAR):
-            own = [one for one in picture.series if one.system == system]
-            (limit,) = [one for one in own if one.mark is Mark.LIMITS]
-            (pale,) = [one for one in own if one.minor]
+            own = [series for series in picture.series if series.system == system]
+            (limit,) = [series for series in own if series.mark is Mark.LIMITS]
+            (pale,) = [series for series in own if series.minor]
             assert limit.x == (52_000.0,)
             assert len(pale.y) == 2
-            assert len({one.shift_pt for one in own if one.mark is not Mark.LIMITS}) == 1
-        shifts = {one.system: one.shift_pt for one in picture.series if one.minor}
+            assert len({series.shift_pt for series in own if series.mark is not Mark.LIMITS}) == 1
+        shifts = {series.system: series.shift_pt for series in picture.series if series.minor}
         assert shifts[KAFKA] != shifts[PULSAR]
 
     def test_an_invalid_trial_is_hollow_and_named(self, sample: Path) -> None:
@@ -357,7 +357,7 @@ class TestPicture:
         spoilt = changed(replace(run, findings=()), every=True, validity=spoilt_if_pulsar)
         picture = overview(spoilt, [])
         assert picture is not None
-        bold = {one.system: one for one in picture.series if one.mark is Mark.POINTS and not one.minor}
+        bold = {series.system: series for series in picture.series if series.mark is Mark.POINTS and not series.minor}
         assert {system: one.hollow for system, one in bold.items()} == {KAFKA: (False,), PULSAR: (True,)}
         assert bold[PULSAR].notes == ("INVALID",)
 

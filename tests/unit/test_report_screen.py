@@ -35,7 +35,7 @@ def screen(run: StoredRun) -> str:
 
 
 def sentence(run: StoredRun, experiment: str = "peak") -> tuple[str, Sureness]:
-    (found,) = (one for one in verdicts(run) if one.experiment == experiment)
+    (found,) = (verdict for verdict in verdicts(run) if verdict.experiment == experiment)
     return found.sentence, found.sureness
 
 

@@ -37,8 +37,8 @@ def level(one: TrialResult, number: int) -> TrialResult:
 def text_of(renderables: object) -> str:
     console = Console(width=100, record=True, file=None)
     with console.capture() as capture:
-        for one in renderables if isinstance(renderables, list) else [renderables]:
-            console.print(one)
+        for renderable in renderables if isinstance(renderables, list) else [renderables]:
+            console.print(renderable)
     return capture.get()
 
 
@@ -78,10 +78,10 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
 
 def test_systems_are_compared_within_a_point_only() -> None:
     alone = [at(1, "kafka@4.3.1", partitions="1"), at(2, "pulsar@4.2.4", partitions="100")]
-    assert [one for block in blocks(alone) for one in within.ratios(block)] == []
+    assert [ratio for block in blocks(alone) for ratio in within.ratios(block)] == []
     both = [*alone, at(3, "pulsar@4.2.4", 2.0, partitions="1")]
-    found = [one for block in blocks(both) for one in within.ratios(block)]
-    assert {tuple(one.point.items()) for one in found} == {(("partitions", "1"),)}
+    found = [ratio for block in blocks(both) for ratio in within.ratios(block)]
+    assert {tuple(ratio.point.items()) for ratio in found} == {(("partitions", "1"),)}
     assert compare.sentence(found[0]).startswith("latency at partitions=1: pulsar@4.2.4's ")
 
 
@@ -138,7 +138,7 @@ def test_levels_are_equal_if_they_are_at_each_point() -> None:
     assert not in_force.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
     assert not in_force.equal([])
     assert levels.by_point(equal[:2]) == [("", equal[:2])]
-    unknown = [replace(one, level=LevelFinding(None, ())) for one in equal[:2]]
+    unknown = [replace(result, level=LevelFinding(None, ())) for result in equal[:2]]
     assert not in_force.equal(unknown), "two levels that nobody knows are not known to be equal"
 
 
@@ -157,7 +157,7 @@ def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
         run.trial(one.spec).finish(one, totals())
     run.finish("finished")
     stored = store.load_run(run.path)
-    assert [one.spec.point for one in stored.results] == [{"durability": "3"}, {"durability": "4"}]
+    assert [result.spec.point for result in stored.results] == [{"durability": "3"}, {"durability": "4"}]
     text = text_of(run_report(stored))
     assert "At durability=3: Durability: level 3 for kafka@4.3.1, as asked" in text
     assert "At durability=4: Durability: level 4" in text
@@ -165,8 +165,8 @@ def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
     assert "NOT" not in text
     content = run_summary(stored)
     assert content["durability"]["equal"]
-    assert [one["where"] for one in content["durability"]["points"]] == ["durability=3", "durability=4"]
-    assert [one["point"] for one in content["experiments"]] == [{"durability": "3"}, {"durability": "4"}]
+    assert [point["where"] for point in content["durability"]["points"]] == ["durability=3", "durability=4"]
+    assert [experiment["point"] for experiment in content["experiments"]] == [{"durability": "3"}, {"durability": "4"}]
 
 
 def test_a_percentile_that_only_some_points_have_samples_for_has_a_column_at_all() -> None:

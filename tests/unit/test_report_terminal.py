@@ -40,9 +40,9 @@ def peak(system: str, number: int = 1, block: int = 0) -> TrialSpec:
 
 def stored(tmp_path: Path, *results: TrialResult, planned: int | None = None) -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "", "campaigns/quick.yaml")
-    run.plan([one.spec for one in results])
-    for one in results:
-        run.trial(one.spec).finish(one, totals())
+    run.plan([result.spec for result in results])
+    for measured in results:
+        run.trial(measured.spec).finish(measured, totals())
     run.finish("finished")
     found = store.load_run(run.path)
     return replace(
@@ -189,7 +189,7 @@ def test_a_level_that_could_not_be_read_back_is_unknown(tmp_path: Path) -> None:
 
 
 def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:
-    found = [replace(one, spec=replace(one.spec, choice=LevelChoice(4, "bypass"))) for one in pair()]
+    found = [replace(result, spec=replace(result.spec, choice=LevelChoice(4, "bypass"))) for result in pair()]
     text = rendered(run_report(stored(tmp_path, *found)))
     assert "level 3 for every system, NOT AS ASKED" in text
 
@@ -245,7 +245,7 @@ def test_repeats_give_a_verdict(tmp_path: Path, pulsar: tuple[float, ...], verdi
 
 def test_without_a_common_block_each_side_stands_for_itself(tmp_path: Path) -> None:
     results = repeated({"kafka@4.3.1": (1.0, 1.01, 0.99, 1.0), "pulsar@4.2.4": (2.0, 2.1, 2.0, 2.05)})
-    spoilt = [replace(one, validity=Validity.INVALID, reasons=("late",)) for one in results]
+    spoilt = [replace(result, validity=Validity.INVALID, reasons=("late",)) for result in results]
     results = [*results[:2], *spoilt[2:4], *spoilt[4:6], *results[6:]]
     assert "2 and 2 blocks, not paired" in " ".join(rendered(run_report(stored(tmp_path, *results))).split())
 
@@ -260,7 +260,7 @@ def test_rates_that_were_searched_for_are_compared_too(tmp_path: Path) -> None:
     text = " ".join(rendered(run_report(run)).split())
     assert "max-throughput: pulsar@4.2.4's sustainable rate is 0.80x [0.76, 0.84] kafka@4.3.1's, 3 blocks" in text
     assert run_summary(run)["finding_comparisons"][0]["name"] == NAME
-    open_question = replace(run, findings=tuple(replace(one, decided=False) for one in found))
+    open_question = replace(run, findings=tuple(replace(finding, decided=False) for finding in found))
     assert "sustainable rate is" not in rendered(run_report(open_question))
 
 
@@ -327,7 +327,7 @@ def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:
     assert found["durability"]["equal"] is True
     (experiment,) = found["experiments"]
     assert experiment["results"][0]["response"]["p999_ms"] == pytest.approx(21.3)
-    assert {one["figure"] for one in experiment["comparisons"]} == {"response p99", "end-to-end p99"}
+    assert {comparison["figure"] for comparison in experiment["comparisons"]} == {"response p99", "end-to-end p99"}
     assert experiment["comparisons"][0]["ratio"] == pytest.approx(1 / 1.6)
 
 

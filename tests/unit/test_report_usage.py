@@ -50,9 +50,9 @@ def test_it_is_stored_and_read_back(run: StoredRun) -> None:
 
 def test_each_system_has_a_line_for_each_table_and_search(run: StoredRun) -> None:
     found = [finding for finding in run.findings if finding.experiment == "max-throughput"]
-    goals = [{"confirmation_trial_id": f"{one.finding_id}-s04-confirm"} for one in found]
+    goals = [{"confirmation_trial_id": f"{finding.finding_id}-s04-confirm"} for finding in found]
     confirmed = tuple(replace(one, details={"goals": [goal]}) for one, goal in zip(found, goals, strict=True))
-    names = [one.label for one in usage.rows(replace(run, findings=confirmed))]
+    names = [row.label for row in usage.rows(replace(run, findings=confirmed))]
     assert names[:4] == [f"{what} {who}" for what in ("peak", "latency") for who in ("kafka@4.3.1", "pulsar@4.2.4")]
     assert names[4:] == [f"max-throughput {who}" for who in ("kafka@4.3.1", "pulsar@4.2.4")]
 
@@ -74,7 +74,7 @@ def test_a_run_without_either_shows_nothing(run: StoredRun) -> None:
     assert "### Of what" not in run_markdown(bare)
     content = run_summary(bare)
     assert content["ceilings"] is None and content["price"] is None
-    assert all(one["shares"] == [] and one["cost"] is None for one in content["usage"])
+    assert all(row["shares"] == [] and row["cost"] is None for row in content["usage"])
 
 
 def test_a_price_alone_is_reported_as_cost(run: StoredRun) -> None:
@@ -95,8 +95,10 @@ def test_doubts_are_reported(run: StoredRun) -> None:
 
 def test_json_has_every_result_with_figures(run: StoredRun) -> None:
     content = run_summary(run)
-    trials = {one["trial_id"] for one in content["usage"]}
-    assert trials >= {result["spec"]["trial_id"] for one in content["experiments"] for result in one["results"]}
+    trials = {row["trial_id"] for row in content["usage"]}
+    assert trials >= {
+        result["spec"]["trial_id"] for experiment in content["experiments"] for result in experiment["results"]
+    }
     (first, *_) = content["usage"]
     writes = next(share for share in first["shares"] if share["of"] == "disk writes")
     assert writes["share"] == pytest.approx(first["mb_per_s"] * 1e6 / 500e6)
@@ -110,7 +112,7 @@ THREAD = "client CPU worker (97 %): thread load-0 of worker ran 97% of the time"
 
 def findings_of_json(run: StoredRun) -> set[str]:
     """The evidence of every resource that the JSON names, wherever it does."""
-    results = [result for one in run_summary(run)["experiments"] for result in one["results"]]
+    results = [result for experiment in run_summary(run)["experiments"] for result in experiment["results"]]
     found = [one["limiting"] for one in [*results, *run_summary(run)["usage"]] if one["limiting"]]
     named = {one["words"] for one in found if one["resource"] not in ("offered rate", "not identified")}
     return named | {clause.partition(": ")[2] for one in found for clause in one["others"]}
@@ -128,7 +130,7 @@ def with_results(run: StoredRun, change: Callable[[int, TrialResult], TrialResul
 def with_limiting(run: StoredRun, *found: Limiting | None) -> StoredRun:
     """Of the first trials in this order; of the others nothing is known."""
     every = [*found, *[None] * len(run.results)]
-    return with_results(run, lambda number, one: replace(one, limiting=every[number]))
+    return with_results(run, lambda number, result: replace(result, limiting=every[number]))
 
 
 @pytest.mark.parametrize("place", range(6))
@@ -147,7 +149,7 @@ def test_every_finding_of_the_json_is_shown(run: StoredRun, place: int) -> None:
 
 def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None:
     found = with_limiting(run, *[replace(OFFERED, others=(THREAD,))] * len(run.results))
-    invalid = with_results(found, lambda _, one: replace(one, validity=Validity.INVALID))
+    invalid = with_results(found, lambda _, result: replace(result, validity=Validity.INVALID))
     text = " ".join(shown(invalid).split())
     first = ", ".join(result.spec.trial_id for result in run.results[:3])
     assert f"Near a limit also in {first} and {len(run.results) - 3} more: {THREAD}." in text
@@ -176,7 +178,7 @@ def test_markdown_has_the_table(run: StoredRun) -> None:
 
 class TestPlots:
     def test_bars_stand_below_the_line_of_the_ceiling(self, run: StoredRun) -> None:
-        (peak, *_) = share_bars([one for one in usage.rows(run) if one.is_throughput], "machine")
+        (peak, *_) = share_bars([row for row in usage.rows(run) if row.is_throughput], "machine")
         assert peak.title == "Share of ceilings: peak"
         assert [line.value for line in peak.lines] == [100.0]
         assert peak.systems == ("kafka@4.3.1", "pulsar@4.2.4")
@@ -202,16 +204,16 @@ class TestPlots:
             journal_devices=("8:16",),
             ceilings=replace(known.ceilings, disks=(*known.ceilings.disks, other)),
         )
-        rows = [one for one in usage.rows(replace(run, ceilings=both)) if one.is_throughput]
+        rows = [row for row in usage.rows(replace(run, ceilings=both)) if row.is_throughput]
         first, second, *_ = share_bars(rows, "machine")
         assert first.title.endswith(", ext4 on vda") and second.title.endswith(", xfs on sdb")
         assert first.x.names == second.x.names == ("disk writes", "loopback")
 
     def test_of_tiny_shares_only_that_they_are_is_reported(self, run: StoredRun) -> None:
-        (one, *_) = [one for one in usage.rows(run) if one.is_throughput]
-        tiny = tuple(replace(share, share=3.1e-7) for share in one.shares)
-        (plot,) = share_bars([replace(one, shares=tiny)], "machine")
-        table = usage.usage_table([replace(one, shares=(tiny[0], replace(tiny[1], basis=Basis.SEEN)))])
+        (row, *_) = [row for row in usage.rows(run) if row.is_throughput]
+        tiny = tuple(replace(share, share=3.1e-7) for share in row.shares)
+        (plot,) = share_bars([replace(row, shares=tiny)], "machine")
+        table = usage.usage_table([replace(row, shares=(tiny[0], replace(tiny[1], basis=Basis.SEEN)))])
         assert data_table(plot).rows[0][1] == "under 0.01% (at least)"
         assert table is not None
         assert [group.columns[0].cells for group in table.groups[-3:-1]] == [("> 0%",), ("under 0.01%",)]

@@ -29,8 +29,8 @@ def seen(number: int, name: str, busy_ms: int, gc_ms: int = 0, **sub: int) -> Se
 
 def tallied(*seconds: SecondFigures) -> ReceivingTally:
     tally = ReceivingTally()
-    for one in seconds:
-        tally.take(one)
+    for figures in seconds:
+        tally.take(figures)
     return tally
 
 
@@ -57,7 +57,7 @@ def test_the_busier_subscription_comes_first() -> None:
     found = tallied(
         seen(0, "sub-0 consumer 0", 990), seen(1, "sub-1 consumer 0", 990), seen(2, "sub-1 consumer 0", 990)
     ).busy_consumers()
-    assert [one.subscription for one in found] == ["sub-1", "sub-0"]
+    assert [consumer.subscription for consumer in found] == ["sub-1", "sub-0"]
 
 
 def test_the_backlog_at_the_windows_end_is_that_of_its_last_second() -> None:

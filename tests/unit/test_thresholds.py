@@ -168,19 +168,19 @@ def test_loss_that_could_not_be_judged_is_not_taken_for_none() -> None:
 
 def test_each_system_is_asked_unless_one_is_named() -> None:
     results = [*latencies(1.0), *latencies(2.0, system="pulsar@4.2.4")]
-    assert [(one.subject, one.outcome) for one in ruled("response_ms_p99 < 9", results)] == [
+    assert [(ruling.subject, ruling.outcome) for ruling in ruled("response_ms_p99 < 9", results)] == [
         ("kafka@4.3.1", Outcome.MET),
         ("pulsar@4.2.4", Outcome.MISSED),
     ]
-    assert [one.subject for one in ruled("response_ms_p99 < 9 of kafka", results)] == ["kafka@4.3.1"]
-    assert [one.subject for one in ruled("response_ms_p99 < 9 of pulsar@4.2.4", results)] == ["pulsar@4.2.4"]
+    assert [ruling.subject for ruling in ruled("response_ms_p99 < 9 of kafka", results)] == ["kafka@4.3.1"]
+    assert [ruling.subject for ruling in ruled("response_ms_p99 < 9 of pulsar@4.2.4", results)] == ["pulsar@4.2.4"]
     # A version is meant whole: 4.2 is not 4.2.4.
-    assert [one.subject for one in ruled("response_ms_p99 < 9 of pulsar@4.2", results)] == [""]
+    assert [ruling.subject for ruling in ruled("response_ms_p99 < 9 of pulsar@4.2", results)] == [""]
 
 
 def test_ratios_are_paired_by_block() -> None:
     noise = (1.0, 3.0, 0.4, 2.0)
-    results = [*latencies(*noise), *latencies(*[0.5 * one for one in noise], system="pulsar@4.2.4")]
+    results = [*latencies(*noise), *latencies(*[0.5 * value for value in noise], system="pulsar@4.2.4")]
     (found,) = ruled("ratio(pulsar, kafka).response_ms_p99 < 0.6", results)
     assert found.outcome is Outcome.MET
     assert found.subject == "pulsar@4.2.4 over kafka@4.3.1"
@@ -236,7 +236,7 @@ def test_repeats_that_agree_to_the_last_digit_are_known_no_finer_than_a_search_g
     assert "[47,619, 52,500], 3 blocks, and the limit lies between" in found.why
     assert ruled("sustainable_msgs_per_s > 47000", [], alike)[0].outcome is Outcome.MET
     assert ruled("sustainable_msgs_per_s > 53000", [], alike)[0].outcome is Outcome.MISSED
-    others = [replace(one, system="pulsar") for one in rates(51_000.0, 51_000.0, 51_000.0)]
+    others = [replace(rate, system="pulsar") for rate in rates(51_000.0, 51_000.0, 51_000.0)]
     (ratio,) = ruled("ratio(pulsar, kafka).sustainable_msgs_per_s > 1", [], [*alike, *others])
     assert ratio.outcome is Outcome.INCONCLUSIVE
     assert ratio.interval is not None
@@ -247,7 +247,7 @@ def test_repeats_that_agree_to_the_last_digit_are_known_no_finer_than_a_search_g
 
 def test_a_wide_bracket_shows_less() -> None:
     bracket = {"goals": [{"lower_msgs_per_s": 50_000.0, "upper_msgs_per_s": 60_000.0}]}
-    wide = [replace(one, details=bracket) for one in rates(50_000.0, 50_000.0, 50_000.0)]
+    wide = [replace(rate, details=bracket) for rate in rates(50_000.0, 50_000.0, 50_000.0)]
     (found,) = ruled("sustainable_msgs_per_s < 58000", [], wide)
     assert found.outcome is Outcome.INCONCLUSIVE
     assert ruled("sustainable_msgs_per_s < 58000", [], rates(50_000.0, 50_000.0, 50_000.0))[0].outcome is Outcome.MET

@@ -35,7 +35,7 @@ def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: objec
 
 
 def by_kind(found: tuple[Share, ...]) -> dict[tuple[Ceiling, str], Share]:
-    return {(one.of, one.where): one for one in found}
+    return {(share.of, share.where): share for share in found}
 
 
 class TestShares:
@@ -118,7 +118,7 @@ class TestShares:
         assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.5)
         assert found[Ceiling.READS, "ext4 on vda"].share == pytest.approx(0.1)
         assert found[Ceiling.LOOPBACK, ""].share == pytest.approx(0.5)
-        assert {one.basis for one in found.values() if one.of is not Ceiling.SYNCS} == {Basis.SEEN}
+        assert {share.basis for share in found.values() if share.of is not Ceiling.SYNCS} == {Basis.SEEN}
 
     def test_flushes_are_the_least_number_of_syncs(self) -> None:
         found = by_kind(shares(replace(moved(), seen=Seen(flushes_per_s={"254:0": 600.0})), ceilings()))
@@ -131,7 +131,7 @@ class TestShares:
         assert found[Ceiling.WRITES, "ext4 on vda"].basis is Basis.COMPUTED
 
     def test_syncs_and_reads_are_never_computed(self) -> None:
-        assert {one.of for one in shares(moved(), ceilings())} == {Ceiling.WRITES, Ceiling.LOOPBACK}
+        assert {share.of for share in shares(moved(), ceilings())} == {Ceiling.WRITES, Ceiling.LOOPBACK}
 
     def test_others_servers_have_no_share_of_this_machine(self) -> None:
         assert shares(moved(attached=True), ceilings()) == ()
@@ -143,7 +143,7 @@ class TestShares:
         assert shares(moved(), known) == ()
 
     def test_a_disk_that_holds_no_data_has_none(self) -> None:
-        assert {one.of for one in shares(moved(), ceilings(data_devices=("8:0",)))} == {Ceiling.LOOPBACK}
+        assert {share.of for share in shares(moved(), ceilings(data_devices=("8:0",)))} == {Ceiling.LOOPBACK}
 
     def test_the_nearest_ceiling(self) -> None:
         nearest = largest(shares(moved(50.0), ceilings()))

@@ -144,7 +144,7 @@ def run(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Run everything that a campaign file says."""
+    """Run every experiment of a campaign file."""
     more = {
         "heap": heap,
         "direct-memory": direct_memory,
@@ -170,7 +170,7 @@ app.command(epilog=OMB_EXAMPLE)(omb)
 
 @app.command(epilog="Example: tidegauge runs --json")
 def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
-    """List the runs there are, the newest last."""
+    """List all runs, newest last."""
     from tidegauge import store
     from tidegauge.report.layout import Paragraph
     from tidegauge.report.lists import runs_list
@@ -191,7 +191,7 @@ def show(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Show what a run found; also while it goes and after it was killed."""
+    """Show the results of a run, also while it is running or after it was killed."""
     from tidegauge import store
     from tidegauge.report.junit import run_junit
     from tidegauge.report.markdown import run_markdown
@@ -266,7 +266,10 @@ def index(
 @app.command(epilog="Example: tidegauge schema result")
 def schema(
     name: Annotated[
-        str | None, typer.Argument(help="Of a run's file (result) or of what a verb prints (report); none: list them.")
+        str | None,
+        typer.Argument(
+            help="The schema of a run's file (result) or of a verb's JSON (report); without it, all are listed."
+        ),
     ] = None,
     *,
     output: Annotated[
@@ -290,7 +293,7 @@ def serve(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Serve pages on this machine: runs that go, second by second, and reports of finished ones. Ctrl-C ends it."""
+    """Serve pages on this machine: running runs, second by second, and reports of finished ones. Ctrl-C ends it."""
     from tidegauge.cli.reports import serve as serve_runs
 
     return serve_runs(runs_dir, bind, port, Output(as_json))
@@ -309,7 +312,7 @@ def doctor(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Measure what this machine can do at most, look at what would spoil results, and try what it allows."""
+    """Measure the limits of this machine, check what would spoil results, and test what it permits."""
     from tidegauge.cli.doctor import DoctorRequest, examine
 
     return examine(DoctorRequest(tuple(disk or ()), runs_dir, not no_measure), Output(as_json))

@@ -32,7 +32,7 @@ DataDir = Annotated[
     typer.Option(
         "--data-dir",
         metavar="PATH",
-        help="Disk for the servers' data (default: in the run directory); may be repeated: nodes take them by turns.",
+        help="Disk for the servers' data (default: in the run directory); may be repeated: nodes use them in turn.",
         show_default=False,
     ),
 ]
@@ -54,7 +54,7 @@ Attach = Annotated[
     typer.Option(
         "--attach",
         metavar="FILE",
-        help="Clusters that run already, to be measured instead of servers started here: see docs/reference.md.",
+        help="Measure running clusters instead of starting servers: see docs/reference.md.",
         exists=True,
         dir_okay=False,
         show_default=False,
@@ -67,7 +67,7 @@ InFlight = Annotated[
         metavar="N",
         min=1,
         max=1_000_000,
-        help="Messages that each producer may have unacknowledged at most.",
+        help="Most unacknowledged messages of each producer.",
     ),
 ]
 Repeat = Annotated[
@@ -78,7 +78,7 @@ Thresholds = Annotated[
     typer.Option(
         "--threshold",
         metavar="TEXT",
-        help="What is asked of the figures, instead of the campaign's: 'response_ms_p99 < 10'; may be repeated.",
+        help="A threshold for a figure, instead of the campaign's: 'response_ms_p99 < 10'; may be repeated.",
         show_default=False,
     ),
 ]
@@ -86,7 +86,7 @@ Resume = Annotated[
     str | None,
     typer.Option(
         "--resume",
-        help="Go on with this run (name, its beginning, path, or 'last'): finished trials are kept.",
+        help="Resume this run (name, its beginning, path, or 'last'): finished trials are kept.",
         metavar="RUN",
     ),
 ]
@@ -101,7 +101,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its
 ScaleOption = Annotated[
     Scale,
     typer.Option(
-        "--scale", help="Of published campaigns: shares of what is measured, the report's own values, or a first look."
+        "--scale",
+        help="For published campaigns: scale loads to this machine, use the report's values, or try it briefly.",
     ),
 ]
 

@@ -83,8 +83,8 @@ def _head(run: StoredRun) -> list[RenderableType]:
     lines += [Paragraph(host, "", "", "  ") for host in [host_words(run.environment.get("host"))] if host]
     lines += [Paragraph(f"Note: {note}", "", "", "  ") for note in run.notes]
     lines += [Paragraph(sentence, "", "", "  ") for sentence in session_words(run)]
-    told_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
-    if run.reason and not told_below:
+    shown_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
+    if run.reason and not shown_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
     return lines
 
