@@ -1,4 +1,7 @@
-"""A system that Tidegauge does not know, from a package installed beside it: measured like those that it knows."""
+"""A system that Tidegauge does not know, measured like those that it knows.
+
+Its package is laid out beside Tidegauge as an installer does, and once installed by pip.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -63,6 +67,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
+@pytest.fixture(scope="module")
+def installed(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory into which pip has installed the package, with the driver's jars that were built for `site`."""
+    root = tmp_path_factory.mktemp("installed")
+    shutil.copytree(TOYLOG, root / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(site / "toylog/worker", root / "source/toylog/worker")
+    subprocess.run([Path(sys.base_prefix) / "bin/python3", "-m", "venv", root / "venv"], check=True)
+    pip = [root / "venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--target", root / "site", root / "source"], check=True)
+    return root / "site"
+
+
 @pytest.fixture
 def place(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH")))))
@@ -107,7 +123,9 @@ def test_what_it_can_not_do_is_refused_with_the_reason(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_quick_measures_it(place: Place) -> None:
+def test_quick_measures_it_as_pip_installs_it(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH")))))
+    place = Place(tmp_path)
     done = place.run("quick", "--systems", "toylog", timeout_s=4 * PATIENCE_S)
     valid_unless_starved(done, place)
     assert "Toylog" in done.stdout

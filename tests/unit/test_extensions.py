@@ -109,10 +109,11 @@ def test_a_system_that_speaks_anothers_protocol_builds_on_that_systems_folder(in
 )
 def test_a_package_that_can_not_be_used_is_named(install: Install, code: str, why: str) -> None:
     install("small", code)
-    with pytest.raises(UserError) as refused:
-        registry.all_systems()
-    assert "The system 'small' of the package outside_" in refused.value.message
-    assert why in refused.value.message
+    for known in (registry.all_systems, registry.omb_drivers):
+        with pytest.raises(UserError) as refused:
+            known()
+        assert "The system 'small' of the package outside_" in refused.value.message
+        assert why in refused.value.message
 
 
 def test_a_name_that_is_built_in_is_refused(install: Install) -> None:

@@ -36,7 +36,7 @@ from tidegauge.statistics.figures import (
     Shown,
     TableColumn,
     known_names,
-    slowest,
+    largest_times,
 )
 from tidegauge.thresholds import parse_threshold
 
@@ -193,7 +193,7 @@ def test_worst_is_not_known_where_a_subscription_has_too_few_samples() -> None:
     assert FIGURES["end_to_end_ms_max"].of(one) == 7000.0
     none = result(subscriptions=subscriptions(SLOW_P99, latency(count=0)))
     assert FIGURES["end_to_end_ms_max"].of(none) is None
-    assert slowest([]) is None
+    assert largest_times([]) is None
 
 
 def test_worst_is_the_same_everywhere(runs: Path) -> None:

@@ -293,7 +293,7 @@ def serve(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Serve pages on this machine: running runs, second by second, and reports of finished ones. Ctrl-C ends it."""
+    """Serve pages on this machine: runs in progress, second by second, and reports of finished ones. Ctrl-C ends it."""
     from tidegauge.cli.reports import serve as serve_runs
 
     return serve_runs(runs_dir, bind, port, Output(as_json))

@@ -124,9 +124,9 @@ def _software(disclosed: DisclosedRun) -> dict[str, str]:
         found[name] = ", ".join(labels)
         known = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
         for what, values in (
-            ("files", [disclosed.digest[:12] for disclosed in known]),
-            ("servers' Java", [disclosed.server_java for disclosed in known]),
-            ("clients' Java", [disclosed.client_java for disclosed in known]),
+            ("files", [files.digest[:12] for files in known]),
+            ("servers' Java", [files.server_java for files in known]),
+            ("clients' Java", [files.client_java for files in known]),
         ):
             found[f"{name}, {what}"] = ", ".join(sorted(set(filter(None, values)))) or NOT_THERE
     return found

@@ -73,7 +73,7 @@ def making(entry: Path, name: str) -> Iterator[Path]:
     The old entry goes only when the new one is whole. The caller holds the entry's lock.
 
     Raises:
-        UserError: it can't be written, or whatever the block raises.
+        UserError: it can't be written; likewise for an `OSError` of the block. Other errors of the block as they are.
     """
     part = entry.parent / f".{entry.name}.part"
     shutil.rmtree(part, ignore_errors=True)

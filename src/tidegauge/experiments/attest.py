@@ -132,7 +132,7 @@ def _finding(
     control: AttestOutcome | None,
 ) -> Finding:
     setup = Setup(spec.system, spec.choice, spec.nodes, options.means, options.file_system)
-    attested: list[Attestation] = [attestation_of(setup, scenario, subject) for scenario in judged]
+    attested: list[Attestation] = [attestation_of(setup, result, subject) for result in judged]
     details: dict[str, Any] = {
         "not_modelled": not_modelled(options.means, options.file_system),
         "means": options.means,
@@ -142,17 +142,17 @@ def _finding(
         "positive_control": control or subject,
     }
     refuted = any(
-        scenario.breaks_promise if options.allow_by_level else scenario.judgement.verdict is Verdict.REFUTED
-        for scenario in judged
+        result.breaks_promise if options.allow_by_level else result.judgement.verdict is Verdict.REFUTED
+        for result in judged
     )
     return Finding(
         finding_id=spec.trial_id.removesuffix("-cuts"),
         experiment=NAME,
         system=spec.system,
         block=spec.block,
-        decided=all(scenario.judgement.verdict is not Verdict.INCONCLUSIVE for scenario in judged),
+        decided=all(result.judgement.verdict is not Verdict.INCONCLUSIVE for result in judged),
         summary=sentences(spec.choice, options.means, options.file_system, judged),
-        rows=tuple(cells(spec.choice, scenario) for scenario in judged),
+        rows=tuple(cells(spec.choice, result) for result in judged),
         details=details,
         refuted=refuted,
         attestations=tuple(attested),

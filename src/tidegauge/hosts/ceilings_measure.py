@@ -239,7 +239,7 @@ _BUSY_MIN = 0.8
 _FREE_AFTER = 0.2
 """Share of the free room that sustained writes must leave."""
 
-Report = Callable[[str, float], None]
+OnStep = Callable[[str, float], None]
 """Receives what begins now, and how long all that is left will take, s."""
 
 
@@ -266,7 +266,7 @@ def place_for(disk: Path) -> tuple[Path, str]:
 
 
 def measure(
-    disks: Sequence[Path], effort: Effort, track: Callable[[Path], None], report: Report, *, loopback: bool = True
+    disks: Sequence[Path], effort: Effort, track: Callable[[Path], None], report: OnStep, *, loopback: bool = True
 ) -> Ceilings:
     """Measure one directory on each disk, and what all disks share. Several directories of one disk count once.
 

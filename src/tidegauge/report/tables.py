@@ -157,7 +157,9 @@ def footnotes(block: Block) -> list[str]:
     if without_cpu:
         notes.append(f"The servers' CPU is not known where others run them: {', '.join(without_cpu)}.")
     if any(len(result.subscriptions) > 1 for result in block.results):
-        notes.append("End-to-end and backlog are those of the slowest subscription; message counts sum over all.")
+        notes.append(
+            "End-to-end times and backlogs are each the largest of any subscription; message counts sum over all."
+        )
     if any(len(block.of(system)) > 1 for system in block.systems):
         used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
         notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")

@@ -134,10 +134,10 @@ def prompt_readers(result: TrialResult) -> list[SubscriptionResult]:
     return prompt or list(result.subscriptions)
 
 
-def slowest(latencies: Sequence[Latency]) -> Latency | None:
+def largest_times(latencies: Sequence[Latency]) -> Latency | None:
     """The worst of several subscriptions: of each percentile the largest, so a limit holds for it if it does for all.
 
-    A percentile is None where any of them has too few samples; None of no subscriptions. `count` is the least.
+    A percentile is None where any of them has too few samples. None without subscriptions. `count` is the least.
     """
     if not latencies:
         return None
@@ -149,7 +149,7 @@ def slowest(latencies: Sequence[Latency]) -> Latency | None:
 
 
 def _worst_end_to_end(result: TrialResult) -> Latency | None:
-    return slowest([subscription.end_to_end for subscription in prompt_readers(result)])
+    return largest_times([subscription.end_to_end for subscription in prompt_readers(result)])
 
 
 _PERCENTILES = (

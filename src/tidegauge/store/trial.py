@@ -76,8 +76,8 @@ class DirectoryTrial:
         row = seconds.row(figures, phase)
         for series in ("response", "service", "delay"):
             self._logs[series].append(getattr(figures, series), *span, max_ms=row[f"{series}_max_ms"])
-        for subscription, columns in zip(figures.subscriptions, row["subscriptions"], strict=True):
-            largest_ms = columns["end_to_end_max_ms"]
+        for subscription, subscription_row in zip(figures.subscriptions, row["subscriptions"], strict=True):
+            largest_ms = subscription_row["end_to_end_max_ms"]
             self._logs["end-to-end"].append(subscription.end_to_end, *span, subscription.name, largest_ms)
         self._seconds.append([row])
 

@@ -1,6 +1,7 @@
-"""What a messaging system must offer to be measured, and what it may. Its package has it; nothing else knows more.
+"""What a messaging system must offer to be measured, and what it can offer. Only its own package knows more.
 
-A system's package exposes `SYSTEM: System`; `systems.registry` finds it. docs/adding-a-system.md shows a whole one.
+That package exposes `SYSTEM: System`; `systems.registry` finds it. docs/adding-a-system.md says how to write one, and
+tests/toylog is one.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class DeployRequest:
             `data_directory`.
         journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
-        seats: by number, where nodes are in a network of their own; empty = all on loopback. So is `nodes.KEEPER`.
+        seats: by number, where nodes are in a network of their own; empty = all on loopback. So is `KEEPER`.
         starts_often: nodes will be killed and started again and again: let them start fast rather than run fast.
     """
 

@@ -10,7 +10,6 @@ from importlib import import_module
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 from tidegauge.distribution.extensions import extensions, origin
 from tidegauge.errors import UserError, nearest
@@ -50,7 +49,7 @@ def _brought(point: EntryPoint) -> System:
         loaded = point.load()
     except Exception as error:
         raise _unusable(point, f"{type(error).__name__}: {error}") from error
-    system = getattr(loaded, "SYSTEM", None) if isinstance(loaded, ModuleType) else None
+    system = getattr(loaded, "SYSTEM", None) if hasattr(loaded, "__path__") else None
     if not isinstance(system, System):
         raise _unusable(point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System")
     if system.name != point.name:
@@ -68,6 +67,7 @@ def _unusable(point: EntryPoint, why: str) -> UserError:
 @cache
 def omb_drivers() -> dict[str, OmbDriver]:
     """By the value of `driverClass`, the systems that read their driver files of the OpenMessaging Benchmark."""
+    all_systems()  # Whose packages can't be used is said there.
     found: dict[str, OmbDriver] = {}
     for package in (*_own_packages(), *(point.module for point in extensions().values())):
         if find_spec(f"{package}.omb") is not None:

@@ -123,7 +123,7 @@ class _Trial:
         self.level = LevelFinding(None, ())
         self.totals: TotalFigures | None = None
         self.took_s = 0.0
-        self._ground = context
+        self._context = context
         self._session = context.session
         self._plan = plan
         self._digest = ""
@@ -158,11 +158,11 @@ class _Trial:
         return AttestOutcome(self._digest, tuple(outcomes))
 
     def _cycle(self, cycle: Cycle) -> CycleOutcome:
-        prepared = prepare_cycle(self._ground, cycle)
+        prepared = prepare_cycle(self._context, cycle)
         if not self._digest:
             self._check_level(prepared)
         try:
-            outcome = run_cycle(self._ground, cycle, prepared)
+            outcome = run_cycle(self._context, cycle, prepared)
             self.totals = self._session.worker.totals()
         finally:
             self._session.worker.finish(delete_topics=False)

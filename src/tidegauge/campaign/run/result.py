@@ -33,7 +33,7 @@ from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
-from tidegauge.statistics.figures import slowest
+from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, growth, too_short_to_judge
 from tidegauge.statistics.summary import summarise
 from tidegauge.usage import connections_of
@@ -216,7 +216,7 @@ def _records(spec: TrialSpec, totals: TotalFigures, measured_s: float) -> tuple[
                 response=summarise(figures.response),
                 service=summarise(figures.service),
                 delay=summarise(figures.delay),
-                end_to_end=slowest(end_to_end) or NO_LATENCY,
+                end_to_end=largest_times(end_to_end) or NO_LATENCY,
             )
         )
     return tuple(found)
