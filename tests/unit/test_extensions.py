@@ -105,6 +105,7 @@ def test_a_system_that_speaks_anothers_protocol_builds_on_that_systems_folder(in
         ("SYSTEM = 'small'\n", "with a SYSTEM derived from"),
         ("", "with a SYSTEM derived from"),
         (SMALLEST.replace("NAME", "tiny"), "its SYSTEM is called 'tiny'"),
+        (SMALLEST.replace("title =", "heading ="), "its SYSTEM has no title"),
     ],
 )
 def test_a_package_that_can_not_be_used_is_named(install: Install, code: str, why: str) -> None:

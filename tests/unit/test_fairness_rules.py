@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.fairness.case import Case, Fact, Hazard, Property
+from tidegauge.fairness.case import Case, Fact, Hazard, Property, normal_settings
 from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, RULES, Contender, check
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
@@ -214,3 +214,14 @@ def test_nodes_as_the_clusters_themselves_tell_them() -> None:
     plain = replace(WORKLOAD, client=replace(WORKLOAD.client, compression=Compression.NONE))
     cases = {"kafka": replace(three, workload=plain), "rabbitmq": case(4, "classic", workload=plain, in_force=rabbitmq)}
     assert rules_of(Stage.IN_FORCE, **cases)["serving-nodes"] is UNEQUAL
+
+
+def test_servers_of_a_kind_are_taken_together_and_topics_are_not() -> None:
+    settings = {
+        ("server", scope, "name"): scope for scope in ("broker 1", "broker-2", "topic 1-orders", "topic 2-orders")
+    }
+    assert list(normal_settings(settings)) == [
+        ("server", "broker", "name"),
+        ("server", "topic 1-orders", "name"),
+        ("server", "topic 2-orders", "name"),
+    ]

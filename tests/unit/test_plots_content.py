@@ -92,6 +92,16 @@ class TestPercentiles:
         assert at[50.0] == pytest.approx(3.0, rel=0.002)
         assert at[99.0] == pytest.approx(9.0, rel=0.002)
 
+    def test_a_subscription_that_received_nothing_is_not_hidden_by_the_others(self, sample: Loaded) -> None:
+        _, details = sample
+        result = next(result for result in block_of(sample, "latency").results if result.spec.system == KAFKA)
+        two = tuple(replace(result.subscriptions[0], name=f"sub-{number}") for number in range(2))
+        tags = {"end-to-end/sub-0": decode(samples_of(*[3.0] * 1000))}
+        changed = {result.spec.trial_id: replace(details[result.spec.trial_id], histograms=tags)}
+        for subscriptions, plots in ((two[:1], 1), (two, 0)):
+            block = Block("latency", (replace(result, subscriptions=subscriptions),))
+            assert len(percentile_plots(block, changed, "01")) == plots
+
     def test_invalid_trials_are_left_out_and_named_where_there_are_no_others(self, sample: Loaded) -> None:
         block = block_of(sample, "latency")
         bad = tuple(

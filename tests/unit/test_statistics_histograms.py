@@ -6,16 +6,22 @@ import base64
 import math
 import random
 import struct
+from collections.abc import Iterable
+from functools import reduce
 
 import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegauge.statistics.histograms import EMPTY, decode, merge
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
 from tidegauge.statistics.summary import latency_summary, live_ms, percentile_ms, summarise
 
 HOUR_NS = 3600 * 10**9
+
+
+def merge(parts: Iterable[bytes]) -> Histogram:
+    return reduce(add, map(decode, parts), EMPTY)
 
 
 def encoded(values: list[int], highest: int = HOUR_NS, lowest: int = 1, digits: int = 3) -> bytes:

@@ -139,3 +139,14 @@ def test_an_interrupted_copy_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(KeyboardInterrupt):
         archive.keep(scratch)
     assert not list(archive.path.parent.iterdir())
+
+
+def test_what_a_kill_left_beside_an_archive_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    directory = write(tmp_path, "kafka").path.parent
+    left, written = directory / ".a.aot.1.new", directory / ".b.aot.2.new"
+    for path in (left, written):
+        path.touch()
+    os.utime(left, (0, 0))
+    write(tmp_path, "pulsar")
+    assert not left.exists()
+    assert written.exists()

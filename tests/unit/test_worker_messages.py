@@ -58,7 +58,7 @@ def flat(content: Any) -> list[object]:
     return [content]
 
 
-def told(message: Any) -> list[object]:
+def values_in(message: Any) -> list[object]:
     found: list[object] = []
     for field, content in message.ListFields():
         if field.name in LEFT_OUT:
@@ -67,9 +67,25 @@ def told(message: Any) -> list[object]:
             found += content.values()
         elif field.message_type is not None:
             for part in content if field.is_repeated else (content,):
-                found += told(part)
+                found += values_in(part)
         else:
             found += content if field.is_repeated else [content]
+    return found
+
+
+def mixed_up(message: Any, content: Any) -> list[str]:
+    """Names of fields whose value is not that of the message's field of the same name."""
+    found = []
+    for field, value in message.ListFields():
+        if field.name in LEFT_OUT or not is_dataclass(content):
+            continue
+        read = getattr(content, field.name)
+        if field.message_type is None:
+            found += [field.name] if (tuple(value) if field.is_repeated else value) != read else []
+        elif field.is_repeated and not field.message_type.GetOptions().map_entry:
+            found += [name for pair in zip(value, read, strict=True) for name in mixed_up(*pair)]
+        elif not field.is_repeated:
+            found += mixed_up(value, read)
     return found
 
 
@@ -86,7 +102,8 @@ def told(message: Any) -> list[object]:
 def test_nothing_of_a_message_is_lost_or_mixed_up(kind: type[Message], read: Callable[[Any], Any]) -> None:
     message = fill(kind(), count(1))
     found = [leaf for leaf in flat(read(message)) if leaf != Path("file")]
-    assert sorted(map(str, found)) == sorted(map(str, told(message)))
+    assert sorted(map(str, found)) == sorted(map(str, values_in(message)))
+    assert mixed_up(message, read(message)) == []
 
 
 def test_fields_are_read_by_their_names() -> None:

@@ -196,8 +196,8 @@ _PORT = re.compile(r":\d{4,5}\b")
 _OWN_TOPIC = re.compile(r"tidegauge-[\w.-]+")
 _PATH = re.compile(r"/[^\s,;:=]*/(?:trials|data)/[^\s,;:=]*")
 _ADDRESS = re.compile(r"\b[\w.-]+:\d{4,5}\b")
-_NUMBERED = re.compile(r"^([a-z]+)[- ]?\d+\b")
-"""One of several servers of a kind, as scopes name it: "broker 1"."""
+_NUMBERED = re.compile(r"^(?!topic|policy|namespace)([a-z]+)[- ]?\d+\b")
+"""One of several servers of a kind, as scopes name it: "broker 1". A topic's number is part of its name."""
 _BARE_PORT = re.compile(r"\b\d{4,5}\b")
 _A_PORT = re.compile(r"port", re.IGNORECASE)
 _OF_EACH_TRIAL = frozenset(

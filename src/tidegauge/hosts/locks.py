@@ -64,11 +64,17 @@ class LockedRecord:
         """The lock of a record whose writer is dead; None if it lives or the record is gone. Raises `OSError`."""
         lock = try_lock(self.lock_path)
         # Holding the lock: nobody else works on it, but somebody may have finished just before.
-        if lock is not None and not self.path.exists():
-            self.lock_path.unlink(missing_ok=True)
-            os.close(lock)
+        if lock is None:
             return None
-        return lock
+        try:
+            if self.path.exists():
+                return lock
+            self.lock_path.unlink(missing_ok=True)
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+        return None
 
     def write(self, schema: int, content: Mapping[str, object], durable: bool = False) -> None:
         """Replace the record, all or nothing; `durable`: so that it survives a power cut. Raises `OSError`."""

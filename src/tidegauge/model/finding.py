@@ -149,10 +149,19 @@ def _parts(kind: type[Part], stored: object) -> tuple[Part, ...]:
     return tuple(_part(kind, content) for content in listed if isinstance(content, Mapping))
 
 
+def _number_of(stored: Any) -> Any:
+    """JSON has no word for some numbers (see `plain`)."""
+    return float(stored) if stored in ("NaN", "Infinity", "-Infinity") else stored
+
+
 def _part(kind: type[Part], content: Mapping[str, Any]) -> Part:
-    known = {known_field.name: content[known_field.name] for known_field in fields(kind) if known_field.name in content}
+    known = {
+        known_field.name: _number_of(content[known_field.name])
+        for known_field in fields(kind)
+        if known_field.name in content
+    }
     if "limits" in known:
-        known["limits"] = tuple(known["limits"])
-    if known.get("above"):
-        known["above"] = _part(Above, known["above"])
+        known["limits"] = tuple(known["limits"] or ())
+    if "above" in known:
+        known["above"] = _part(Above, known["above"]) if isinstance(known["above"], Mapping) else None
     return kind(**known)

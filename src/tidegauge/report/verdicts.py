@@ -26,7 +26,7 @@ from tidegauge.report.names import SystemNames, listed, names_of
 from tidegauge.report.sweeps import swept
 from tidegauge.report.usage import limited_by
 from tidegauge.statistics.classify import NOT_KEPT_UP
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES
+from tidegauge.statistics.figures import FIGURES, Shown, figures_found
 from tidegauge.statistics.intervals import CONFIDENCE
 from tidegauge.statistics.verdict import Verdict
 from tidegauge.store.read import StoredRun
@@ -244,7 +244,7 @@ def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
 
 
 def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> tuple[str, Sureness]:
-    figure = next((figure for figure in FINDING_FIGURES.values() if any(map(figure.of, own))), None)
+    figure = next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, own))), None)
     systems = sorted({finding.system for finding in own})
     open_for = [
         system for system in systems if any(finding.system == system and not finding.decided for finding in own)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,14 +109,6 @@ def decode(encoded: bytes) -> Histogram:
         raise ValueError(f"a histogram of an unknown kind (cookie {inner:x}, {digits} digits)")
     body = np.frombuffer(plain, dtype=np.uint8, count=payload_bytes, offset=_INNER.size)
     return Histogram(_expand(_unpack(body)), int(lowest).bit_length() - 1)
-
-
-def merge(parts: Iterable[bytes]) -> Histogram:
-    """All samples of several encoded histograms in one. ValueError if their finest buckets differ."""
-    merged = EMPTY
-    for encoded in parts:
-        merged = add(merged, decode(encoded))
-    return merged
 
 
 def add(one: Histogram, other: Histogram) -> Histogram:

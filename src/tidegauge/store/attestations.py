@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,8 +66,9 @@ def _read(path: Path) -> tuple[Attestation, ...]:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    try:
-        with locked(directory / ".lock"):
-            yield
-    except OSError as error:
-        raise write_failed(directory / ".lock", error) from error
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(directory / ".lock"))
+        except OSError as error:
+            raise write_failed(directory / ".lock", error) from error
+        yield

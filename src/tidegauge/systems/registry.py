@@ -52,6 +52,9 @@ def _brought(point: EntryPoint) -> System:
     system = getattr(loaded, "SYSTEM", None) if hasattr(loaded, "__path__") else None
     if not isinstance(system, System):
         raise _unusable(point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System")
+    missing = [name for name in ("name", "title", "driver", "default_version") if not hasattr(system, name)]
+    if missing:
+        raise _unusable(point, f"its SYSTEM has no {' and no '.join(missing)}")
     if system.name != point.name:
         raise _unusable(point, f"its SYSTEM is called '{system.name}'")
     return system

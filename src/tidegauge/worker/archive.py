@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ LOAD_S_MIN = 10.0
 WRITING_S_MAX = 60.0
 _FILE = "compiled.aot"
 _BEGINS_WITH = "-XX:AOTCache="
+_WRITTEN_S_MAX = 600.0
 _CURRENT_MAX = 6
 """Archives that are kept, of 20 to 60 MB each: one for each system, and some of versions before."""
 
@@ -151,3 +153,6 @@ def _drop_old(directory: Path) -> None:
         found = sorted(directory.glob("*.aot"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in found[_CURRENT_MAX:]:
             path.unlink(missing_ok=True)
+        for path in directory.glob(".*.new"):  # What a kill left, not what another run writes right now.
+            if time.time() - path.stat().st_mtime > _WRITTEN_S_MAX:
+                path.unlink(missing_ok=True)

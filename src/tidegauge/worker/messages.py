@@ -177,7 +177,8 @@ def reader(kind: type[T], **convert: Callable[[Any], Any]) -> Callable[[Any], T]
     package only. Reading a second takes some microseconds.
     """
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
-    values_of = attrgetter(*names)
+    # Of one name it gives the value itself.
+    values_of = attrgetter(*names) if len(names) > 1 else lambda message: (getattr(message, names[0]),)
     converters = [(names.index(name), function) for name, function in convert.items()]
 
     def read(message: Any) -> T:

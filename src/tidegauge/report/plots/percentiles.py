@@ -65,6 +65,10 @@ def _merged(results: Sequence[TrialResult], details: Details, kind: str) -> list
             series, _, subscription = tag.partition("/")
             if series == kind and subscription not in late:
                 whole[tag] = add(whole.get(tag, EMPTY), histogram)
+        # Whoever received nothing has no histogram, and must not be hidden by those that did.
+        seen = {tag.partition("/")[2] for tag in whole}
+        if kind == END_TO_END and prompt - seen and seen != {""}:
+            whole.update({f"{kind}/{name}": EMPTY for name in prompt - seen})
     return list(whole.values())
 
 

@@ -48,6 +48,10 @@ class NullSystem(System):
         """There are none."""
         return ()
 
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return "it has no nodes"
+
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """Level 4 only: a message in memory is all there is."""
         return [LevelChoice(4)]

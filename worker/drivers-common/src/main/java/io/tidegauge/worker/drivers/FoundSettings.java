@@ -31,16 +31,19 @@ public final class FoundSettings {
    *
    * @param name of the setting that says what is unknown if the right to read it is missing
    * @param what is unknown then: "the list of brokers"
+   * @return whether it was read
    */
-  public void addOrUnknown(String scope, String name, String what, Part part)
+  public boolean addOrUnknown(String scope, String name, String what, Part part)
       throws DriverException {
     try {
       part.read();
+      return true;
     } catch (AccessException e) {
       if (!e.isMissingRight()) {
         throw e;
       }
       add(scope, name, Driver.UNKNOWN_NO_RIGHT + what);
+      return false;
     }
   }
 

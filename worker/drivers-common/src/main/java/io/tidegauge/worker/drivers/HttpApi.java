@@ -8,10 +8,17 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** A server's HTTP API, asked in JSON. */
 public final class HttpApi {
@@ -44,6 +51,9 @@ public final class HttpApi {
   private final String key;
   private final Duration timeout;
   private final HttpClient http;
+
+  /** Servers that have answered, or that were asked for TLS and did not speak it. */
+  private final Set<String> withoutTls = ConcurrentHashMap.newKeySet();
 
   /**
    * @param name for messages: "Pulsar's admin API"
@@ -88,13 +98,21 @@ public final class HttpApi {
                     ? HttpRequest.BodyPublishers.noBody()
                     : HttpRequest.BodyPublishers.ofString(body));
     headers.forEach(request::header);
+    CompletableFuture<HttpResponse<String>> answer =
+        http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
     try {
-      HttpResponse<String> response =
-          http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+      // The request's own limit ends with the headers of the answer: its body has to come, too.
+      HttpResponse<String> response = answer.get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
+      withoutTls.add(base);
       return new Answer(response.statusCode(), response.body());
-    } catch (IOException e) {
-      throwIfTls(base, e);
-      throw e;
+    } catch (TimeoutException e) {
+      answer.cancel(true);
+      throw new HttpTimeoutException("its answer was not complete in time");
+    } catch (ExecutionException e) {
+      IOException failure =
+          e.getCause() instanceof IOException known ? known : new IOException(e.getCause());
+      throwIfTls(base, failure);
+      throw failure;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DriverException("interrupted while calling " + name + " at " + base, e);
@@ -108,7 +126,10 @@ public final class HttpApi {
     }
     URI uri = URI.create(base);
     int port = uri.getPort() < 0 ? PORT_DEFAULT : uri.getPort();
-    if (uri.getScheme().equals("http") && Reach.speaksTls(new Reach.Address(uri.getHost(), port))) {
+    // Asked once: a server that hangs would take seconds each time.
+    boolean isAsked = uri.getScheme().equals("http") && withoutTls.add(base);
+    if (isAsked && Reach.speaksTls(new Reach.Address(uri.getHost(), port))) {
+      withoutTls.remove(base);
       throw new AccessException(
           name + " at " + base + " wants TLS: " + key + " must begin with https://", failure);
     }
@@ -124,7 +145,7 @@ public final class HttpApi {
       if (words == null && cause.getMessage() != null) {
         words = cause.getMessage().toLowerCase(Locale.ROOT);
       } else if (words == null && cause instanceof ConnectException) {
-        // Java's client leaves out why; a time out it tells by another type.
+        // Java's client leaves out why; a timeout has a type of its own.
         words = "connection refused";
       }
     }

@@ -12,14 +12,19 @@ class FoundSettingsTest {
   void onlyAMissingRightLeavesSomethingUnknown() throws Exception {
     FoundSettings found = new FoundSettings();
     found.add("cluster", "nodes", 3).add("cluster", "name", null);
-    found.addOrUnknown("topic t", "partitions", "topic t", () -> found.add("topic t", "p", 1));
-    found.addOrUnknown(
-        "broker 1",
-        "configuration",
-        "the configuration",
-        () -> {
-          throw AccessException.noRight("not you", null);
-        });
+    assertThat(
+            found.addOrUnknown(
+                "topic t", "partitions", "topic t", () -> found.add("topic t", "p", 1)))
+        .isTrue();
+    assertThat(
+            found.addOrUnknown(
+                "broker 1",
+                "configuration",
+                "the configuration",
+                () -> {
+                  throw AccessException.noRight("not you", null);
+                }))
+        .isFalse();
     assertThat(found.all())
         .containsExactly(
             new EffectiveSetting("cluster", "nodes", "3", null),

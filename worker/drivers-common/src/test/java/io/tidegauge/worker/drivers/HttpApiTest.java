@@ -15,6 +15,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -128,6 +130,63 @@ class HttpApiTest {
     }
     assertThat(words("http://127.0.0.1:" + port)).isEqualTo("connection refused");
     assertThat(words("http://no-such-host.invalid")).isEqualTo("unknown host");
+  }
+
+  @Test
+  void anAnswerThatNeverEndsIsGivenUp() throws Exception {
+    server = HttpServer.create(ANY, 0);
+    CountDownLatch over = new CountDownLatch(1);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 100);
+          exchange.getResponseBody().write('x');
+          exchange.getResponseBody().flush();
+          try {
+            over.await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+          exchange.close();
+        });
+    server.start();
+    Duration soon = Duration.ofMillis(200);
+    HttpApi api = new HttpApi("Pulsar's admin API", "adminUrl", null, soon, soon);
+    try {
+      assertThatThrownBy(() -> get(api, base("http")))
+          .isInstanceOf(IOException.class)
+          .hasMessage("its answer was not complete in time");
+    } finally {
+      over.countDown();
+    }
+  }
+
+  @Test
+  void aServerThatHangsIsAskedForTlsOnceOnly() throws Exception {
+    AtomicInteger accepted = new AtomicInteger();
+    try (ServerSocket mute = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+      Thread accepting =
+          new Thread(
+              () -> {
+                try {
+                  while (true) {
+                    mute.accept();
+                    accepted.incrementAndGet();
+                  }
+                } catch (IOException e) {
+                  // It is closed.
+                }
+              });
+      accepting.setDaemon(true);
+      accepting.start();
+      Duration soon = Duration.ofMillis(200);
+      HttpApi api = new HttpApi("Pulsar's admin API", "adminUrl", null, soon, soon);
+      String base = "http://127.0.0.1:" + mute.getLocalPort();
+      for (int call = 0; call < 2; call++) {
+        assertThatThrownBy(() -> get(api, base)).isInstanceOf(IOException.class);
+      }
+      assertThat(accepted.get()).isLessThanOrEqualTo(3);
+    }
   }
 
   private static String words(String base) {

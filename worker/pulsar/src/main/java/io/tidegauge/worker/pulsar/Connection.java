@@ -60,7 +60,9 @@ record Connection(
     boolean adminSecured = adminUrl.startsWith(Access.ADMIN_TLS);
     security.agreeWith("serviceUrl", secured, "pulsar://", Access.SERVICE_TLS);
     security.agreeWith("adminUrl", adminSecured, "http://", Access.ADMIN_TLS);
-    TlsContext.refuseSec1(security);
+    if (secured) {
+      TlsContext.refuseSec1(security);
+    }
     TlsContext tls = secured || adminSecured ? TlsContext.of(security) : null;
     Map<String, String> client = Access.settings(security, secured);
     Map<String, String> others = Security.others(settings);

@@ -1,6 +1,5 @@
 package io.tidegauge.worker.rabbitmq;
 
-import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.drivers.FoundSettings;
@@ -67,21 +66,10 @@ final class Description {
 
   private void orUnknown(String scope, String name, String what, FoundSettings.Part part)
       throws DriverException {
-    found.addOrUnknown(
-        scope,
-        name,
-        what,
-        () -> {
-          try {
-            part.read();
-          } catch (AccessException e) {
-            if (e.isMissingRight()) {
-              // Not every version tells a wrong password from a right that is missing; AMQP does.
-              admin.serverProperties();
-            }
-            throw e;
-          }
-        });
+    if (!found.addOrUnknown(scope, name, what, part)) {
+      // Not every version tells a wrong password from a right that is missing; AMQP does.
+      admin.serverProperties();
+    }
   }
 
   private void readOverview() throws DriverException {
