@@ -176,11 +176,11 @@ def test_what_can_not_be_tried_is_reported_and_not_raised(monkeypatch: pytest.Mo
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(
-        "tidegauge.hosts.abilities._PROBES", (Probe("thing", broken, "tests", "nothing is tested", "mend it"),)
+        "tidegauge.hosts.abilities._PROBES", (Probe("thing", broken, "tests", "nothing is tested", "fix it"),)
     )
     assert abilities() == (
         Ability(
-            "thing", False, "could not be tried: [Errno 5] Input/output error", "tests", "nothing is tested", "mend it"
+            "thing", False, "could not be tried: [Errno 5] Input/output error", "tests", "nothing is tested", "fix it"
         ),
     )
 

@@ -45,7 +45,7 @@ def test_every_column_of_the_seconds_is_documented() -> None:
 
 
 def figures_not_documented(names: list[str], text: str) -> list[str]:
-    """Times are told by their series and their percentile: `response_ms_p50`, `..._p99`, likewise `service_ms_`."""
+    """Times are named by their series and their percentile: `response_ms_p50`, `..._p99`, likewise `service_ms_`."""
 
     def known(name: str) -> bool:
         series, of_times, which = name.partition("_ms_")

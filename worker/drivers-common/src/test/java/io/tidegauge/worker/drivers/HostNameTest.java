@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.api.AccessException;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.List;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -24,12 +22,7 @@ class HostNameTest {
 
   @BeforeEach
   void listen() throws Exception {
-    SSLContext context = TestTls.server(directory, "dns:elsewhere.invalid");
-    server =
-        (SSLServerSocket)
-            context
-                .getServerSocketFactory()
-                .createServerSocket(0, 5, InetAddress.getLoopbackAddress());
+    server = TestTls.listening(directory, "dns:elsewhere.invalid");
     Thread acceptor = new Thread(this::serve, "tls-server");
     acceptor.setDaemon(true);
     acceptor.start();

@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -32,12 +31,7 @@ class ReachTest {
 
   @BeforeEach
   void listen() throws Exception {
-    SSLContext context = TestTls.server(directory, "ip:127.0.0.1");
-    server =
-        (SSLServerSocket)
-            context
-                .getServerSocketFactory()
-                .createServerSocket(0, 5, InetAddress.getLoopbackAddress());
+    server = TestTls.listening(directory, "ip:127.0.0.1");
     server.setNeedClientAuth(true);
     Thread acceptor = new Thread(this::serve, "tls-server");
     acceptor.setDaemon(true);

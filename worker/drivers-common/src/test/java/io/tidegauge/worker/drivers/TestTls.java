@@ -3,6 +3,7 @@ package io.tidegauge.worker.drivers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLServerSocket;
 
 /** A server's certificate, signed by itself: ca.pem in the directory holds it for clients. */
 final class TestTls {
@@ -51,5 +53,13 @@ final class TestTls {
             "tls.verify.host",
             Boolean.toString(verifyHost));
     return TlsContext.of(Security.of("Kafka", settings, List.of()));
+  }
+
+  /** A server on loopback, on a free port, whose certificate is for that name. */
+  static SSLServerSocket listening(Path directory, String name) throws Exception {
+    return (SSLServerSocket)
+        server(directory, name)
+            .getServerSocketFactory()
+            .createServerSocket(0, 5, InetAddress.getLoopbackAddress());
   }
 }
