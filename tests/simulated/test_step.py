@@ -17,7 +17,7 @@ from tidegauge.campaign.run.execute import run_plan
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.topics import topics_for
 from tidegauge.config.fields import Fields
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments import procedure
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import Experiment, Lab
@@ -126,6 +126,20 @@ def test_shared_servers_end_with_their_step(tmp_path: Path, monkeypatch: pytest.
 
 def void(_value: object) -> None:
     pass
+
+
+def test_a_server_that_ends_between_two_trials_is_named_by_the_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(first: TrialSpec, lab: Lab) -> None:
+        scene.system.dies_at = "finish"
+        lab.measure(first)
+        with pytest.raises(StartFailedError, match="killed by signal 9"):
+            lab.measure(named(first, 2))
+
+    scene = Scene(tmp_path, run, monkeypatch)
+    assert len(scene.run()) == 1
+    assert scene.times("prepare") == scene.times("deployment stopped") == 1
 
 
 def names(spec: TrialSpec) -> tuple[str, ...]:

@@ -212,6 +212,19 @@ def test_a_server_that_dies_ends_the_trial_with_its_cause(scene: Scene, moment: 
     assert scene.undone()
 
 
+def test_a_server_that_has_ended_is_named_where_a_client_could_not_reach_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: Any) -> None:
+        scene.journal.note("prepare")
+        raise RunFailedError("Kafka could not open a topic: no answer within 60000 ms.")
+
+    scene.system.dies_at = "prepare"
+    monkeypatch.setattr(scene.worker, "prepare", fail)
+    with pytest.raises(StartFailedError, match="killed by signal 9"):
+        scene.run()
+
+
 def test_a_worker_that_dies_ends_the_trial_and_keeps_its_seconds(scene: Scene) -> None:
     scene.worker.dies_after_seconds = 3
     with pytest.raises(RunFailedError, match="worker was killed"):

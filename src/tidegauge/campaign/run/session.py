@@ -220,6 +220,8 @@ def open_session(
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
     if running is not None:
+        # One may have ended since the trial before was over, of what that trial did to it.
+        running.deployment.check_alive()
         session = Session(spec, resources, store, subject, running.deployment, running.worker, topics, disk)
         _register(session, cleanup)
         return _with_nodes_reported(session)

@@ -36,7 +36,7 @@ from tidegauge.campaign.run.session import (
     with_faults,
 )
 from tidegauge.campaign.run.witnessing import check_witnesses, checked_level
-from tidegauge.errors import TidegaugeError
+from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.hosts import space
 from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
@@ -207,7 +207,11 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     order = load_order(spec, system, session.deployment, topics, session.store.directory)
     if spec.workload.existing_topics:
         session.topics.others(topics, order.trial_id)
-    client_settings = worker.prepare(order, Progress(session.resources.observer, spec.trial_id).report)
+    try:
+        client_settings = worker.prepare(order, Progress(session.resources.observer, spec.trial_id).report)
+    except RunFailedError:
+        session.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
+        raise
     server_settings = await_complete(session, topics)
     attachment = session.subject.attachment
     if attachment is not None:
