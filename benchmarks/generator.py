@@ -79,7 +79,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def tell(message: str) -> None:
+def say(message: str) -> None:
     """Progress, apart from the result."""
     print(message, file=sys.stderr, flush=True)
 
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace, measured: list[Measured]) -> None:
     directory = Path(tempfile.mkdtemp(prefix="benchmark-generator-", dir=options.directory)).resolve()
     try:
         kafka = any(row.system == "kafka" for row in options.rows)
-        with open_stage(directory, kafka, options.kafka, tell) as stage:
+        with open_stage(directory, kafka, options.kafka, say) as stage:
             _rounds(options, stage, measured)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -126,13 +126,13 @@ def _rounds(options: argparse.Namespace, stage: Stage, measured: list[Measured])
     for number in range(1, options.rounds + 1):
         for row in options.rows:
             for contender in turns(row, number):
-                tell(f"round {number} of {options.rounds}, {row.name}, {contender} ({pace.left()})")
+                say(f"round {number} of {options.rounds}, {row.name}, {contender} ({pace.left()})")
                 began_s = time.monotonic()
                 try:
                     figures = measure(stage, row, contender, options.timing)
                     measured.append(Measured(row.name, contender, number, figures))
                 except TidegaugeError as error:
-                    tell(f"  failed: {error.message}")
+                    say(f"  failed: {error.message}")
                     measured.append(Measured(row.name, contender, number, problem=error.message.rstrip(".")))
                     if stage.deployment is not None:
                         # Without the server nothing more can be measured.
@@ -164,15 +164,15 @@ def show(options: argparse.Namespace, measured: Sequence[Measured], interrupted:
     results = results_of(options.rows, measured, machine_cpus())
     if not results:
         return
-    told = about(options)
+    facts = about(options)
     if interrupted:
-        told["interrupted"] = "not all rounds of all rows were measured"
-    print("\n".join(f"{name}: {value}" for name, value in told.items()), end="\n\n")
+        facts["interrupted"] = "not all rounds of all rows were measured"
+    print("\n".join(f"{name}: {value}" for name, value in facts.items()), end="\n\n")
     print(table.text(results))
     if options.markdown:
-        options.markdown.write_text(table.markdown(results, told))
+        options.markdown.write_text(table.markdown(results, facts))
     if options.json:
-        options.json.write_text(json.dumps(table.as_json(results, told, interrupted), indent=1) + "\n")
+        options.json.write_text(json.dumps(table.as_json(results, facts, interrupted), indent=1) + "\n")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -184,10 +184,10 @@ def main(arguments: Sequence[str]) -> int:
         with interruptible():
             run(options, measured)
     except Interrupted:
-        tell("Interrupted: everything that was started has ended.")
+        say("Interrupted: everything that was started has ended.")
         code = 130
     except TidegaugeError as error:
-        tell("error: " + " ".join(filter(None, (error.message, error.hint))))
+        say("error: " + " ".join(filter(None, (error.message, error.hint))))
         code = error.exit_code
     with contextlib.suppress(BrokenPipeError):
         show(options, measured, interrupted=code == 130)

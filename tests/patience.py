@@ -91,7 +91,7 @@ def _counters() -> tuple[float, float]:
 
 
 def _pressure_us(resource: str, kind: str) -> float:
-    """Microseconds since boot in which some, or all, tasks waited for a resource; 0 where the kernel does not tell."""
+    """Microseconds since boot in which some, or all, tasks waited for a resource; 0 where the kernel does not say."""
     try:
         lines = Path(f"/proc/pressure/{resource}").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Each contender carries out a row once, and tells its figures by the keys of `table.FIGURES`."""
+"""Each contender carries out a row once, and reports its figures by the keys of `table.FIGURES`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POLL_S = 0.1
 RATE_GUESS = 100_000.0
 """Messages a second of a row at full speed that nobody has measured yet."""
 MORE_RECORDS = 1.5
-"""Kafka's tools are told a number of records, not a time: enough for them to be so much faster than was seen before."""
+"""Kafka's tools are given a number of records, no time: enough for them to be so much faster than was seen before."""
 PATIENCE = 3.0
 """So many times the planned time Kafka's producers may take for their records; percentiles come at their end."""
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9}
@@ -132,8 +132,8 @@ def _bench_process(
     stage: Stage, name: str, product: Product, main: str, arguments: Mapping[str, object]
 ) -> ProcessSpec:
     """A program of worker/bench as the product starts its worker: same Java, flags, environment, timer slack."""
-    told = (f"{key}={value}" for key, value in arguments.items())
-    command = (*product.jvm_flags, _QUIET, "-cp", f"{BENCH}/*", f"io.tidegauge.worker.bench.{main}", *told)
+    values = (f"{key}={value}" for key, value in arguments.items())
+    command = (*product.jvm_flags, _QUIET, "-cp", f"{BENCH}/*", f"io.tidegauge.worker.bench.{main}", *values)
     path = stage.logs / f"{name}.log"
     path.unlink(missing_ok=True)
     home = product.java.parents[1]
@@ -189,16 +189,16 @@ def _seconds(timing: Timing) -> dict[str, object]:
 
 def bare_figures(log: str) -> dict[str, float]:
     """What the bare loop printed, with its window. Raises `RunFailedError` if that is not there, or it did nothing."""
-    told = {key: int(value) for key, value in _FIGURE.findall(log)}
-    if len(told) < 5 or not told["messages"]:
+    figures = {key: int(value) for key, value in _FIGURE.findall(log)}
+    if len(figures) < 5 or not figures["messages"]:
         raise RunFailedError("the bare loop received no message.")
-    seconds = (told["until_ns"] - told["from_ns"]) / 1e9
+    seconds = (figures["until_ns"] - figures["from_ns"]) / 1e9
     return {
-        "from_ns": told["from_ns"],
-        "until_ns": told["until_ns"],
-        "kmsgs_per_s": told["messages"] / seconds / 1e3,
-        "cpu_s_per_million": told["cpu_ns"] / told["messages"] / 1e3,
-        "gc_percent": 100 * told["gc_ns"] / 1e9 / seconds,
+        "from_ns": figures["from_ns"],
+        "until_ns": figures["until_ns"],
+        "kmsgs_per_s": figures["messages"] / seconds / 1e3,
+        "cpu_s_per_million": figures["cpu_ns"] / figures["messages"] / 1e3,
+        "gc_percent": 100 * figures["gc_ns"] / 1e9 / seconds,
     }
 
 
@@ -229,7 +229,7 @@ def engine_figures(log: str, seconds: float) -> dict[str, float]:
 
 @dataclass
 class _Tool:
-    """One of Kafka's tools while it runs, with a mark for each line that tells a count."""
+    """One of Kafka's tools while it runs, with a mark for each line that holds a count."""
 
     spec: ProcessSpec
     pid: int
@@ -257,10 +257,10 @@ def _kafka_tools(stage: Stage, row: Row, timing: Timing) -> dict[str, float]:
         total=round(rate * (timing.warmup_s + timing.measure_s + 2) / row.producers),
         warmup=round(known * timing.warmup_s / row.producers),
     )
-    told = perf_tools.producer_arguments(row, stage.bootstrap, topic, records, settings)
-    producers = [_tool(stage, f"producer-{n}", perf_tools.PRODUCER, told) for n in range(row.producers)]
-    told = perf_tools.consumer_arguments(stage.bootstrap, topic, settings)
-    consumers = [_tool(stage, f"consumer-{n}", perf_tools.CONSUMER, told) for n in range(row.consumers)]
+    arguments = perf_tools.producer_arguments(row, stage.bootstrap, topic, records, settings)
+    producers = [_tool(stage, f"producer-{n}", perf_tools.PRODUCER, arguments) for n in range(row.producers)]
+    arguments = perf_tools.consumer_arguments(stage.bootstrap, topic, settings)
+    consumers = [_tool(stage, f"consumer-{n}", perf_tools.CONSUMER, arguments) for n in range(row.consumers)]
     with _running(stage, consumers) as receiving, _running(stage, producers) as sending:
         senders = [_Tool(spec, sending[spec.name], True) for spec in producers]
         receivers = [_Tool(spec, receiving[spec.name], False) for spec in consumers]
@@ -296,7 +296,7 @@ def _topic_command(stage: Stage, topic: str, *arguments: str) -> None:
 def _follow(stage: Stage, senders: list[_Tool], receivers: list[_Tool], timing: Timing) -> tuple[int, int]:
     """Follow all lines until producers have ended, or have had time enough; the window.
 
-    It begins when the last producer has told that its warm-up is over.
+    It begins when the last producer has reported that its warm-up is over.
     """
     pids = {tool.spec.name: tool.pid for tool in (*senders, *receivers)}
     planned_s = timing.warmup_s + timing.measure_s
@@ -315,7 +315,7 @@ def _follow(stage: Stage, senders: list[_Tool], receivers: list[_Tool], timing: 
     begun = [tool.marks[0].mono_ns for tool in senders if tool.marks]
     if len(begun) < len(senders):
         words = stage.last_words(senders[0].spec.name)
-        raise RunFailedError(f"a producer of Kafka's tools told nothing after its warm-up{words}.")
+        raise RunFailedError(f"a producer of Kafka's tools reported nothing after its warm-up{words}.")
     from_ns = max(begun)
     return from_ns, from_ns + round(timing.measure_s * 1e9)
 
@@ -332,10 +332,10 @@ def _tools_figures(
         "kmsgs_per_s": sum(one.msgs_per_s for one in sent) / 1e3,
         "cpu_s_per_million": sum(cost for cost in costs if cost is not None),
     }
-    told = [perf_tools.steady_percentiles_ms(stage.log_of(tool.spec.name)) for tool in senders]
-    if all(told):
+    percentiles = [perf_tools.steady_percentiles_ms(stage.log_of(tool.spec.name)) for tool in senders]
+    if all(percentiles):
         # Percentiles of several producers can't be merged: the slowest stands for them.
-        found |= {f"service_ms_{key}": max(one[key] for one in told) for key in PERCENTILES}
+        found |= {f"service_ms_{key}": max(one[key] for one in percentiles) for key in PERCENTILES}
     return found
 
 

@@ -1,4 +1,4 @@
-"""Kafka's own ProducerPerformance and ConsumerPerformance: what they are told, and what their output says. Pure."""
+"""Kafka's own ProducerPerformance and ConsumerPerformance: what they are given, and what their output says. Pure."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def consumer_arguments(bootstrap: str, topic: str, settings: Sequence[Setting]) 
 
 
 def produced(log: str) -> tuple[int, int]:
-    """Lines and messages that a producer has told of since its warm-up; whole lines only.
+    """Lines and messages that a producer has reported since its warm-up; whole lines only.
 
-    Its lines before that tell of the warm-up, and leave out the warm-up's last part.
+    Its lines before that are about the warm-up, and leave out the warm-up's last part.
     """
     _, steady, after = log.partition(STEADY)
     counts = [int(count) for count in _INTERVAL.findall(after)] if steady else []

@@ -40,7 +40,7 @@ class Row:
 
     @property
     def workload(self) -> Workload:
-        """As Tidegauge's worker is told it; everything not named here is the product's default."""
+        """As Tidegauge's worker is given it; everything not named here is the product's default."""
         return Workload(
             partitions=self.partitions,
             producers=self.producers,

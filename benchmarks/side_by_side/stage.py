@@ -169,9 +169,9 @@ def use_between(
     }
     if server:
         found["server_cpus"] = server_cpus
-    told = [one.gc_pause_s for one in ours if one.name in clients and one.gc_pause_s is not None]
-    if told:
-        found["gc_percent"] = 100 * sum(told) / seconds
+    pauses_s = [one.gc_pause_s for one in ours if one.name in clients and one.gc_pause_s is not None]
+    if pauses_s:
+        found["gc_percent"] = 100 * sum(pauses_s) / seconds
     return found
 
 
@@ -195,7 +195,7 @@ def peak_resident_bytes(pid: int) -> int:
 
 
 def order_for(stage: Stage, row: Row, topic: str) -> LoadOrder:
-    """What Tidegauge's worker is told for a row."""
+    """What Tidegauge's worker is given for a row."""
     kafka = row.system == "kafka"
     system = registry.get("kafka")
     return LoadOrder(

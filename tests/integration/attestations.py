@@ -39,7 +39,7 @@ def cycles(report: dict[str, Any], trial: str) -> list[dict[str, Any]]:
     """The cycles of those trials whose name ends so."""
     found = [one for one in report["exploratory_trials"] if one["spec"]["trial_id"].endswith(trial)]
     made = [cycle for one in found for cycle in one["attest"]["cycles"]]
-    # A cycle that could not be carried out, or read afterwards, has no figures: it tells why instead.
+    # A cycle that could not be carried out, or read afterwards, has no figures: it says why instead.
     assert all(cycle["figures"] for cycle in made), [cycle["unreadable"] for cycle in made]
     return made
 
@@ -52,7 +52,7 @@ def keeps_level_3(
 ) -> str:
     """One node keeps what it acknowledged through a cut at level 3; without syncs the same cut loses.
 
-    Returns what is told.
+    Returns the finding's summary.
     """
     monkeypatch.setenv("TIDEGAUGE_DATA", str(tmp_path / "data"))
     place = Place(tmp_path)
@@ -60,23 +60,25 @@ def keeps_level_3(
     code, report = attested(place, system, "--level", "3", "--cuts", "1", *more)
     starved = (starved_us() - starved_before_us) / 1e6 / (time.monotonic() - began_s)
     (finding,) = report["findings"]
-    told = "\n".join(finding["summary"])
+    summary = "\n".join(finding["summary"])
     negative, cut = cycles(report, "-cuts")
     assert (negative["scenario"], negative["figures"]["broken"]) == ("none", 0)
-    assert cut["figures"]["lost"] == 0, told
+    assert cut["figures"]["lost"] == 0, summary
     assert len(cut["cuts"]) == 1
     assert cut["acked"] > 0
     if finding["decided"]:
-        assert sum(one["figures"]["lost"] for one in cycles(report, "-control")) > 0, told
+        assert sum(one["figures"]["lost"] for one in cycles(report, "-control")) > 0, summary
     else:
         # The one cut met nothing at stake, or its control's cuts did: only of a machine that lacked CPU.
-        assert re.search("messages at risk; at least|messages in flight; at least|after the newest write", told), told
-        assert starved >= STARVED_SHARE, f"starved {starved:.0%}: {told}"
-    assert code == (0 if finding["decided"] else 3), told
+        assert re.search("messages at risk; at least|messages in flight; at least|after the newest write", summary), (
+            summary
+        )
+        assert starved >= STARVED_SHARE, f"starved {starved:.0%}: {summary}"
+    assert code == (0 if finding["decided"] else 3), summary
     assert not finding["refuted"]
-    assert not_modelled in told
+    assert not_modelled in summary
     assert disks_left(tmp_path) == []
-    return told
+    return summary
 
 
 def loses_at_level_4(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,10 +86,10 @@ def loses_at_level_4(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TIDEGAUGE_DATA", str(tmp_path / "data"))
     code, report = attested(Place(tmp_path), system, "--level", "4", "--cuts", "1")
     (finding,) = report["findings"]
-    told = "\n".join(finding["summary"])
+    summary = "\n".join(finding["summary"])
     negative, cut = cycles(report, "-cuts")
-    assert (negative["scenario"], negative["figures"]["broken"]) == ("none", 0), told
-    assert cut["figures"]["lost"] > 0, told
-    assert (code, finding["refuted"]) == (5, True), told
-    assert "level 4 does not promise more" in told
+    assert (negative["scenario"], negative["figures"]["broken"]) == ("none", 0), summary
+    assert cut["figures"]["lost"] > 0, summary
+    assert (code, finding["refuted"]) == (5, True), summary
+    assert "level 4 does not promise more" in summary
     assert disks_left(tmp_path) == []

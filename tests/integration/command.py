@@ -46,7 +46,7 @@ class Done(subprocess.CompletedProcess[str]):
     starved = 0.0
 
     @property
-    def told(self) -> str:
+    def printed(self) -> str:
         """The end of all that it printed, and how busy the machine was."""
         return f"{self.stdout[-4000:]}{self.stderr[-4000:]}\n(exit code {self.returncode}, starved {self.starved:.0%})"
 
@@ -81,7 +81,7 @@ class Command(subprocess.Popen[str]):
     def check(self) -> None:
         """Fail with its output if it has ended: what a test waits for won't happen any more."""
         if self.poll() is not None:
-            raise AssertionError(f"the command ended meanwhile: {self.finish().told}")
+            raise AssertionError(f"the command ended meanwhile: {self.finish().printed}")
 
 
 @dataclass
@@ -187,23 +187,23 @@ def valid_unless_starved(done: Done, place: Place, left_open: str = "") -> bool:
     meant = [one for one in undecided if left_open and left_open in " ".join(one["summary"])]
     invalid = [trial for trial in trials if trial["validity"] == "invalid" and not trial["spec"]["exploratory"]]
     if done.returncode == 0:
-        assert trials and not invalid, done.told
+        assert trials and not invalid, done.printed
         return True
-    assert done.returncode == 3, done.told
+    assert done.returncode == 3, done.printed
     late = [trial for trial in trials if _is_late(trial) or is_slow(trial)]
     unexplained = [one["reasons"] for one in invalid if one not in late]
     spoilt = {(one["spec"]["experiment"], one["spec"]["system"]) for one in late}
     unexplained += [
         one["summary"] for one in undecided if (one["experiment"], one["system"]) not in spoilt and one not in meant
     ]
-    assert not unexplained, (unexplained, done.told)
+    assert not unexplained, (unexplained, done.printed)
     if meant and not invalid:
         return True
-    assert late, f"nothing that was stored explains the exit code: {done.told}"
+    assert late, f"nothing that was stored explains the exit code: {done.printed}"
     for one in late:
         starved = _starved_while_measured(one["directory"])
         assert max(done.starved, starved) >= STARVED_SHARE, (
-            f"{one['directory']}: late on a machine that was calm ({starved:.0%} starved): {done.told}"
+            f"{one['directory']}: late on a machine that was calm ({starved:.0%} starved): {done.printed}"
         )
     return False
 

@@ -78,8 +78,8 @@ class Ready:
     def copy_of(self, node: int, topic: str, messages: int, file: Path) -> Read:
         """What a node's own copy of a topic holds to which so many messages were sent."""
         order = self.order(topic, self.system.topic_settings(self.choice))
-        told = self.worker.read_back(order, "sub-0", file, COPY_S, node=node, last={(0, 0): messages - 1})
-        return load_read(f"read from node {node}", told, order.trial_id)
+        answer = self.worker.read_back(order, "sub-0", file, COPY_S, node=node, last={(0, 0): messages - 1})
+        return load_read(f"read from node {node}", answer, order.trial_id)
 
     def read_back(self, *topics: str) -> list[Setting]:
         """What the servers say is in force."""
@@ -121,7 +121,7 @@ def ready(
 
 
 def failure_of(name: str, directory: Path, settings: Mapping[str, str], heap_mb: int = 512) -> StartFailedError:
-    """Start a node that can't come up and return what the user would be told."""
+    """Start a node that can't come up and return what the user would be shown."""
     system = registry.get(name)
     with LocalHost.open() as host:
         deployment: Deployment | None = None

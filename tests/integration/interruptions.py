@@ -100,7 +100,7 @@ class Interruption:
     left: list[str] = field(default_factory=list)
 
     def line(self) -> str:
-        """As it is told."""
+        """As it is reported."""
         found = f"LEFT: {'; '.join(self.left)}" if self.left else "nothing left"
         ended = " (it had ended)" if self.had_ended else ""
         held = ", ".join(self.held) or "nothing"
@@ -191,10 +191,10 @@ def _after(place: Place, command: subprocess.Popen[bytes], made: Interruption, a
         return [f"the command did not end within {END_S_MAX:.0f} s"]
     wrong = []
     if "Traceback" in (text := (place.root / "shown").read_text()):
-        wrong.append(f"it told: {text[-2000:]}")
+        wrong.append(f"it printed: {text[-2000:]}")
     again = place.run("clean")
     if again.returncode or "Could not" in again.stdout + again.stderr or "Traceback" in again.stderr:
-        wrong.append(f"the next start told: {again.stdout}{again.stderr}")
+        wrong.append(f"the next start printed: {again.stdout}{again.stderr}")
     patience = Patience(CLEAN_S_MAX)
     while (left := found_left(place, agent_ids)) and not patience.is_over():
         time.sleep(0.2)

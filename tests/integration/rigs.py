@@ -21,7 +21,7 @@ import os, struct, sys, threading, time
 place, acknowledged, synced = sys.argv[1], sys.argv[2], sys.argv[3] == "synced"
 def write(name):
     data = os.open(f"{place}/{name}", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    told = os.open(f"{acknowledged}-{name}", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    acknowledgements = os.open(f"{acknowledged}-{name}", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     number = os.fstat(data).st_size // 512
     while True:
         os.write(data, struct.pack("<Q", number) * 64)
@@ -29,12 +29,12 @@ def write(name):
             os.fdatasync(data)
         else:
             time.sleep(0.001)
-        os.write(told, struct.pack("<Q", number))
+        os.write(acknowledgements, struct.pack("<Q", number))
         number += 1
 for name in ("a", "b"):
     threading.Thread(target=write, args=(name,)).start()
 """
-"""Two threads, each appending records to a file of its own; what is durable (or only written) is told elsewhere."""
+"""Two threads, each appending records to a file of its own; what is durable (or only written) is recorded elsewhere."""
 
 
 def refused(*abilities: Ability) -> str:
@@ -44,14 +44,14 @@ def refused(*abilities: Ability) -> str:
 
 
 def writer(root: Path, place: Path, synced: bool = True, name: str = "writer", **more: object) -> ProcessSpec:
-    """The process; it tells in `root/NAME-a` and `root/NAME-b`."""
+    """The process; it records in `root/NAME-a` and `root/NAME-b`."""
     argv = (sys.executable, "-c", WRITER, str(place), str(root / name), "synced" if synced else "written")
     log = str(root / f"{name}.log")
     return ProcessSpec(name, argv, {"PATH": os.defpath}, str(root), log, stop_grace_s=5.0, **more)  # type: ignore[arg-type]
 
 
 def acknowledged(root: Path, name: str = "writer") -> dict[str, int]:
-    """How many records each thread was told to be there. A number that was cut off in the middle doesn't count."""
+    """How many records each thread was promised to be there. A number that was cut off in the middle doesn't count."""
     files = {thread: root / f"{name}-{thread}" for thread in "ab"}
     return {thread: file.stat().st_size // 8 if file.exists() else 0 for thread, file in files.items()}
 

@@ -1,4 +1,4 @@
-"""What the tests of secured servers share: a worker before a server, its connections, and what must never be told."""
+"""What the tests of secured servers share: a worker before a server, its connections, and what must never be shown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Secured:
             self.probe(connection)
         assert time.monotonic() - began_s < 12.0
         assert "\n" not in caught.value.message
-        self.assert_untold(caught.value.message)
+        self.assert_no_secret(caught.value.message)
         return caught.value.message
 
     def failure(self, connection: Mapping[str, str]) -> str:
@@ -57,7 +57,7 @@ class Secured:
         with pytest.raises(RunFailedError) as caught:
             self.probe(connection)
         assert not isinstance(caught.value, AccessRefusedError)
-        self.assert_untold(caught.value.message)
+        self.assert_no_secret(caught.value.message)
         return caught.value.message
 
     def ready(self, connection: Mapping[str, str]) -> Ready:
@@ -67,7 +67,7 @@ class Secured:
         reached = replace(seen, connection=dict(connection))
         return Ready(registry.get(self.name), self.choice, self.host, reached, self.worker, pid)
 
-    def assert_untold(self, text: str) -> None:
+    def assert_no_secret(self, text: str) -> None:
         """None of the secrets is in a text that users see."""
         for secret in (*self.secrets, "PRIVATE KEY"):
             assert secret not in text
@@ -75,7 +75,7 @@ class Secured:
 
 @dataclass(frozen=True)
 class Start:
-    """What to start, and what must not be told of it."""
+    """What to start, and what must not be shown of it."""
 
     name: str
     choice: LevelChoice

@@ -141,7 +141,7 @@ def test_after_kill_9_clean_deletes_the_topics(cluster: Cluster, place: Place) -
     assert "Nothing was left behind" in place.run("clean").stdout
 
 
-def test_a_cluster_that_does_not_answer_is_told_and_makes_no_topic(place: Place) -> None:
+def test_a_cluster_that_does_not_answer_is_reported_and_makes_no_topic(place: Place) -> None:
     campaign = place.write(CAMPAIGN.format(servers="127.0.0.1:1", level=3, measure="3s"))
     done = place.run("run", str(campaign))
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""Campaigns against a Kafka with TLS, SASL and ACLs, through the command line: who gets in, and what is never told."""
+"""Campaigns against a Kafka with TLS, SASL and ACLs, through the command line: who gets in, and what is never shown."""
 
 from __future__ import annotations
 

@@ -25,5 +25,5 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("system", ["rabbitmq", "kafka"])
 def test_one_node_keeps_level_3(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = "Not modelled either: the drive's own volatile write cache"
-    told = keeps_level_3(system, tmp_path, monkeypatch, "--file-system", "fuse", not_modelled=limits)
-    assert "less than a power cut" in told
+    summary = keeps_level_3(system, tmp_path, monkeypatch, "--file-system", "fuse", not_modelled=limits)
+    assert "less than a power cut" in summary

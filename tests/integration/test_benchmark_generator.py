@@ -46,8 +46,8 @@ def test_all_contenders_are_measured_and_nothing_is_left(tmp_path: Path) -> None
     for row in found.values():
         for contender, figures in row["contenders"].items():
             for key in ("kmsgs_per_s", "cpu_s_per_million", "rss_peak_mb", "gc_percent", "host_cpu_percent"):
-                told = figures[key]
-                assert told is not None and told["median"] >= 0, (row["name"], contender, key)
+                figure = figures[key]
+                assert figure is not None and figure["median"] >= 0, (row["name"], contender, key)
             assert figures["cpu_s_per_million"]["median"] > 0
     kafka = found["rate-20k"]
     assert len(kafka["ratios"]) == 2

@@ -51,7 +51,7 @@ def results(place: Place) -> dict[str, dict[str, Any]]:
 
 def assert_slow(result: dict[str, Any], done: Done) -> None:
     """It says that its consumer is too slow, which one, and what to do, wherever a reader may look."""
-    assert is_slow(result), (result["busy_consumer"], result["reasons"], result["subscriptions"], done.told)
+    assert is_slow(result), (result["busy_consumer"], result["reasons"], result["subscriptions"], done.printed)
     (reason,) = [one for one in result["reasons"] if one.startswith(BUSY_CONSUMER)]
     assert result["validity"] == "invalid"
     assert f"{CONSUMER} had no time left in" in reason
@@ -59,8 +59,8 @@ def assert_slow(result: dict[str, Any], done: Done) -> None:
     assert result["busy_consumer"]["name"] == CONSUMER
     assert result["subscriptions"][0]["window_end_backlog"] > 0
     # On a busy machine a disk may be named before it.
-    told = (result["limiting"]["words"], *result["limiting"]["others"])
-    assert any(CONSUMER in words for words in told), told
+    sentences = (result["limiting"]["words"], *result["limiting"]["others"])
+    assert any(CONSUMER in words for words in sentences), sentences
 
 
 def reasons_of(result: dict[str, Any], beginning: str) -> list[str]:
@@ -75,20 +75,20 @@ def test_slow_consumers_are_named_where_they_cannot_keep_up_and_only_there(tmp_p
     place = Place(tmp_path)
     done = place.run("run", str(place.write(campaign(consume_us, PEAK, LATENCY.replace("RATE", "2000")))))
     found = results(place)
-    assert done.returncode == 3, done.told
+    assert done.returncode == 3, done.printed
     assert_slow(found["peak"], done)
     assert "had no time left" in done.stdout
     calm = found["latency"]
     if reasons_of(calm, BUSY_CONSUMER) and done.starved >= STARVED_SHARE:
         pytest.skip(f"the consumer got too little of a CPU even for 2,000 msg/s ({done.starved:.0%} starved)")
-    assert not reasons_of(calm, BUSY_CONSUMER), done.told
+    assert not reasons_of(calm, BUSY_CONSUMER), done.printed
 
 
 def test_a_rate_that_consumers_cannot_keep_up_with(tmp_path: Path) -> None:
     """The null system's queue is bounded, so that producers are held back: slow consumers show in the response too."""
     place = Place(tmp_path)
     done = place.run("run", str(place.write(campaign(20, LATENCY.replace("RATE", "100000")))))
-    assert done.returncode == 3, done.told
+    assert done.returncode == 3, done.printed
     assert_slow(results(place)["latency"], done)
 
 
@@ -133,5 +133,5 @@ def test_a_worker_that_is_starved_in_its_consumer_only(tmp_path: Path) -> None:
     result = results(place)["latency"]
     if not reasons_of(result, BUSY_CONSUMER) and reasons_of(result, OWN_LAG):
         pytest.skip(f"the load thread was starved too, so that its consumer had little to do: {result['reasons']}")
-    assert done.returncode == 3, done.told
+    assert done.returncode == 3, done.printed
     assert_slow(result, done)

@@ -97,11 +97,11 @@ def test_a_small_backlog_from_cache_is_doubted(place: Place, report: dict[str, A
     reads = result_of(report, "catch-up")["catch_up"]["reads"]
     assert reads["read_bytes"] is not None
     assert reads["read_bytes"] < 16 << 20
-    told = " ".join(place.run("show", "last").stdout.split())
+    output = " ".join(place.run("show", "last").stdout.split())
     said = r"DOUBTFUL: (\d+% of the backlog was read from the device, the rest from cache|the servers read )"
-    assert re.search(said, told)
-    assert "catch-up: what was found" in told
-    assert "mixed: what was found" in told
+    assert re.search(said, output)
+    assert "catch-up: what was found" in output
+    assert "mixed: what was found" in output
 
 
 def test_nothing_is_left_behind(place: Place) -> None:

@@ -34,7 +34,7 @@ LOAD_PER_CPU_MAX = 2.0
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory whose files are as large as those that fio is told to use."""
+    """A directory whose files are as large as those that fio is to use."""
     if (load := os.getloadavg()[0]) > LOAD_PER_CPU_MAX * (os.cpu_count() or 1):
         pytest.skip(f"{load:.1f} threads want to run on {os.cpu_count()} CPUs: waiting for one would be compared")
     monkeypatch.setattr("tidegauge.hosts.ceilings_disk.FILE_BYTES_MAX", FILE_BYTES)

@@ -1,4 +1,4 @@
-"""Faults while real servers are measured: made at their times, told by fault, and lifted whatever happens."""
+"""Faults while real servers are measured: made at their times, reported by fault, and lifted whatever happens."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def carried_out(place: Place, text: str) -> tuple[dict[str, Any], str]:
     return result, place.run("show", "last").stdout
 
 
-def test_a_pause_and_a_crash_are_told_fault_by_fault(tmp_path: Path) -> None:
+def test_a_pause_and_a_crash_are_reported_fault_by_fault(tmp_path: Path) -> None:
     place = Place(tmp_path)
     result, shown = carried_out(
         place,
@@ -100,9 +100,9 @@ def test_what_can_not_be_done_is_refused_before_anything_starts(tmp_path: Path) 
     place = Place(tmp_path)
     text = campaign("60s", "at: 1s, kind: kill, target: 2, duration: 2s", system="rabbitmq")
     done = place.run("run", str(place.write(text)), "--dry-run")
-    told = " ".join(done.stderr.split())
+    output = " ".join(done.stderr.split())
     assert done.returncode == 2
-    assert "fault 1: there is no node 2: rabbitmq@" in told
+    assert "fault 1: there is no node 2: rabbitmq@" in output
     assert not place.runs.exists()
 
 

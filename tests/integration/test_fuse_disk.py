@@ -115,8 +115,8 @@ def test_nodes_are_cut_together(host: LocalHost, tmp_path: Path) -> None:
         wait_for_records(tmp_path, 20, name)
     assert host.rig.cut_power(names, places).processes == 3
     for name, place in zip(names, places, strict=True):
-        told, there = acknowledged(tmp_path, name), readable(place)
-        assert all(told[thread] <= there[thread] for thread in told), (name, told, there)
+        promised, there = acknowledged(tmp_path, name), readable(place)
+        assert all(promised[thread] <= there[thread] for thread in promised), (name, promised, there)
 
 
 def test_it_can_neither_be_slow_nor_hang(host: LocalHost, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_it_can_neither_be_slow_nor_hang(host: LocalHost, tmp_path: Path) -> Non
     wait_for(lambda: not daemons(tmp_path), DEADLINE_S, "the daemon has ended")
 
 
-def test_a_mount_that_is_refused_is_told_and_leaves_nothing(
+def test_a_mount_that_is_refused_is_reported_and_leaves_nothing(
     host: LocalHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = tmp_path / "bin"

@@ -99,13 +99,13 @@ def test_nothing_is_left_of_shared_servers(place: Place) -> None:
     assert place.left_behind() == []
 
 
-def test_each_step_was_told_as_it_was_decided(place: Place) -> None:
-    told = (place.root / "out.txt").read_text()
-    assert "500 msg/s: " in told
-    assert "more trial" in told
-    assert "max-throughput: " in told
-    assert "curve: " in told
-    assert all(len(line) <= 100 for line in told.splitlines() if "/" not in line)
+def test_each_step_was_printed_as_it_was_decided(place: Place) -> None:
+    output = (place.root / "out.txt").read_text()
+    assert "500 msg/s: " in output
+    assert "more trial" in output
+    assert "max-throughput: " in output
+    assert "curve: " in output
+    assert all(len(line) <= 100 for line in output.splitlines() if "/" not in line)
 
 
 DISK_BYTES_PER_S = 6_000_000

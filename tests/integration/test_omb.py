@@ -157,14 +157,14 @@ def test_a_dozen_workloads_run_one_after_the_other(place: Place, driver: Path) -
 def test_rate_0_is_searched_and_only_what_was_confirmed_is_in_the_json(place: Place, driver: Path) -> None:
     workload = str(OWN / f"{SEARCH}.yaml")
     done = place.run("omb", workload, "--driver", str(driver), "--time-scale", "0.15", "--json", timeout_s=1200)
-    assert done.returncode in (0, 3), done.told
+    assert done.returncode in (0, 3), done.printed
     (run,) = json.loads(done.stdout)["runs"]
     (finding,) = run["report"]["findings"]
     (goal,) = finding["details"]["goals"]
     assert finding["experiment"] == "max-throughput"
     assert any("producerRate: 0 becomes `max-throughput`" in note for note in run["report"]["run"]["notes"])
     # At full speed on a busy machine a search may rightly stay open: then it says why, and exits with 3.
-    assert goal["decided"] == (done.returncode == 0) == (not goal["problem"]), done.told
+    assert goal["decided"] == (done.returncode == 0) == (not goal["problem"]), done.printed
     if goal["confirmation_trial_id"] is None:
         assert not goal["decided"]
         assert run["omb_results"] == []
@@ -181,7 +181,7 @@ def test_rate_0_is_searched_and_only_what_was_confirmed_is_in_the_json(place: Pl
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_not_there_is_told_and_the_next_driver_goes_on(place: Place, driver: Path) -> None:
+def test_a_cluster_that_is_not_there_is_reported_and_the_next_driver_goes_on(place: Place, driver: Path) -> None:
     absent = place.write(DRIVER.format(address="127.0.0.1:9").replace("one-copy", "absent"), "absent.yaml")
     workload = workload_file(place.root, "both")
     done = place.run(

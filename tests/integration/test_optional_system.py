@@ -29,9 +29,9 @@ def test_an_optional_system_that_cant_be_had_is_left_out_with_the_reason(place: 
     valid_unless_starved(done, place)
     run = place.only_run()
     notes = json.loads((run / "run.json").read_text())["notes"]
-    (told,) = [note for note in notes if "left out" in note]
-    assert told.startswith("rabbitmq@4.3.6 is left out: rabbitmq 4.3.6 is not in the cache. Debian's archive can't be")
-    assert "\n" not in told
+    (note,) = [note for note in notes if "left out" in note]
+    assert note.startswith("rabbitmq@4.3.6 is left out: rabbitmq 4.3.6 is not in the cache. Debian's archive can't be")
+    assert "\n" not in note
     assert "is left out" in done.stdout
     (trial,) = (run / "trials").iterdir()
     assert trial.name.endswith("-latency-null")

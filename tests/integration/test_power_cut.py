@@ -67,9 +67,9 @@ def cut_again_and_again(host: LocalHost, tmp_path: Path, place: Path, file_syste
         host.start(writer(tmp_path, place))
         wait_for_records(tmp_path, before + 20)
         report = host.rig.cut_power(["writer"], [place])
-        told, there = acknowledged(tmp_path), readable(place)
-        # Each thread may have synced one record more than it had told.
-        assert all(told[thread] <= there[thread] <= told[thread] + 1 for thread in told), (told, there)
+        promised, there = acknowledged(tmp_path), readable(place)
+        # Each thread may have synced one record more than it had recorded.
+        assert all(promised[thread] <= there[thread] <= promised[thread] + 1 for thread in promised), (promised, there)
         assert report.asked_ns <= report.frozen_ns <= report.cut_ns <= report.killed_ns <= report.mounted_ns
         checked = [] if file_system == "fuse" else [(str(place), file_system, True)]
         assert [(disk.place, disk.file_system, disk.is_clean) for disk in report.disks] == checked, report.disks
@@ -93,7 +93,7 @@ def what_was_not_synced_is_gone(host: LocalHost, tmp_path: Path, place: Path) ->
     host.start(writer(tmp_path, place, synced=False))
     wait_for_records(tmp_path, 50)
     report = host.rig.cut_power(["writer"], [place])
-    lost = {thread: told - readable(place)[thread] for thread, told in acknowledged(tmp_path).items()}
+    lost = {thread: promised - readable(place)[thread] for thread, promised in acknowledged(tmp_path).items()}
     assert min(lost.values()) > 0
     assert (place / "old").read_bytes() == b"x" * MIB
     # Remains of it in the kernel's cache of the device would contradict what the journal brings back.
@@ -112,8 +112,8 @@ def test_all_nodes_stand_before_the_first_is_cut(host: LocalHost, tmp_path: Path
     report = host.rig.cut_power(names, places)
     assert report.processes == 3
     for name, place in zip(names, places, strict=True):
-        told, there = acknowledged(tmp_path, name), readable(place)
-        assert all(told[thread] <= there[thread] for thread in told)
+        promised, there = acknowledged(tmp_path, name), readable(place)
+        assert all(promised[thread] <= there[thread] for thread in promised)
     # A second cut, of nodes that are down already, finds the same.
     again = host.rig.cut_power(names, places)
     assert again.processes == 0
@@ -163,8 +163,8 @@ def test_a_disk_that_is_slow_or_hangs_can_be_cut(host: LocalHost, tmp_path: Path
     wait_for_records(tmp_path, 3)
     host.rig.hang_disk(place)
     host.rig.cut_power(["writer"], [place])
-    told, there = acknowledged(tmp_path), readable(place)
-    assert all(told[thread] <= there[thread] for thread in told)
+    promised, there = acknowledged(tmp_path), readable(place)
+    assert all(promised[thread] <= there[thread] for thread in promised)
     # It does not hang any more, and is still slow.
     before_s = time.monotonic()
     write_synced(place / "new", MIB)
@@ -228,8 +228,8 @@ def test_a_copy_of_the_mount_elsewhere_is_unmounted_too(
         copy.wait()
         copy.stdout.close()
     assert report.disks[0].is_clean, report.disks[0].report
-    told, there = acknowledged(tmp_path), readable(place)
-    assert all(told[thread] <= there[thread] for thread in told)
+    promised, there = acknowledged(tmp_path), readable(place)
+    assert all(promised[thread] <= there[thread] for thread in promised)
 
 
 @needs("ext4")

@@ -144,8 +144,8 @@ def test_tampering_is_caught_and_an_alarm_is_reported(tmp_path: Path) -> None:
         control(rabbit, distribution_of(DEFAULT_VERSION).directory, "set_vm_memory_high_watermark", "absolute", "1MiB")
         with pytest.raises(AssertionError):
             rabbit.load("blocked", settings)
-        told = [message for where, message, _ in rabbit.worker.totals().errors if where == "send"]
-        assert any("RabbitMQ blocks publishing: low on memory" in message for message in told)
+        errors = [message for where, message, _ in rabbit.worker.totals().errors if where == "send"]
+        assert any("RabbitMQ blocks publishing: low on memory" in message for message in errors)
         rabbit.worker.finish(delete_topics=False)
         assert "blocks publishers because of its alarm: memory" in rabbit.deployment.last_words()
 

@@ -54,9 +54,9 @@ class Ledger:
         return read_history(Path(self.order.history_directory), self.order.trial_id)
 
     def read(self, name: str) -> Read:
-        told = self.here.worker.read_back(self.order, KEEPER, self.directory / f"{name}.read", READ_S)
-        assert [p.why for p in told.partitions if not p.complete] == []
-        return load_read(name, told, self.order.trial_id)
+        answer = self.here.worker.read_back(self.order, KEEPER, self.directory / f"{name}.read", READ_S)
+        assert [p.why for p in answer.partitions if not p.complete] == []
+        return load_read(name, answer, self.order.trial_id)
 
     def positions(self) -> CommittedPositions:
         return self.here.worker.committed_positions(self.order)

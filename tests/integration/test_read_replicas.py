@@ -81,8 +81,8 @@ def of_each_node(running: Cluster, order: LoadOrder, directory: Path, known: Rea
 
 
 def read_once(running: Cluster, order: LoadOrder, file: Path, node: int = 0, last: Positions = NOWHERE) -> Read:
-    told = running.worker.read_back(order, KEEPER, file, READ_S, node=node, last=last)
-    return load_read(file.name, told, order.trial_id)
+    answer = running.worker.read_back(order, KEEPER, file, READ_S, node=node, last=last)
+    return load_read(file.name, answer, order.trial_id)
 
 
 def lacking(reads: Sequence[Read], message: Message) -> set[str]:
@@ -140,16 +140,16 @@ def none_but_one_node_lacks_what_was_altered_there(running: Cluster, directory: 
 def a_message_that_does_not_show_is_waited_for(running: Cluster, order: LoadOrder) -> None:
     """What a leader has acknowledged alone can't be read before its followers have it."""
     file = Path(order.history_directory) / "waiting"
-    told = running.worker.read_back(order, KEEPER, file, 5.0, last={(0, 1): 1_000_000_000})
-    assert {p.why for p in told.partitions} == {"its end did not show in time"}
+    answer = running.worker.read_back(order, KEEPER, file, 5.0, last={(0, 1): 1_000_000_000})
+    assert {p.why for p in answer.partitions} == {"its end did not show in time"}
 
 
-def a_copy_of_a_node_that_is_down_is_told_as_unread(running: Cluster, order: LoadOrder) -> None:
+def a_copy_of_a_node_that_is_down_is_reported_as_unread(running: Cluster, order: LoadOrder) -> None:
     """The last of a cluster."""
     running.deployment.stop_node(ODD)
-    told = running.worker.read_back(order, KEEPER, Path(order.history_directory) / "down", 6.0, node=ODD)
-    assert [(p.complete, p.messages) for p in told.partitions] == [(False, 0)] * LOAD.partitions
-    assert all(p.why for p in told.partitions)
+    answer = running.worker.read_back(order, KEEPER, Path(order.history_directory) / "down", 6.0, node=ODD)
+    assert [(p.complete, p.messages) for p in answer.partitions] == [(False, 0)] * LOAD.partitions
+    assert all(p.why for p in answer.partitions)
 
 
 def test_kafkas_copies_are_read_by_letting_each_broker_lead(tmp_path: Path) -> None:
@@ -158,10 +158,10 @@ def test_kafkas_copies_are_read_by_letting_each_broker_lead(tmp_path: Path) -> N
         # The one that was read from last leads yet.
         assert set(running.deployment.leaders(running.read_back(order.topic_names)).values()) == {NODES}
         a_message_that_does_not_show_is_waited_for(running, order)
-        a_copy_of_a_node_that_is_down_is_told_as_unread(running, order)
+        a_copy_of_a_node_that_is_down_is_reported_as_unread(running, order)
 
 
 def test_each_rabbitmq_node_hands_out_its_own_copy_of_a_stream(tmp_path: Path) -> None:
     with cluster("rabbitmq", LevelChoice(2, "stream"), tmp_path) as running:
         order = none_but_one_node_lacks_what_was_altered_there(running, tmp_path / "histories")
-        a_copy_of_a_node_that_is_down_is_told_as_unread(running, order)
+        a_copy_of_a_node_that_is_down_is_reported_as_unread(running, order)

@@ -103,7 +103,7 @@ def test_a_hung_disk_holds_writers_until_it_goes_on(host: LocalHost, disk: Path,
     wait_for(lambda: min(acknowledged(tmp_path).values()) > 5, DEADLINE_S, "records")
     for _ in range(2):  # Twice is fine.
         host.rig.hang_disk(disk)
-    time.sleep(0.1)  # What was synced before may still be told.
+    time.sleep(0.1)  # What was synced before may still be reported.
     before = acknowledged(tmp_path)
     time.sleep(0.5)
     assert acknowledged(tmp_path) == before

@@ -1,4 +1,4 @@
-"""A real Kafka broker with TLS, SASL and ACLs: who gets in, who does not, and what he is told."""
+"""A real Kafka broker with TLS, SASL and ACLs: who gets in, who does not, and what he is answered."""
 
 from __future__ import annotations
 
@@ -199,11 +199,11 @@ def test_topics_of_another_process_are_deleted(broker: Broker) -> None:
 
 def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
-    order = broker.secured.ready(broker.as_user("alice")).order("tidegauge-told", {})
+    order = broker.secured.ready(broker.as_user("alice")).order("tidegauge-secrets", {})
     settings = broker.secured.worker.prepare(order)
     broker.secured.worker.finish(delete_topics=True)
     shown = {s.name: s.value for s in settings if s.scope == "producer"}
     assert shown["sasl.jaas.config"] == "[hidden]"
     assert shown["security.protocol"] == "SASL_SSL"
-    broker.secured.assert_untold("\n".join(f"{s.name}={s.value}" for s in settings))
-    broker.secured.assert_untold(broker.secured.worker_log.read_text())
+    broker.secured.assert_no_secret("\n".join(f"{s.name}={s.value}" for s in settings))
+    broker.secured.assert_no_secret(broker.secured.worker_log.read_text())

@@ -1,4 +1,4 @@
-"""A real Pulsar with TLS, tokens and authorisation: who gets in, who does not, and what he is told."""
+"""A real Pulsar with TLS, tokens and authorisation: who gets in, who does not, and what he is answered."""
 
 from __future__ import annotations
 
@@ -205,9 +205,9 @@ def test_rights(broker: Broker) -> None:
 
 def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
-    order = broker.secured.ready(broker.as_holder(ADMIN)).order("tidegauge-told", {})
+    order = broker.secured.ready(broker.as_holder(ADMIN)).order("tidegauge-secrets", {})
     settings = broker.secured.worker.prepare(order)
     broker.secured.worker.finish(delete_topics=True)
     assert {s.value for s in settings if s.name == "authParams"} == {"(hidden)"}
-    broker.secured.assert_untold("\n".join(f"{s.name}={s.value}" for s in settings))
-    broker.secured.assert_untold(broker.secured.worker_log.read_text())
+    broker.secured.assert_no_secret("\n".join(f"{s.name}={s.value}" for s in settings))
+    broker.secured.assert_no_secret(broker.secured.worker_log.read_text())

@@ -1,4 +1,4 @@
-"""A real RabbitMQ with TLS on all its protocols and users of few rights: who gets in, what the others are told."""
+"""A real RabbitMQ with TLS on all its protocols and users of few rights: who gets in, what the others are answered."""
 
 from __future__ import annotations
 
@@ -234,9 +234,9 @@ def test_queues_that_only_the_management_api_could_name_are_reported(broker: Bro
 
 def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
-    order = broker.secured.ready(broker.as_user("alice")).order("tidegauge-told", {})
+    order = broker.secured.ready(broker.as_user("alice")).order("tidegauge-secrets", {})
     settings = broker.secured.worker.prepare(order)
     broker.secured.worker.finish(delete_topics=True)
-    broker.secured.assert_untold("\n".join(f"{s.name}={s.value}" for s in settings))
-    broker.secured.assert_untold(broker.secured.worker_log.read_text())
+    broker.secured.assert_no_secret("\n".join(f"{s.name}={s.value}" for s in settings))
+    broker.secured.assert_no_secret(broker.secured.worker_log.read_text())
     assert "not usable" in broker.secured.failure({"uri": f"http://alice:{PASSWORD}@127.0.0.1:1"})

@@ -111,14 +111,14 @@ def test_a_server_that_does_not_sync_is_found_out(place: Place, site: Path) -> N
         done = place.run("run", str(place.write(SHORT)), timeout_s=3 * PATIENCE_S)
     finally:
         server.write_text(whole)
-    assert done.returncode == 1, done.told
-    assert "level 4" in done.stdout + done.stderr, done.told
+    assert done.returncode == 1, done.printed
+    assert "level 4" in done.stdout + done.stderr, done.printed
 
 
 def test_what_it_can_not_do_is_refused_with_the_reason(place: Place) -> None:
     place.write(SHORT.replace("{message-size: 1KiB}", "{message-size: 1KiB, subscription-type: shared}"))
     done = place.run("run", "campaign.yaml", "--dry-run")
-    assert done.returncode == 2, done.told
+    assert done.returncode == 2, done.printed
     assert "Toylog has no shared subscriptions" in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""Real clusters of three: complete before they are measured, leaders spread, tampering caught, failures told."""
+"""Real clusters of three: complete before they are measured, leaders spread, tampering caught, failures reported."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_port_stolen_before_the_start_is_reported(
 
 
 def ended(deployment: Deployment) -> StartFailedError:
-    """What is told once a node has ended by itself."""
+    """What is reported once a node has ended by itself."""
     patience = Patience(END_S_MAX)
     while not patience.is_over():
         try:

@@ -42,7 +42,7 @@ def is_missed(first: Done, place: Place) -> bool:
     return first.returncode == 4 or valid_unless_starved(first, place)
 
 
-def test_a_missed_threshold_ends_with_4_and_is_told_everywhere(place: Place, first: Done) -> None:
+def test_a_missed_threshold_ends_with_4_and_is_shown_everywhere(place: Place, first: Done) -> None:
     # An INVALID trial has no p99 to miss it by.
     assert is_missed(first, place) == ("Thresholds: 1 MISSED" in first.stdout)
     suites = ElementTree.fromstring((place.root / "first.xml").read_text())

@@ -88,9 +88,9 @@ def test_kafka_at_level_3_fsyncs_before_each_acknowledgement(tmp_path: Path) -> 
         assert found is not None
         assert (found.agreement, found.synced, found.messages) == (Agreement.AGREES, MESSAGES, MESSAGES)
         assert found.calls_by_node["kafka-1"]["fsync"] >= MESSAGES
-        told = kafka.kept.evidence["messages"]
-        assert isinstance(told, list)
-        assert all(message["nodes_synced"] == ["kafka-1"] for message in told)
+        recorded = kafka.kept.evidence["messages"]
+        assert isinstance(recorded, list)
+        assert all(message["nodes_synced"] == ["kafka-1"] for message in recorded)
         assert kafka.ready.load("and-it-still-works", {}) > 0
 
         # The same broker, but topics without a flush: as if it had ignored what its settings say.
@@ -128,7 +128,7 @@ def test_rabbitmq_does_what_its_queue_type_promises(tmp_path: Path, form: str, l
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [3, 4])
-def test_pulsar_syncs_its_journal_as_told(tmp_path: Path, level: int) -> None:
+def test_pulsar_syncs_its_journal_as_configured(tmp_path: Path, level: int) -> None:
     choice = LevelChoice(level, "journal" if level == 4 else "")
     with watched("pulsar", choice, tmp_path) as pulsar:
         found = pulsar.witnessed("topic", level).syncs

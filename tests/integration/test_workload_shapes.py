@@ -130,9 +130,9 @@ def test_a_schedule_keeps_the_latency_of_each_step(system: Ready) -> None:
 def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None:
     if system.system.name == "rabbitmq":
         pytest.skip("a queue for each of hundreds of partitions is no way to use RabbitMQ")
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     order = order_for(system, "hundreds", replace(SMALL, partitions=300))
-    system.worker.prepare(order, lambda *progress: told.append(progress))
+    system.worker.prepare(order, lambda *progress: reports.append(progress))
     system.worker.start()
     time.sleep(1.0)
     system.worker.stop_producers(10.0)
@@ -142,7 +142,7 @@ def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None
     totals = system.worker.totals()
     system.worker.finish(delete_topics=True)
     exact(totals)
-    assert all(0 <= done <= total for _, done, total in told)
+    assert all(0 <= done <= total for _, done, total in reports)
 
 
 def test_streams_have_one_active_consumer_and_are_read_by_anybody(tmp_path: Path) -> None:

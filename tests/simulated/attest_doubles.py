@@ -46,7 +46,7 @@ class World:
     reads: int = 0
     frozen_ns: list[int] = field(default_factory=list)
     known: list[Positions] = field(default_factory=list)
-    """What each read of whatever serves was told of the last messages."""
+    """What each read of whatever serves was given of the last messages."""
 
 
 class Worker(FakeWorker):

@@ -49,9 +49,9 @@ def test_what_whole_cycles_found_is_stored_before_the_next_begins(
 ) -> None:
     stored = interrupted(stage, monkeypatch, 3, Honest())
     assert [cycle.number for cycle in stored.cycles] == [1, 2]
-    told = until_then(3, 1, plan_of(), stored)
-    assert told.startswith("until then 1 cut, 0 of ")
-    assert told.endswith("; INCONCLUSIVE: not all cuts and controls were made")
+    words = until_then(3, 1, plan_of(), stored)
+    assert words.startswith("until then 1 cut, 0 of ")
+    assert words.endswith("; INCONCLUSIVE: not all cuts and controls were made")
 
 
 def test_a_loss_refutes_although_it_was_interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +74,8 @@ def test_it_goes_on_after_its_last_whole_cycle(stage: Stage, monkeypatch: pytest
     assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == cuts + 2
     notes = [event.text for event in stage.events if isinstance(event, Note)]
     assert notes == [f"{stage.store.result.spec.trial_id}: 2 of 4 cycles were carried out before and are kept."]
-    told = [event for event in stage.events if isinstance(event, PhaseProgress)]
-    assert [(event.done, event.seconds_left is None) for event in told] == [(2, True), (3, False)]
+    progress = [event for event in stage.events if isinstance(event, PhaseProgress)]
+    assert [(event.done, event.seconds_left is None) for event in progress] == [(2, True), (3, False)]
 
 
 def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

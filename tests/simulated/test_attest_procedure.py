@@ -222,9 +222,9 @@ def test_a_rolling_cycle_cuts_each_node_on_its_own_disk(stage: Stage) -> None:
 def test_a_second_cut_comes_before_the_servers_serve(stage: Stage) -> None:
     (found,) = outcome_of(stage.run(all_at(again_after_s=0.05))).cycles
     assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == 2
-    (told,) = found.cuts
-    assert told.cuts == 2
-    assert told.frozen_mono_ns == stage.world.frozen_ns[0], "what was acknowledged is at risk in the first of the two"
+    (cut,) = found.cuts
+    assert cut.cuts == 2
+    assert cut.frozen_mono_ns == stage.world.frozen_ns[0], "what was acknowledged is at risk in the first of the two"
 
 
 def test_servers_that_never_serve_again_end_the_trial_and_are_reported(stage: Stage) -> None:
@@ -271,9 +271,9 @@ def test_servers_that_can_not_be_started_again_were_cut_all_the_same(
     monkeypatch.setattr(Deployment, "start_node", fails)
     (found,) = outcome_of(stage.run(all_at())).cycles
     assert found.unreadable == ("kafka-1 ended with exit code 1.",)
-    (told,) = found.cuts
-    assert told.at_risk > 0
-    assert told.restart_s is None
+    (cut,) = found.cuts
+    assert cut.at_risk > 0
+    assert cut.restart_s is None
 
 
 def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
@@ -328,7 +328,7 @@ def test_a_level_that_is_not_in_force_is_not_attested(stage: Stage, monkeypatch:
 
 def test_progress_says_how_many_cycles_and_how_long_yet(stage: Stage) -> None:
     stage.run(NONE, all_at(), all_at(number=3))
-    told = [event for event in stage.events if isinstance(event, PhaseProgress)]
-    assert [(event.done, event.total) for event in told] == [(0, 3), (1, 3), (2, 3)]
-    assert told[0].seconds_left is None
-    assert told[2].seconds_left is not None
+    progress = [event for event in stage.events if isinstance(event, PhaseProgress)]
+    assert [(event.done, event.total) for event in progress] == [(0, 3), (1, 3), (2, 3)]
+    assert progress[0].seconds_left is None
+    assert progress[2].seconds_left is not None

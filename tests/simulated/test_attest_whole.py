@@ -50,8 +50,8 @@ class SometimesUnanswered(Worker):
                 self.records.append((time.monotonic_ns(), sequence, -1, -1, int(Record.INVOKED), b""))
                 partition, position = self.world.server.publish((0, sequence)) or (-1, -1)
                 if sequence % 15 != 14:
-                    told = (time.monotonic_ns(), sequence, position, partition, int(Record.ACKNOWLEDGED), b"")
-                    self.records.append(told)
+                    record = (time.monotonic_ns(), sequence, position, partition, int(Record.ACKNOWLEDGED), b"")
+                    self.records.append(record)
                     self.acked += 1
             if sequence >= AT_ONCE:
                 time.sleep(EACH_S)

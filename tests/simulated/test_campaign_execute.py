@@ -153,8 +153,8 @@ def test_failures_with_a_success_between_them_are_not_in_a_row(scene: Scene, mon
     monkeypatch.setattr(kafka, "deploy", every_other)
     scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "repeat": 5})
     scene.run()
-    told = [text for trial_id, text in scene.ended().items() if trial_id.endswith("kafka")]
-    assert ["port taken" in text for text in told] == [True, False, True, False, True]
+    endings = [text for trial_id, text in scene.ended().items() if trial_id.endswith("kafka")]
+    assert ["port taken" in text for text in endings] == [True, False, True, False, True]
 
 
 def test_a_run_without_any_result_fails(scene: Scene) -> None:
@@ -212,14 +212,14 @@ def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatc
     from tidegauge.campaign.run import execute
     from tidegauge.hosts.memory import CacheDrop
 
-    told: list[Event] = []
+    events: list[Event] = []
     monkeypatch.setattr(execute, "drop_page_cache", lambda _: CacheDrop(False, "needs root"))
-    drop = _dropper(told.append)
+    drop = _dropper(events.append)
     drop([])
     drop([])
-    assert len(told) == 1
-    assert isinstance(told[0], Note)
-    assert "needs root" in told[0].text
+    assert len(events) == 1
+    assert isinstance(events[0], Note)
+    assert "needs root" in events[0].text
 
 
 def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,10 +248,10 @@ def test_settings_in_force_that_differ_mark_the_run(scene: Scene) -> None:
     (tilt,) = scene.store.tilts
     assert (tilt.rule, tilt.stage, tilt.severity) == ("batch-size", Stage.IN_FORCE, Severity.UNEQUAL)
     assert "pulsar@4.2.4 batch.size=1024" in tilt.what
-    assert [event.tilt for event in scene.events if isinstance(event, UnequalFound)] == [tilt], "told once"
+    assert [event.tilt for event in scene.events if isinstance(event, UnequalFound)] == [tilt], "reported once"
     first, second = [number for number, event in enumerate(scene.events) if isinstance(event, TrialEnded)][:2]
-    told = next(number for number, event in enumerate(scene.events) if isinstance(event, UnequalFound))
-    assert first < told < second, "as soon as there are two to compare"
+    reported = next(number for number, event in enumerate(scene.events) if isinstance(event, UnequalFound))
+    assert first < reported < second, "as soon as there are two to compare"
 
 
 def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:

@@ -205,8 +205,8 @@ def test_what_is_a_share_of_a_rate_that_is_made_again_is_measured_again(scene: R
         "latency-kafka",
         "latency-pulsar",
     ]
-    told = [event.text for event in scene.events if isinstance(event, Note)]
-    assert sum("is measured again" in text and "was 900 msg/s and is 500 now" in text for text in told) == 2
+    notes = [event.text for event in scene.events if isinstance(event, Note)]
+    assert sum("is measured again" in text and "was 900 msg/s and is 500 now" in text for text in notes) == 2
 
 
 def test_a_run_with_nothing_left_measures_nothing(scene: Resumed, tmp_path: Path) -> None:

@@ -182,8 +182,8 @@ def test_a_node_that_does_not_start_again_ends_the_trial() -> None:
 
 
 def test_a_rolling_restart_waits_until_a_node_is_back() -> None:
-    recorder, told = Recorder(), iter(["2 of 3 brokers have joined", "", "", ""])
-    done(recorder, fault(FaultKind.ROLLING_RESTART, "all"), missing=lambda: next(told))
+    recorder, states = Recorder(), iter(["2 of 3 brokers have joined", "", "", ""])
+    done(recorder, fault(FaultKind.ROLLING_RESTART, "all"), missing=lambda: next(states))
     assert recorder.names[:5] == ["stop_node", "start_node", "check_alive", "stop_node", "start_node"]
 
 
@@ -245,11 +245,11 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
     def refused(*_: Any) -> list[Setting]:
         raise RunFailedError("The bookie's settings could not be read back.")
 
-    told = Setting("topic t", "leaders", "2")
+    setting = Setting("topic t", "leaders", "2")
     deployment = SimpleNamespace(
         connection={}, read_back=refused, leaders=lambda settings: {"t-0": int(settings[0].value)}
     )
-    worker = SimpleNamespace(describe=lambda driver, connection, topics: [told])
+    worker = SimpleNamespace(describe=lambda driver, connection, topics: [setting])
     rig = cast(Rig, Recorder())
     session = StartingNode(
         SimpleNamespace(faults=(fault(FaultKind.PAUSE),), seed=1, nodes=3, attached=False),

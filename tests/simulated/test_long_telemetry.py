@@ -15,7 +15,7 @@ from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUs
 from tidegauge.store.telemetry import HOST, PROCESSES, MetricRow, TelemetryLog, read_telemetry
 
 ROOT = Path(__file__).resolve().parents[2]
-TOLD = (ROOT / "docs/telemetry.md").read_text()
+TELEMETRY_MD = (ROOT / "docs/telemetry.md").read_text()
 MIB = 1 << 20
 DAY_S = 24 * 3600
 MEASURED_S = 300
@@ -72,11 +72,11 @@ def test_an_hour_on_disk_is_as_documented(tmp_path: Path, processes: int, words:
     follow(log, Tally(), looks(MEASURED_S, processes))
     log.close()
     grown = sum(path.stat().st_size for path in (tmp_path / "telemetry").iterdir())
-    told = re.search(rf"{words}[^;.]*?at most (\d+) MiB( an hour)?", " ".join(TOLD.split()))
-    assert told, "the document says what an hour takes"
+    stated = re.search(rf"{words}[^;.]*?at most (\d+) MiB( an hour)?", " ".join(TELEMETRY_MD.split()))
+    assert stated, "the document says what an hour takes"
     an_hour_mib = grown / MEASURED_S * 3600 / MIB
-    assert int(told[1]) / 4 < an_hour_mib <= int(told[1])
-    a_day = re.search(r"in 24 hours at most (\d+) MiB", " ".join(TOLD.split()))
+    assert int(stated[1]) / 4 < an_hour_mib <= int(stated[1])
+    a_day = re.search(r"in 24 hours at most (\d+) MiB", " ".join(TELEMETRY_MD.split()))
     assert a_day
     assert grown / MEASURED_S * DAY_S / MIB <= int(a_day[1])
 

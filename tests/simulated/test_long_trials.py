@@ -51,7 +51,7 @@ def test_days_of_seconds_keeps_a_bounded_number_of_points() -> None:
 
 
 def test_what_a_long_window_shows_is_what_it_did() -> None:
-    """The same tests on merged seconds: a steady day is steady, one that drifts or falls behind is told."""
+    """The same tests on merged seconds: a steady day is steady, one that drifts or falls behind is reported."""
     steady, drifting, behind = SecondHistory(), SecondHistory(), SecondHistory()
     for second in range(6 * 3600):
         steady.append(point(second))
@@ -96,7 +96,7 @@ def figures(second: int, encoded: bytes) -> SecondFigures:
     )
 
 
-def test_the_steady_test_is_told_what_was_acknowledged_and_how_late() -> None:
+def test_the_steady_test_is_given_what_was_acknowledged_and_how_late() -> None:
     histogram = HdrHistogram(1, 2**42, 3)
     for value in range(1_000_000, 101_000_000, 1_000_000):
         histogram.record_value(value)
@@ -140,9 +140,9 @@ def test_an_hour_on_disk_is_as_documented(tmp_path: Path) -> None:
         log.append(encoded, second * SECOND_NS, (second + 1) * SECOND_NS)
     log.close()
     a_second = len(json.dumps(row(figures(0, encoded)))) + 4 * (tmp_path / "response.hlog").stat().st_size / 10
-    told = re.search(r"an hour takes about (\d+) to (\d+) MiB", (ROOT / "docs/reference.md").read_text())
-    assert told, "the reference says what an hour takes"
-    assert int(told[1]) * 0.5 <= 3600 * a_second / (1 << 20) <= int(told[2])
+    stated = re.search(r"an hour takes about (\d+) to (\d+) MiB", (ROOT / "docs/reference.md").read_text())
+    assert stated, "the reference says what an hour takes"
+    assert int(stated[1]) * 0.5 <= 3600 * a_second / (1 << 20) <= int(stated[2])
 
 
 @pytest.mark.slow

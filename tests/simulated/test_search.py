@@ -279,25 +279,25 @@ def test_the_search_shares_servers_and_the_confirmation_has_its_own() -> None:
 
 def test_each_step_is_reported_with_what_is_left() -> None:
     answer = search(System(100_000.0, random.Random(2), by_consumers=True))
-    told = [text for text, _ in answer.lab.decisions]
-    assert told[0].startswith("In a closed loop ")
-    assert any("pass [" in text for text in told)
-    assert any("backlog grew by" in text and "on sub-0" in text for text in told)
-    assert any("now its confirmation, on fresh servers" in text for text in told)
-    assert told[-1].startswith("Confirmation of ")
+    decisions = [text for text, _ in answer.lab.decisions]
+    assert decisions[0].startswith("In a closed loop ")
+    assert any("pass [" in text for text in decisions)
+    assert any("backlog grew by" in text and "on sub-0" in text for text in decisions)
+    assert any("now its confirmation, on fresh servers" in text for text in decisions)
+    assert decisions[-1].startswith("Confirmation of ")
     left = [count for _, count in answer.lab.decisions]
     assert left[-1] == 0
     assert max(left) <= TRIALS_MAX
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (RunFailedError("kafka-1 was killed by signal 9."), "kafka@1 failed: kafka-1 was killed by signal 9."),
         (KeyboardInterrupt(), "NOT DECIDED: interrupted"),
     ],
 )
-def test_what_ends_a_search_leaves_what_is_known(error: BaseException, told: str) -> None:
+def test_what_ends_a_search_leaves_what_is_known(error: BaseException, expected: str) -> None:
     system = System(100_000.0, random.Random(2))
 
     def dies(spec: TrialSpec) -> TrialResult:
@@ -311,7 +311,7 @@ def test_what_ends_a_search_leaves_what_is_known(error: BaseException, told: str
     with pytest.raises(type(error)):
         EXPERIMENT.run(parsed, planned, lab)
     assert not lab.findings[0].decided
-    assert told in lab.findings[0].summary[0]
+    assert expected in lab.findings[0].summary[0]
     assert "no rate was confirmed, the search was at [" in lab.findings[0].summary[0]
 
 

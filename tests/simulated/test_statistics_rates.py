@@ -173,9 +173,9 @@ def measured(draw: random.Random, system: str, block: int, scale: float) -> Tria
 
 @pytest.mark.parametrize(("ratio", "wrong_or_right"), [(1.0, (0.0, 0.14)), (1.2, (0.97, 1.0))])
 def test_whole_campaigns_through_the_report(ratio: float, wrong_or_right: tuple[float, float]) -> None:
-    """Five blocks, two systems, two figures: how many campaigns tell any difference, as their report words it."""
+    """Five blocks, two systems, two figures: how many campaigns report any difference, as their report words it."""
     draw = random.Random(13)
-    told = 0
+    reporting = 0
     for _ in range(100):
         results = []
         for block in range(5):
@@ -184,8 +184,8 @@ def test_whole_campaigns_through_the_report(ratio: float, wrong_or_right: tuple[
         (table,) = blocks(results)
         verdicts = [one.comparison.verdict for one in ratios(table)]
         assert len(verdicts) == 2
-        told += any(verdict in (Verdict.BETTER, Verdict.WORSE) for verdict in verdicts)
-    assert wrong_or_right[0] <= told / 100 <= wrong_or_right[1]
+        reporting += any(verdict in (Verdict.BETTER, Verdict.WORSE) for verdict in verdicts)
+    assert wrong_or_right[0] <= reporting / 100 <= wrong_or_right[1]
 
 
 @pytest.mark.parametrize(

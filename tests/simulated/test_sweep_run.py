@@ -79,7 +79,7 @@ def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) ->
 
 
 def at_levels(scene: Scene, *levels: LevelChoice, **changes: Any) -> Campaign:
-    """A sweep over durability levels. The doubles tell level 3, whatever is asked for."""
+    """A sweep over durability levels. The doubles report level 3, whatever is asked for."""
     campaign = replace(scene.campaign, experiments=scene.campaign.experiments[:1], **changes)
     points = tuple(Point({"durability": str(choice.level)}, replace(campaign, durability=choice)) for choice in levels)
     return replace(points[0].campaign, points=points)

@@ -41,7 +41,7 @@ class AttachedScene(Scene):
         self.worker.facts = SimpleNamespace(pid=os.getpid())
         self.probed: list[str] = []
         self.recorded: list[list[str]] = []
-        self.told = [Setting("cluster", "brokers", "3")]
+        self.described = [Setting("cluster", "brokers", "3")]
 
     def prepare_worker(self, monkeypatch: pytest.MonkeyPatch) -> None:
         prepare, probe = self.worker.prepare, self.worker.probe
@@ -51,13 +51,13 @@ class AttachedScene(Scene):
             self.recorded.append(recorded_topics())
             return probe(driver, connection, timeout_s, topic)
 
-        def preparing(order: Any, told: Any) -> list[Setting]:
+        def preparing(order: Any, on_progress: Any) -> list[Setting]:
             self.recorded.append(recorded_topics())
-            return [*prepare(order, told), Setting("producer", "sasl.jaas.config", f"password={SECRET}")]
+            return [*prepare(order, on_progress), Setting("producer", "sasl.jaas.config", f"password={SECRET}")]
 
         monkeypatch.setattr(self.worker, "probe", probing)
         monkeypatch.setattr(self.worker, "prepare", preparing)
-        monkeypatch.setattr(self.worker, "describe", lambda *_: list(self.told))
+        monkeypatch.setattr(self.worker, "describe", lambda *_: list(self.described))
 
     def run_attached(self) -> TrialResult:
         attachment = Attachment(CHOICE, "bench.", str(self.path / "run-1"), {"password": SECRET})
@@ -206,7 +206,7 @@ def test_a_known_level_that_is_not_the_one_asked_for_stops_the_run(scene: Attach
 
 
 def test_a_level_that_may_not_be_read_is_unknown_and_makes_the_figures_doubtful(scene: AttachedScene) -> None:
-    scene.told.append(Setting("topic bench.x", "configuration", "unknown: no right to read the configuration"))
+    scene.described.append(Setting("topic bench.x", "configuration", "unknown: no right to read the configuration"))
     scene.system.finding = LevelFinding(4, ("guessed",), ("level 3 was asked for",))
     result = scene.run_attached()
     assert result.level == LevelFinding(
@@ -217,7 +217,7 @@ def test_a_level_that_may_not_be_read_is_unknown_and_makes_the_figures_doubtful(
 
 
 def test_a_setting_that_decides_nothing_may_be_unknown(scene: AttachedScene) -> None:
-    scene.told.append(Setting("broker 1", "configuration", "unknown: no right to read the configuration"))
+    scene.described.append(Setting("broker 1", "configuration", "unknown: no right to read the configuration"))
     assert scene.run_attached().validity is Validity.VALID
 
 

@@ -376,7 +376,7 @@ def test_seven_seconds_of_warm_up_are_enough_to_judge_it(warmup_s_max: float, st
     unsteady, _ = trial._warm_up(session, reader, 0)  # type: ignore[arg-type]
     assert (unsteady == "") == steady
     assert len(reader.points) == warmup_s_max, "not a second more than allowed"
-    assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is told is the one that is used"
+    assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is stated is the one that is used"
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,8 @@ def test_topics_that_stay_are_recorded_apart_from_those_to_delete(
     )
     delete_recorded(ledger.record, worker, "kafka", {})
     assert done == [("leave", "kafka", {}, ["orders", "payments"], 77)]
-    told = remaining(ledger, "no answer")
-    assert "groups or subscriptions of ours may remain" in told
+    words = remaining(ledger, "no answer")
+    assert "groups or subscriptions of ours may remain" in words
     ledger.close()
     (left,) = (tmp_path / "attached").glob("*.json")
     assert "payments" in left.read_text()

@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass
 class Stage:
-    """A simulated trial with a simulated recording of the messages that `FakeWorker.witness` tells."""
+    """A simulated trial with a simulated recording of the messages that `FakeWorker.witness` reports."""
 
     path: Path
     synced: int = witnessing.MESSAGES

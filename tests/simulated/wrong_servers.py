@@ -27,7 +27,7 @@ class Honest:
     logs: list[list[Message]] = field(default_factory=lambda: [[] for _ in range(PARTITIONS)])
 
     def publish(self, message: Message) -> tuple[int, int] | None:
-        """The partition and position acknowledged; None if it tells nothing."""
+        """The partition and position acknowledged; None if it gives none."""
         partition = message[1] % PARTITIONS
         self.logs[partition].append(message)
         return partition, len(self.logs[partition]) - 1
@@ -51,8 +51,8 @@ class Honest:
             list(self.copy(partition, node) if node else self.found(partition, reading))
             for partition in range(PARTITIONS)
         ]
-        told = tuple(PartitionRead(0, p, len(found), True) for p, found in enumerate(rows))
-        return read_of(name, [row for found in rows for row in found], told)
+        partitions = tuple(PartitionRead(0, p, len(found), True) for p, found in enumerate(rows))
+        return read_of(name, [row for found in rows for row in found], partitions)
 
 
 @dataclass
@@ -95,10 +95,10 @@ class Duplicates(Honest):
     """Writes every tenth message twice."""
 
     def publish(self, message: Message) -> tuple[int, int] | None:
-        told = super().publish(message)
-        if told and message[1] % 10 == 0:
-            self.logs[told[0]].append(message)
-        return told
+        place = super().publish(message)
+        if place and message[1] % 10 == 0:
+            self.logs[place[0]].append(message)
+        return place
 
 
 class AnswersFromOneReplica(Honest):
@@ -185,10 +185,10 @@ def drive(server: Honest, messages: int = 60, producers: int = 2, after: int = 2
                 server.publish((producer, sequence))
             sent.append(Sent(producer, sequence, now_ns))
             continue
-        told = server.publish((producer, sequence))
+        place = server.publish((producer, sequence))
         outcome = Outcome.ACKNOWLEDGED
         if isinstance(server, KeepsWhatItRefused) and sequence % 20 == 0:
             outcome = Outcome.REFUSED
-        partition, position = told or (-1, -1)
+        partition, position = place or (-1, -1)
         sent.append(Sent(producer, sequence, now_ns, outcome, now_ns + STEP_NS // 2, partition, position))
     return history_of(sent), cut_ns

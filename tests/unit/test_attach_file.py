@@ -1,4 +1,4 @@
-"""`--attach FILE`: any campaign on clusters that a file names; what it says of servers is told, not refused."""
+"""`--attach FILE`: any campaign on clusters that a file names; what it says of servers is noted, not refused."""
 
 from __future__ import annotations
 

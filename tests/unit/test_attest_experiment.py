@@ -168,7 +168,7 @@ def test_every_output_says_the_verdict_and_what_is_not_modelled(tmp_path: Path) 
         assert NOT_MODELLED[0] in words
         assert "proved" not in words
     assert all(len(line) <= 100 for line in outputs[0].splitlines() if "/" not in line)
-    # The level that is told is the one that was tested, not its control's.
+    # The level that is reported is the one that was tested, not its control's.
     assert [result.spec.trial_id for result in run.results] == [
         "0001-attest-kafka-cuts",
         "0001-attest-kafka-positive-control",

@@ -187,12 +187,12 @@ def test_order_is_judged_within_producer_and_partition() -> None:
     assert classify(history_of(sent), [read_of("r", apart)]).reordered == 0
 
 
-def told(*positions: tuple[int, int]) -> CommittedPositions:
+def positions_at(*positions: tuple[int, int]) -> CommittedPositions:
     return CommittedPositions(1, 2, tuple(CommittedPosition("sub-0", 0, p, at) for p, at in positions))
 
 
 def test_committed_positions() -> None:
-    before, after = told((0, 10), (1, 20), (2, 30), (3, 0)), told((0, 11), (1, 19), (3, 0))
+    before, after = positions_at((0, 10), (1, 20), (2, 30), (3, 0)), positions_at((0, 11), (1, 19), (3, 0))
     changes = moved_back(before, after)
     assert changes == (PositionChange("sub-0", 0, 1, 20, 19), PositionChange("sub-0", 0, 2, 30, -1))
     assert [change.is_lost for change in changes] == [False, True]

@@ -141,7 +141,7 @@ def test_where_the_last_messages_were_acknowledged() -> None:
             Sent(0, 2, 40, Outcome.ACKNOWLEDGED, 45, 0, 7),
             Sent(1, 0, 41, Outcome.ACKNOWLEDGED, 44, 1, 3),
             Sent(1, 1, 42, Outcome.UNKNOWN, 50, 1, 9),
-            Sent(1, 2, 43, Outcome.ACKNOWLEDGED, 52, -1, -1),  # A client that tells no positions.
+            Sent(1, 2, 43, Outcome.ACKNOWLEDGED, 52, -1, -1),  # A client that gives no positions.
         ]
     )
     assert history.last_positions(0) == {(0, 0): 901, (0, 1): 3}
@@ -167,10 +167,10 @@ def test_a_read_log_that_does_not_fit_what_the_worker_said_is_refused(tmp_path: 
         load_read("r", read_file(tmp_path, body, 2), TRIAL)
     with pytest.raises(RunFailedError, match="was read for trial 9"):
         load_read("r", read_file(tmp_path, body, 1, trial=9), TRIAL)
-    told = read_file(tmp_path, body, 1)
-    told.file.write_bytes(b"TGREAD01")
+    answer = read_file(tmp_path, body, 1)
+    answer.file.write_bytes(b"TGREAD01")
     with pytest.raises(RunFailedError, match="less than its header"):
-        load_read("r", told, TRIAL)
-    told.file.write_bytes(header(b"TGHIST01", 32))
+        load_read("r", answer, TRIAL)
+    answer.file.write_bytes(header(b"TGHIST01", 32))
     with pytest.raises(RunFailedError, match="is no read log"):
-        load_read("r", told, TRIAL)
+        load_read("r", answer, TRIAL)

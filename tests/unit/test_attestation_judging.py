@@ -85,15 +85,15 @@ def test_a_stored_outcome_is_judged_alike() -> None:
 
 def test_no_output_says_proved_and_each_says_what_is_not_modelled() -> None:
     for subject in (outcome(cycle()), outcome(cycle(lost=1)), outcome()):
-        told = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)]))
-        assert "prove" not in told.lower()
-        assert all(limit in told for limit in NOT_MODELLED)
+        summary = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)]))
+        assert "prove" not in summary.lower()
+        assert all(limit in summary for limit in NOT_MODELLED)
 
 
 def test_crashes_are_labelled_as_such() -> None:
-    told = " ".join(sentences(CHOICE, Means.CRASH, FileSystem.EXT4, [judged(outcome(cycle()))]))
-    assert "process crash, not a power cut" in told
-    assert "page cache survived" in told
+    summary = " ".join(sentences(CHOICE, Means.CRASH, FileSystem.EXT4, [judged(outcome(cycle()))]))
+    assert "process crash, not a power cut" in summary
+    assert "page cache survived" in summary
 
 
 def test_before_lost_is_said_the_files_were_searched() -> None:
@@ -101,9 +101,9 @@ def test_before_lost_is_said_the_files_were_searched() -> None:
     assert "none of the 3 lost messages is in the servers' data files" in gone
     place = "message 17 of producer 1: node 2, topic-0/00.log at byte 4096"
     there = outcome(cycle(lost=3, in_files=2, files=(place,)))
-    told = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(there)]))
-    assert "of 3 lost messages 2 are in the servers' data files, but not served" in told
-    assert place in told
+    summary = " ".join(sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(there)]))
+    assert "of 3 lost messages 2 are in the servers' data files, but not served" in summary
+    assert place in summary
 
 
 def test_the_table_holds_expected_beside_observed() -> None:
@@ -139,10 +139,10 @@ def test_cuts_that_are_less_than_power_cuts_are_kept_apart() -> None:
     less = attestation(file_system=FileSystem.FUSE, cuts=5)
     assert carried([less]) == f"attested: 0 lost in 5 cuts (all; {FUSE_LABEL})"
     assert carried([less, attestation()]) == f"attested: 0 lost in 20 cuts (all); 0 lost in 5 cuts (all; {FUSE_LABEL})"
-    told = " ".join(sentences(CHOICE, Means.POWER, FileSystem.FUSE, [judged(outcome(cycle()))]))
-    assert f"level 1, all ({FUSE_LABEL}): NOT REFUTED" in told
-    assert "names of files, sizes that were set" in told
-    assert all(limit in told for limit in NOT_MODELLED)
+    summary = " ".join(sentences(CHOICE, Means.POWER, FileSystem.FUSE, [judged(outcome(cycle()))]))
+    assert f"level 1, all ({FUSE_LABEL}): NOT REFUTED" in summary
+    assert "names of files, sizes that were set" in summary
+    assert all(limit in summary for limit in NOT_MODELLED)
 
 
 def test_an_inconclusive_one_attests_nothing() -> None:
@@ -157,6 +157,6 @@ def test_a_damaged_file_system_and_an_odd_history_are_reported() -> None:
     subject = outcome(
         cycle(cuts=(cut(checks={"disk-1": "clean", "disk-2": "inode 12\nis wrong"}),), doubts=("cut short",))
     )
-    told = sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)])
-    assert "all: file systems that a check found damaged after a cut: disk-2: inode 12 is wrong." in told
-    assert "all: odd about the histories: cut short." in told
+    summary = sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)])
+    assert "all: file systems that a check found damaged after a cut: disk-2: inode 12 is wrong." in summary
+    assert "all: odd about the histories: cut short." in summary

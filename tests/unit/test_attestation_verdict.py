@@ -1,4 +1,4 @@
-"""Verdicts: what refutes, what does not, and what can't be told."""
+"""Verdicts: what refutes, what does not, and what can't be decided."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tidegauge.model.events import Event, Note, PhaseStarted
 
 
 class Case:
-    """A campaign with a data directory; what was measured, and what the user was told."""
+    """A campaign with a data directory; what was measured, and what the user was shown."""
 
     def __init__(self, root: Path, systems: str = "[kafka]") -> None:
         self.disk = root / "disk"

@@ -68,9 +68,9 @@ def test_the_option_may_be_repeated_and_the_plan_names_every_disk(
         disk.mkdir()
     options = [word for disk in disks for word in ("--data-dir", str(disk))]
     assert run_command(["run", "confluent-2020-fsync", "--dry-run", *options]) == 0
-    told = "".join(capsys.readouterr().out.split())
+    output = "".join(capsys.readouterr().out.split())
     first, second, third = (f"node {number + 1} on {disks[number]} and {disks[number + 3]}" for number in range(3))
-    assert "".join(f"Data: {first}; {second}; {third}.".split()) in told
+    assert "".join(f"Data: {first}; {second}; {third}.".split()) in output
     assert run_command(["run", "confluent-2020-fsync", "--dry-run", *options[:2]]) == 0
     assert "Data:" not in capsys.readouterr().out, "one is named where it says how much room it needs"
     missing = [*options[:2], "--data-dir", str(tmp_path / "unmounted")]

@@ -1,4 +1,4 @@
-"""Faults in campaigns: what is right becomes objects, what is wrong is told with its line before anything starts."""
+"""Faults in campaigns: what is right becomes objects, what is wrong is refused with its line before anything starts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "expected"),
     [
         ("at: 1s, kind: kil, duration: 1s", "faults[0].kind: 'kil': must be one of kill, pause"),
         ("at: 1s, kind: kil, duration: 1s", "did you mean 'kill'?"),
@@ -92,9 +92,9 @@ def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
         ("kind: kill, duration: 1s", "faults[0].at"),
     ],
 )
-def test_what_is_wrong_is_reported_with_its_line(fault: str, told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_with_its_line(fault: str, expected: str, tmp_path: Path) -> None:
     message = complaint(tmp_path, with_faults(fault))
-    assert told in message
+    assert expected in message
     assert "campaign.yaml:11" in message
 
 

@@ -49,9 +49,9 @@ def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
 
 
 def test_too_few_files_or_maps_are_reported_with_the_figures() -> None:
-    told = refusal(MANY, Handles(4096, 65_530))
-    assert "10,000 partitions a server of Apache Kafka needs about 10,300 open files" in told
-    assert "may have 4,096 here" in told
+    message = refusal(MANY, Handles(4096, 65_530))
+    assert "10,000 partitions a server of Apache Kafka needs about 10,300 open files" in message
+    assert "may have 4,096 here" in message
     assert "21,000 memory maps" in refusal(MANY, Handles(20_000, 20_000))
 
 

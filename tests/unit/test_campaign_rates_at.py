@@ -65,17 +65,17 @@ def test_the_reference_of_a_point() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         ("rates-at: {partition: 100}", "the sweep has no such axis (did you mean 'partitions'?)"),
         ("rates-at: {partitions: 7}", "'7' is none of its values: 1, 100, 500"),
         ("rates-at: 100", "must be a mapping of axes"),
     ],
 )
-def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, more: str, told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, more: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
         plan(tmp_path, more + "\n")
-    assert told in caught.value.message
+    assert expected in caught.value.message
     assert "campaign.yaml:6" in caught.value.message
 
 

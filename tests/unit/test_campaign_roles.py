@@ -49,7 +49,7 @@ def refusal(candidate: Campaign) -> str:
 
 
 @pytest.mark.parametrize(
-    ("systems", "kind", "told"),
+    ("systems", "kind", "expected"),
     [
         ((KAFKA,), SubscriptionType.EXCLUSIVE, "Apache Kafka has no 'exclusive': any consumer may join"),
         (
@@ -62,9 +62,9 @@ def refusal(candidate: Campaign) -> str:
     ],
 )
 def test_a_type_that_a_system_lacks_is_refused_by_name(
-    systems: tuple[SystemChoice, ...], kind: SubscriptionType, told: str
+    systems: tuple[SystemChoice, ...], kind: SubscriptionType, expected: str
 ) -> None:
-    assert told in refusal(campaign(systems, Workload(subscription_type=kind, keys=Keys.RANDOM)))
+    assert expected in refusal(campaign(systems, Workload(subscription_type=kind, keys=Keys.RANDOM)))
 
 
 def test_streams_are_no_queues() -> None:
@@ -91,9 +91,9 @@ def test_topics_of_others_are_on_clusters_of_others() -> None:
 def test_failover_is_not_asked_of_a_queue_that_others_made() -> None:
     attached = replace(RABBITMQ, attach=AttachChoice({"uris": "amqp://h:1"}))
     failover = replace(READING, subscription_type=SubscriptionType.FAILOVER)
-    told = refusal(campaign((attached,), failover, choice("read")))
-    assert "RabbitMQ has no 'failover'" in told
-    assert "a queue not made with a single active consumer shares its messages out" in told
+    words = refusal(campaign((attached,), failover, choice("read")))
+    assert "RabbitMQ has no 'failover'" in words
+    assert "a queue not made with a single active consumer shares its messages out" in words
     for system, workload in ((attached, READING), (ATTACHED, failover)):
         assert make_plan(campaign((system,), workload, choice("read")), registry.get).trials
 

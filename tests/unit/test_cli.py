@@ -339,7 +339,7 @@ def with_thresholds(directory: Path, *thresholds: str) -> str:
     return str(path)
 
 
-def no_loss_told(one: TrialResult) -> TrialResult:
+def without_loss(one: TrialResult) -> TrialResult:
     return replace(one, response=replace(one.response, p99_ms=None))
 
 
@@ -348,7 +348,7 @@ def no_loss_told(one: TrialResult) -> TrialResult:
     [
         (("response_ms_p99 < 10", "lost == 0"), _changed(), 0),
         (("response_ms_p99 < 5", "lost == 0"), _changed(), 4),
-        (("response_ms_p99 < 10",), no_loss_told, 3),
+        (("response_ms_p99 < 10",), without_loss, 3),
         (("lost == 0",), _lossy, 4),
         (("lost < 2",), _lossy, 1),
         (("response_ms_p99 < 5",), _changed(validity=Validity.INVALID, reasons=("late",)), 3),

@@ -128,7 +128,7 @@ def test_a_warm_cache_needs_neither_network_nor_maven(
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "expected"),
     [
         (lambda lib: (lib / "a.jar").write_bytes(b"FIRST"), "lib/a.jar is damaged"),
         (lambda lib: (lib / "a.jar").unlink(), "lib/a.jar is missing"),
@@ -137,13 +137,13 @@ def test_a_warm_cache_needs_neither_network_nor_maven(
     ],
 )
 def test_a_damaged_entry_is_fetched_again(
-    fake: Maven, notes: list[str], harm: Callable[[Path], object], told: str
+    fake: Maven, notes: list[str], harm: Callable[[Path], object], expected: str
 ) -> None:
     resolve.provision(RECIPE, notes.append)
     harm(entry() / "lib")
     notes.clear()
     distribution = resolve.provision(RECIPE, notes.append)
-    assert any(told in note for note in notes)
+    assert any(expected in note for note in notes)
     assert {p.name: p.read_bytes() for p in distribution.directory.iterdir()} == JARS
     assert len(fake.calls) == 2
 
@@ -345,7 +345,7 @@ class TestFetch:
 
 def test_a_cache_that_cannot_be_written_needs_no_lock(tmp_path: Path) -> None:
     (tmp_path / ".kafka-4.3.1.lock").mkdir()
-    told: list[str] = []
-    with locked(tmp_path, "kafka-4.3.1", told.append), locked(tmp_path, "kafka-4.3.1", told.append):
-        assert told == [], "nobody waits for anybody"
+    notes: list[str] = []
+    with locked(tmp_path, "kafka-4.3.1", notes.append), locked(tmp_path, "kafka-4.3.1", notes.append):
+        assert notes == [], "nobody waits for anybody"
     assert (tmp_path / ".kafka-4.3.1.lock").is_dir()

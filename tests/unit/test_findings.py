@@ -1,4 +1,4 @@
-"""Findings: stored as they are, shown in words and as a table, told while the run goes, and part of the exit code."""
+"""Findings: stored as they are, shown in words and as a table, shown as the run goes, and part of the exit code."""
 
 from __future__ import annotations
 

@@ -52,9 +52,9 @@ def left_in(directory: Path) -> list[str]:
 class TestMeasuring:
     def test_everything_is_measured_and_nothing_left(self, tmp_path: Path, small: None) -> None:
         tracked: list[tuple[Path, bool]] = []
-        told: list[tuple[str, float]] = []
+        progress: list[tuple[str, float]] = []
         found = measure(
-            [tmp_path], SHORT, lambda path: tracked.append((path, path.exists())), lambda *left: told.append(left)
+            [tmp_path], SHORT, lambda path: tracked.append((path, path.exists())), lambda *left: progress.append(left)
         )
         (disk,) = found.disks
         assert disk.device == f"{os.major(tmp_path.stat().st_dev)}:{os.minor(tmp_path.stat().st_dev)}"
@@ -80,8 +80,8 @@ class TestMeasuring:
         assert [(path.parent, path.name.startswith(PREFIX), there) for path, there in tracked] == [
             (tmp_path, True, False)
         ]
-        assert [left for _, left in told] == sorted((left for _, left in told), reverse=True)
-        assert told[0][1] == pytest.approx(SHORT.seconds(1))
+        assert [left for _, left in progress] == sorted((left for _, left in progress), reverse=True)
+        assert progress[0][1] == pytest.approx(SHORT.seconds(1))
 
     def test_directories_of_one_disk_are_measured_once(self, tmp_path: Path, small: None) -> None:
         places = [tmp_path / name for name in ("a", "b")]
@@ -209,13 +209,15 @@ class TestSustained:
         self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda name="": 0 if name else 8 << 20)
-        told: list[str] = []
+        progress: list[str] = []
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
-        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda what, _: told.append(what), loopback=False).disks
+        (disk,) = measure(
+            [tmp_path], wanted, lambda _: None, lambda what, _: progress.append(what), loopback=False
+        ).disks
         assert disk.sustained_write_bytes_per_s or disk.sustained_problem
-        assert any("sustained" in what for what in told)
+        assert any("sustained" in what for what in progress)
         if disk.direct:
-            assert any(what.endswith(" GB") for what in told)
+            assert any(what.endswith(" GB") for what in progress)
         assert left_in(tmp_path) == []
         (brief,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
         assert not (brief.sustained_write_bytes_per_s or brief.sustained_problem)
@@ -224,11 +226,11 @@ class TestSustained:
         words = "the disk was busy only 15% of the time, so it was not the limit"
         assert idle_words((100.0, 5_000), (120.0, 8_000)) == words
         assert idle_words((100.0, 5_000), (120.0, 24_000)) == ""
-        assert idle_words((100.0, None), (120.0, None)) == "", "nobody tells"
+        assert idle_words((100.0, None), (120.0, None)) == "", "nothing says so"
 
-    @pytest.mark.parametrize(("words", "told"), [("", 3e8), ("the disk was busy only 15%", None)])
+    @pytest.mark.parametrize(("words", "expected"), [("", 3e8), ("the disk was busy only 15%", None)])
     def test_what_it_took_is_reported_only_if_it_was_busy(
-        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch, words: str, told: float | None
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch, words: str, expected: float | None
     ) -> None:
         def sustain(_measure: DiskMeasure, _dirty: int, _fill: float, _s: float, waiting: Any, **_: object) -> float:
             waiting()
@@ -240,7 +242,7 @@ class TestSustained:
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
         (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
         if disk.direct:
-            assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (told, words)
+            assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (expected, words)
 
     def test_a_disk_that_is_full_meanwhile_keeps_what_was_measured_before(
         self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch

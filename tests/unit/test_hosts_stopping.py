@@ -1,4 +1,4 @@
-"""Processes that were asked to stop are seen to stand, or it is told that one does not."""
+"""Processes that were asked to stop are seen to stand, or it is reported that one does not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ assert libc.ptrace(ATTACH, traced, None, None) == 0
 os.waitpid(traced, 0)
 libc.ptrace(CONT, traced, None, None)
 print("ready", flush=True)
-# SIGSTOP is told to the tracer, which keeps it from the process: it runs on.
+# SIGSTOP is reported to the tracer, which keeps it from the process: it runs on.
 os.waitpid(traced, 0)
 libc.ptrace(CONT, traced, None, None)
 time.sleep(seconds)

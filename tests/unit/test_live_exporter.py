@@ -1,4 +1,4 @@
-"""What a run tells Prometheus, read as Prometheus reads it."""
+"""What a run exports to Prometheus, read as Prometheus reads it."""
 
 from __future__ import annotations
 

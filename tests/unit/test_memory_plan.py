@@ -53,7 +53,7 @@ def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
 
 def test_what_fits_is_kept_as_it_is() -> None:
     assert fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB"), WORKERS) == (THREE, {})
-    assert fitting(THREE, registry.get, None, WORKERS) == (THREE, {}), "a machine that doesn't tell is not refused"
+    assert fitting(THREE, registry.get, None, WORKERS) == (THREE, {}), "a machine that doesn't say is not refused"
 
 
 def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:

@@ -224,7 +224,7 @@ class TestDataTable:
         ),
     )
 
-    def test_a_column_for_each_series_and_gaps_told(self) -> None:
+    def test_a_column_for_each_series_and_gaps_marked(self) -> None:
         table = data_table(self.PLOT)
         assert table.heads == ("second", "a", "b, x")
         assert table.rows == (("0 s", "1.00 (0.500 to 2.00)", "-"), ("1 s", "-", "3.00 doubt"))

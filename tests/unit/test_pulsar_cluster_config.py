@@ -70,7 +70,7 @@ class TestShape:
         assert 3 * 2048 < sizes[2] < 12_000
 
     @pytest.mark.parametrize(
-        ("options", "nodes", "told"),
+        ("options", "nodes", "expected"),
         [
             ({"broker": "1"}, 3, "unknown key 'broker' (did you mean 'brokers'?)"),
             ({"brokers": "4"}, 3, "brokers: '4': must be a number from 1 to 3"),
@@ -84,8 +84,8 @@ class TestShape:
             ({"bookie-shares": "50%"}, 3, "(did you mean 'bookie-share'?)"),
         ],
     )
-    def test_what_can_not_be_says_what_can(self, options: dict[str, str], nodes: int, told: str) -> None:
-        assert told in shape_problem(options, nodes)
+    def test_what_can_not_be_says_what_can(self, options: dict[str, str], nodes: int, expected: str) -> None:
+        assert expected in shape_problem(options, nodes)
         with pytest.raises(UserError, match="pulsar: shape: "):
             shape_of(options, nodes)
 

@@ -158,7 +158,7 @@ class TestIncomplete:
         assert system.incomplete([], 1) == ""
 
     @pytest.mark.parametrize(
-        ("scope", "name", "value", "told"),
+        ("scope", "name", "value", "expected"),
         [
             ("bookie 2", "state.running", "false", "bookie 2 does not run"),
             ("bookie 2", "state.readOnly", "true", "bookie 2 is read-only"),
@@ -166,8 +166,8 @@ class TestIncomplete:
             (TOPIC, "partitions.unowned", "4", f"{TOPIC}: 4 partitions have no broker"),
         ],
     )
-    def test_what_is_missing_is_reported(self, scope: str, name: str, value: str, told: str) -> None:
-        assert incomplete(changed(GOOD, scope, name, value), NODES) == told
+    def test_what_is_missing_is_reported(self, scope: str, name: str, value: str, expected: str) -> None:
+        assert incomplete(changed(GOOD, scope, name, value), NODES) == expected
 
     def test_a_bookie_that_reported_nothing(self) -> None:
         assert "only 2 of 3" in incomplete([*CLUSTER, *BROKERS, *bookie(1), *bookie(2), *topic()], NODES)

@@ -1,4 +1,4 @@
-"""RabbitMQ's forms of each level, and the level derived from what a server tells."""
+"""RabbitMQ's forms of each level, and the level derived from what a server reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEW, OLD = "4.3.6", "3.10.8"
 
 
 def settings(version: str = NEW, **facts: str) -> list[Setting]:
-    """What a healthy server tells of the topic "t"; names are written with _ for "."."""
+    """What a healthy server reports of the topic "t"; names are written with _ for "."."""
     usual = {
         "queues": "2",
         "queue.type": "quorum",
@@ -193,12 +193,12 @@ def test_nothing_is_claimed_of_what_was_not_read() -> None:
     assert derive_level(absent, LevelChoice(3), 1).problems == ("topic t queue t.1: there is no such queue",)
 
 
-@pytest.mark.parametrize(("nodes", "level", "told"), [(3, 3, True), (3, 4, True), (3, 1, False), (1, 3, False)])
-def test_one_copy_among_three_nodes_is_reported(nodes: int, level: int, told: bool) -> None:
+@pytest.mark.parametrize(("nodes", "level", "reported"), [(3, 3, True), (3, 4, True), (3, 1, False), (1, 3, False)])
+def test_one_copy_among_three_nodes_is_reported(nodes: int, level: int, reported: bool) -> None:
     system = RabbitmqSystem()
     choice = next(choice for choice in system.possible_levels(NEW, nodes) if choice.level == level)
     rules = [hazard.rule for hazard in system.hazards(Case(NEW, nodes, choice))]
-    assert ("one-copy" in rules) is told
+    assert ("one-copy" in rules) is reported
 
 
 @pytest.mark.parametrize("weak_first", [True, False])

@@ -196,9 +196,9 @@ def test_a_damaged_or_moved_entry_is_fetched_again(
 ) -> None:
     digest = get()
     (tmp_path / "cache/distributions/rabbitmq-4.3.6/root/file").write_text("other")
-    told: list[str] = []
-    assert provision.provision("4.3.6", told.append).digest == digest
-    assert "not usable (root/file is damaged)" in told[0]
+    notes: list[str] = []
+    assert provision.provision("4.3.6", notes.append).digest == digest
+    assert "not usable (root/file is damaged)" in notes[0]
     assert debian.fetched == 2
     (tmp_path / "cache").rename(tmp_path / "elsewhere")
     monkeypatch.setenv("TIDEGAUGE_CACHE", str(tmp_path / "elsewhere"))

@@ -1,4 +1,4 @@
-"""When replication is complete, told from what is read back."""
+"""When replication is complete, judged from what is read back."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_rabbitmq_lacks_is_reported() -> None:
 def test_leaders_by_partition_or_queue() -> None:
     kafka = [Setting("topic t", "leaders.by.partition", "3, -1, 1"), Setting("broker 1", "leaders.by.partition", "1")]
     assert kafka_leaders(kafka) == {"t-0": 3, "t-2": 1}
-    assert kafka_leaders(KAFKA) == {}, "of large topics nobody is told"
+    assert kafka_leaders(KAFKA) == {}, "of large topics nobody is listed"
     queues = "t.0=tidegauge2@localhost, t.1=, t.2=tidegauge1@localhost, t.3=rabbit@other"
     assert rabbitmq_leaders([Setting("topic t", "queue.leaders.by.queue", queues)]) == {"t.0": 2, "t.2": 1}
 
@@ -95,9 +95,9 @@ def test_owners_of_pulsar_are_nodes_by_their_brokers_addresses() -> None:
 
 
 def test_every_topic_is_asked_for_replicas_out_of_sync() -> None:
-    told = [
+    settings = [
         Setting(f"topic {name}", key, value)
         for name, in_sync in (("a", "3"), ("b", "2"))
         for key, value in (("in.sync.replicas", in_sync), ("replication.factor", "3"))
     ]
-    assert kafka_incomplete(told, 3) == "topic b: 2 of 3 replicas are in sync"
+    assert kafka_incomplete(settings, 3) == "topic b: 2 of 3 replicas are in sync"

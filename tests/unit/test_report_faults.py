@@ -23,7 +23,7 @@ from tidegauge.statistics.classify import Evidence, classify
 
 PAUSE = Fault(FaultKind.PAUSE, 2.0, "leader", 1.5)
 KILL = Fault(FaultKind.KILL, 6.0, "random", 2.0)
-TOLD = FaultResult(PAUSE, (2,), 2.01, 3.52, 1.0, 2.0, 4.2, 1530.0, 3.98, 0, 5, 1, 0, 0)
+PAUSED = FaultResult(PAUSE, (2,), 2.01, 3.52, 1.0, 2.0, 4.2, 1530.0, 3.98, 0, 5, 1, 0, 0)
 
 
 def faulted(system: str, number: int, *found: FaultResult) -> TrialResult:
@@ -39,7 +39,7 @@ def shown(block: Block) -> list[str]:
 
 def test_each_fault_has_a_row_with_what_it_did() -> None:
     block = Block(
-        "latency", (faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2, replace(TOLD, normal_after_s=None, nodes=(3,))))
+        "latency", (faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, replace(PAUSED, normal_after_s=None, nodes=(3,))))
     )
     text = " ".join(shown(block))
     assert "kafka@4.3.1 1. pause, 2.0 3.5 1.0 2.0 4.20 1,530 4.0 0 0 5 1 node 2" in text
@@ -48,21 +48,21 @@ def test_each_fault_has_a_row_with_what_it_did() -> None:
 
 
 def test_of_repeated_trials_the_median_is_reported_and_never_seen_is_longest() -> None:
-    gaps = [replace(TOLD, publish_gap_s=gap, normal_after_s=after) for gap, after in ((1, 2.0), (9, None), (3, None))]
+    gaps = [replace(PAUSED, publish_gap_s=gap, normal_after_s=after) for gap, after in ((1, 2.0), (9, None), (3, None))]
     text = " ".join(shown(Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(gaps)))))
     assert " 3.0 2.0 " in text
     assert "not seen" in text
 
 
 def test_a_loss_that_nobody_can_assign_is_a_question_mark() -> None:
-    unknown = replace(TOLD, lost=None)
+    unknown = replace(PAUSED, lost=None)
     block = Block("latency", (faulted(KAFKA, 1, unknown, replace(unknown, fault=KILL)),))
     assert any(" ? " in line for line in shown(block))
     assert "which of several faults" in fault_notes(block)[2]
 
 
 def test_a_loss_that_nobody_can_assign_is_not_hidden_by_trials_without_one() -> None:
-    found = (replace(TOLD, lost=0), replace(TOLD, lost=None))
+    found = (replace(PAUSED, lost=0), replace(PAUSED, lost=None))
     block = Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(found)))
     assert any(" ? " in line for line in shown(block))
 
@@ -76,7 +76,7 @@ def test_without_faults_nothing_is_said() -> None:
 
 
 def test_plans_and_loads_name_them() -> None:
-    one = faulted(KAFKA, 1, TOLD, replace(TOLD, fault=KILL))
+    one = faulted(KAFKA, 1, PAUSED, replace(PAUSED, fault=KILL))
     assert planned_faults([one.spec, one.spec]) == [
         "Faults while latency measures: pause of the leader for 1.5 s, at 2 s; kill of a random node for 2 s, at 6 s."
     ]
@@ -84,27 +84,27 @@ def test_plans_and_loads_name_them() -> None:
 
 
 def test_trials_with_other_faults_are_not_compared() -> None:
-    assert len(blocks([faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2, TOLD)])) == 1
-    assert len(blocks([faulted(KAFKA, 1, TOLD), faulted(PULSAR, 2)])) == 2
+    assert len(blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, PAUSED)])) == 1
+    assert len(blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2)])) == 2
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
-    written = faulted(KAFKA, 1, TOLD)
-    assert typed(TrialResult, plain(written)).faults == (TOLD,)
+    written = faulted(KAFKA, 1, PAUSED)
+    assert typed(TrialResult, plain(written)).faults == (PAUSED,)
 
 
 def test_plots_mark_them(tmp_path: Path) -> None:
     run = store.load_run(sample_run(tmp_path))
     details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
     block = next(block for block in blocks(run.results) if block.experiment == "latency")
-    marked = Block("latency", tuple(replace(result, faults=(TOLD,)) for result in block.results))
+    marked = Block("latency", tuple(replace(result, faults=(PAUSED,)) for result in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]
     assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]
     assert plot.description.endswith("Faults: pause from 2.0 to 3.5 s.")
     assert ">pause<" in page_drawing(plot, {KAFKA: 0, PULSAR: 1}).svg
     # A node that takes longer to be started again: the fault lasts longer there, and is marked for both.
     slow = [
-        replace(one, faults=(replace(TOLD, until_s=3.6 + 5 * number),)) for number, one in enumerate(marked.results)
+        replace(one, faults=(replace(PAUSED, until_s=3.6 + 5 * number),)) for number, one in enumerate(marked.results)
     ]
     plot = timelines(Block("latency", tuple(slow[:2])), details, "x", MAIN)[0]
     assert [(span.label, span.end) for span in plot.spans if span.inner] == [("pause", 3.6), ("", 8.6)]
@@ -117,7 +117,7 @@ def test_plots_mark_them(tmp_path: Path) -> None:
 
 
 def _with_fault(trial: store.StoredTrial) -> store.StoredTrial:
-    return replace(trial, result=replace(trial.result, faults=(TOLD,)) if trial.result else None)
+    return replace(trial, result=replace(trial.result, faults=(PAUSED,)) if trial.result else None)
 
 
 @pytest.mark.parametrize(("lost", "status"), [(0, "ok"), (3, "failed check")])

@@ -34,7 +34,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def check(content: dict[str, Any]) -> None:
-    """It is valid, and every key at its top is told by the schema."""
+    """It is valid, and every key at its top is described by the schema."""
     schema = schema_of(content["schema"])
     jsonschema.validate(content, schema, cls=jsonschema.Draft202012Validator)
     if content["schema"] not in ("tidegauge.witness/1", "tidegauge.environment/1"):  # both have what else is known
@@ -132,7 +132,7 @@ def test_what_is_wrong_is_not_valid(runs: list[Path], path: tuple[str], value: o
         check({**content, path[0]: value})
 
 
-def test_a_key_that_is_not_told_is_noticed(runs: list[Path]) -> None:
+def test_a_key_that_is_not_described_is_noticed(runs: list[Path]) -> None:
     content = json.loads((runs[0] / "run.json").read_text())
     with pytest.raises(AssertionError):
         check({**content, "unheard_of": 1})

@@ -85,11 +85,11 @@ def test_cpu_of_several_processes_is_what_all_of_them_used_for_what_all_of_them_
 def test_kafkas_producers_are_set_as_tidegauges_are_and_share_its_rate() -> None:
     settings = [Setting("producer", "acks", "-1"), Setting("producer", "linger.ms", "1"), Setting("consumer", "x", "y")]
     row = BY_NAME["full-16"]
-    told = perf_tools.producer_arguments(row, "here:1", "topic", Records(10, 5), settings)
-    assert told[told.index("--command-property") + 1 :] == ("acks=-1", "linger.ms=1")
-    assert told[told.index("--throughput") + 1] == "-1"
-    told = perf_tools.producer_arguments(RATE, "here:1", "topic", Records(10, 5), settings)
-    assert told[told.index("--throughput") + 1] == "20000"
+    arguments = perf_tools.producer_arguments(row, "here:1", "topic", Records(10, 5), settings)
+    assert arguments[arguments.index("--command-property") + 1 :] == ("acks=-1", "linger.ms=1")
+    assert arguments[arguments.index("--throughput") + 1] == "-1"
+    arguments = perf_tools.producer_arguments(RATE, "here:1", "topic", Records(10, 5), settings)
+    assert arguments[arguments.index("--throughput") + 1] == "20000"
 
 
 def test_what_the_bare_loop_prints_becomes_figures() -> None:

@@ -189,7 +189,7 @@ def test_a_few_busy_seconds_and_those_after_a_fault_are_reported() -> None:
     assert any("had no time left in 10 of 10 s" in warning for warning in after.warnings)
 
 
-def test_own_lag_and_busy_consumers_are_both_told() -> None:
+def test_own_lag_and_busy_consumers_are_both_named() -> None:
     verdict = judged(own_lag=latency(0.005, 12.0), busy_consumers=(busy(),), **slow(latency(9.0, 41.0)))
     assert [reason.split(",")[0].split(":")[0] for reason in verdict.reasons] == [
         "the load generator itself was late",

@@ -38,13 +38,13 @@ def interrupted(runs: Path, lost: int = 0) -> store.StoredRun:
 def test_what_was_found_until_then_is_shown_everywhere(tmp_path: Path) -> None:
     stored = interrupted(tmp_path)
     (trial,) = stored.trials
-    told = (
+    expected = (
         "interrupted: until then 1 cut, 0 of 8,000 acknowledged messages lost; "
         "INCONCLUSIVE: not all cuts and controls were made"
     )
-    assert trial.status_words == told
+    assert trial.status_words == expected
     (without,) = run_summary(stored)["trials_without_result"]
-    assert without["reason"] == told.replace(":", ";", 1)
+    assert without["reason"] == expected.replace(":", ";", 1)
     assert "until then 1 cut" in report_page(stored, {SPEC.trial_id: store.read_details(trial)})
     kept = "0 of 1 trials are finished and would be kept, and so would 2 cycles of an attestation"
     assert kept in how_to_go_on(stored)

@@ -1,4 +1,4 @@
-"""What the kernel, a collector's log and servers tell, parsed; and how looks are summed up."""
+"""What the kernel, a collector's log and servers report, parsed; and how looks are summed up."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class TestGcLog:
 
     def test_a_new_log_that_is_longer_than_the_old_one_is_read_whole(self, tmp_path: Path) -> None:
         path = tmp_path / "gc.log"
-        path.write_bytes(b"[0.006s][gc] Using Serial, of which nothing else is ever told here as it runs\n")
+        path.write_bytes(b"[0.006s][gc] Using Serial, of which nothing else is ever said here as it runs\n")
         log = GcLog(path)
         log.new_pauses()
         path.rename(tmp_path / "gc.log.0")
@@ -298,8 +298,8 @@ class TestMetrics:
             answering.join()
 
     def test_nothing_happened_has_no_mean(self) -> None:
-        told = read_text(self.text(180, 30), self.ALL)
-        assert figures(told, told, 5.0, self.ALL) == {"queue": 5.0, "syncs_per_s": 0.0}
+        reading = read_text(self.text(180, 30), self.ALL)
+        assert figures(reading, reading, 5.0, self.ALL) == {"queue": 5.0, "syncs_per_s": 0.0}
 
 
 SYNCS = {
@@ -336,6 +336,6 @@ def test_times_that_servers_tell_of_their_syncs_are_those_and_in_ms(system: str)
 
 
 def _at_both_ends(text: str, metrics: Sequence[Metric]) -> tuple[dict[str, float], dict[str, float]]:
-    """What is told before anything happened, and after it."""
+    """What is reported before anything happened, and after it."""
     nothing = re.sub(r"\{0\}[0-9.]+", "0", text).replace("{{", "{").replace("}}", "}")
     return read_text(nothing, metrics), read_text(text.format(""), metrics)

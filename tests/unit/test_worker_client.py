@@ -157,14 +157,14 @@ def test_a_preparation_is_given_up_only_when_it_comes_no_further(
     clock_s = itertools.count(0, 50)
     monkeypatch.setattr(client_module, "_PROGRESS_S", 0.01)
     monkeypatch.setattr(client_module, "time", SimpleNamespace(monotonic=lambda: next(clock_s)))
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     order = LoadOrder({}, "null", "null", ("t",), 1, {}, "one", Workload(), 1.0, 1, 1, 1.0)
     if stalls:
         with pytest.raises(RunFailedError, match="no further in Prepare for 180 s after 0 of 9 partitions"):
             worker.prepare(order)
         return
-    worker.prepare(order, lambda *seen: told.append(seen))
-    assert told[-1] == ("partitions", 5, 9)
+    worker.prepare(order, lambda *seen: reports.append(seen))
+    assert reports[-1] == ("partitions", 5, 9)
     assert next(clock_s) > 2 * client_module._PREPARE_S, "all in all it took longer than a stall may"
 
 

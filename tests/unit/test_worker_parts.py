@@ -265,12 +265,12 @@ def test_what_was_read_back_and_committed(tmp_path: Path) -> None:
     assert messages.read_back_of(reply, file) == ReadBack(
         file, 1, 2, (PartitionRead(0, 1, 9, True, "", "offset 0", "offset 9"), PartitionRead(3, 4, 5, False, "no time"))
     )
-    told = pb.CommittedPositionsReply(
+    reply = pb.CommittedPositionsReply(
         asked_mono_ns=3,
-        told_mono_ns=4,
+        answered_mono_ns=4,
         positions=[pb.CommittedPosition(subscription="sub-0", topic=5, partition=6, position=7)],
     )
-    assert messages.positions_of(told) == CommittedPositions(3, 4, (CommittedPosition("sub-0", 5, 6, 7),))
+    assert messages.positions_of(reply) == CommittedPositions(3, 4, (CommittedPosition("sub-0", 5, 6, 7),))
 
 
 def test_whose_copy_is_to_be_read_back(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_one_side_only_and_topics_of_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("producers: 0\n", "name them in 'existing-topics'"),
         ("producers: 0\nsubscriptions: 0\nexisting-topics: [a]\n", "there is nothing to measure"),
@@ -107,10 +107,10 @@ def test_one_side_only_and_topics_of_others(tmp_path: Path) -> None:
         ("subscription-type: keyshared\n", "did you mean 'key-shared'?"),
     ],
 )
-def test_what_does_not_go_together_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_what_does_not_go_together_is_reported(tmp_path: Path, text: str, expected: str) -> None:
     workload, problems = parse(tmp_path, text)
     assert workload is None
-    assert told in problems
+    assert expected in problems
 
 
 def test_all_producers_of_all_topics_share_what_may_be_in_flight() -> None:

@@ -308,11 +308,11 @@ def _instead(sent: Sent, read: Read) -> Found | None:
     if sent.position < 0:
         return None
     there = np.flatnonzero((read.partition == sent.partition) & (read.position == sent.position) & read.intact)
-    found = [_found(read, int(place)) for place in there]
+    messages = [_found(read, int(place)) for place in there]
     # A batch shares a position: if the message itself is there, nothing took its place.
-    if any((f.producer, f.sequence) == (sent.producer, sent.sequence) for f in found):
+    if any((f.producer, f.sequence) == (sent.producer, sent.sequence) for f in messages):
         return None
-    return found[0] if found else None
+    return messages[0] if messages else None
 
 
 def _found(read: Read, place: int) -> Found:

@@ -128,8 +128,8 @@ class History:
         Of nothing, if clients get no positions. What was sent before a cut of that instant may be gone.
         """
         rows = self.acknowledged & (self.invoked_ns > after_ns) & (self.position >= 0)
-        found = {int(p): int(self.position[rows & (self.partition == p)].max()) for p in set(self.partition[rows])}
-        return {(0, partition): position for partition, position in found.items()}
+        highest = {int(p): int(self.position[rows & (self.partition == p)].max()) for p in set(self.partition[rows])}
+        return {(0, partition): position for partition, position in highest.items()}
 
     def first_acknowledged_after(self, at_ns: int) -> int:
         """When the first message that was invoked after an instant was acknowledged; -1 if none was."""

@@ -400,14 +400,14 @@ def judge_scenarios(
 
 def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
     """The cuts of these cycles. What a cycle with several broke counts for the one that its witness names."""
-    found: list[CutResult] = []
+    cuts: list[CutResult] = []
     for cycle in cycles:
         whole = anomalies_of(cycle)
         blamed = cycle.witness.cut if cycle.witness is not None and cycle.witness.cut >= 0 else len(cycle.cuts) - 1
         for place, cut in enumerate(cycle.cuts):
-            found.append(
+            cuts.append(
                 CutResult(
-                    number=len(found) + 1,
+                    number=len(cuts) + 1,
                     scenario=cycle.scenario.value,
                     nodes=cut.nodes,
                     cut_mono_ns=cut.frozen_mono_ns,
@@ -417,7 +417,7 @@ def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
                     anomalies=whole if place == blamed else _unbroken(whole),
                 )
             )
-    return tuple(found)
+    return tuple(cuts)
 
 
 def anomalies_of(cycle: CycleOutcome) -> Anomalies:

@@ -132,10 +132,10 @@ def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome)
 
     A loss refutes whatever would have followed; that nothing was lost says nothing before all controls were made.
     """
-    found = f"until then {attest_outcome(plan, outcome)}"
+    sentence = f"until then {attest_outcome(plan, outcome)}"
     if plan.control:
-        return found
+        return sentence
     scenarios = dict.fromkeys(cycle.scenario for cycle in outcome.cycles if cycle.scenario is not Scenario.NONE)
     judged = judge_scenarios(level, nodes, tuple(scenarios), outcome, None)
     refuted = [result.judgement.sentence() for result in judged if result.judgement.verdict is Verdict.REFUTED]
-    return f"{found}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"
+    return f"{sentence}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"

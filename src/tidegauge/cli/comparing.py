@@ -47,9 +47,9 @@ def compare(request: CompareRequest, out: Output) -> int:
         if not disclosed_run.run.results:
             problems = [trial.problem for trial in disclosed_run.run.trials if trial.problem]
             raise UserError(f"{disclosed_run.run.path.name} has no trial with a readable result{_because(problems)}.")
-    found = compare_runs(runs, request.allow_unequal, request.noise)
-    request.files.write(lambda: across.junit(found), lambda: across.markdown(found))
-    out.show(across.report(found), across.content(found))
+    comparison = compare_runs(runs, request.allow_unequal, request.noise)
+    request.files.write(lambda: across.junit(comparison), lambda: across.markdown(comparison))
+    out.show(across.report(comparison), across.content(comparison))
     return EXIT_GOOD
 
 

@@ -86,23 +86,25 @@ def finding_ratios(
         return []
     found = []
     for experiment, at in dict.fromkeys((finding.experiment, point_words(finding.point)) for finding in findings):
-        here = [finding for finding in findings if (finding.experiment, point_words(finding.point)) == (experiment, at)]
-        own = [finding for finding in here if finding.decided]
-        systems = sorted({finding.system for finding in own})
+        at_point = [
+            finding for finding in findings if (finding.experiment, point_words(finding.point)) == (experiment, at)
+        ]
+        decided = [finding for finding in at_point if finding.decided]
+        systems = sorted({finding.system for finding in decided})
         for figure in figures_found(Shown.WITHIN):
             sides = {
-                system: findings_by_block([finding for finding in own if finding.system == system], figure)
+                system: findings_by_block([finding for finding in decided if finding.system == system], figure)
                 for system in systems
             }
             for system in systems[1:]:
                 pair = (system, sides[system]), (systems[0], sides[systems[0]])
                 doubtful = rest_on_doubt(
-                    [finding for finding in own if finding.system in (system, systems[0])], results
+                    [finding for finding in decided if finding.system in (system, systems[0])], results
                 )
-                step = figure.resolution_in([finding for finding in own if finding.system in (system, systems[0])])
+                step = figure.resolution_in([finding for finding in decided if finding.system in (system, systems[0])])
                 ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, resolution=step)
                 forms = _form(system, at, results), _form(systems[0], at, results)
-                found += [replace(ratio, point=here[0].point, forms=forms)] if ratio else []
+                found += [replace(ratio, point=at_point[0].point, forms=forms)] if ratio else []
     return found
 
 

@@ -47,13 +47,13 @@ def provision_directory(system: str, directory: Path, jar_pattern: str, java_min
             f"{system}@{directory}: there is no such directory.", "Give the folder that the archive unpacks to."
         )
     folders = [directory / name for name in JAR_FOLDERS]
-    found = [(folder, version) for folder in folders if (version := version_of(_jar_names(folder), jar_pattern))]
-    if not found:
+    versions = [(folder, version) for folder in folders if (version := version_of(_jar_names(folder), jar_pattern))]
+    if not versions:
         raise UserError(
             f"{directory} does not hold {system}: no jar named like {jar_pattern} in it or in its libs or lib folder.",
             "Give the folder that the archive unpacks to.",
         )
-    folder, version = found[0]
+    folder, version = versions[0]
     java = find_java(f"{system} {version}", java_min)
     sums = {path.name: cache.sha256_of(path) for path in sorted(folder.glob("*.jar"))}
     return Distribution(

@@ -219,8 +219,8 @@ def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: 
 
 def _figures(result: TrialResult) -> dict[str, float]:
     """What thresholds and comparisons may name; a figure that there is none of is left out."""
-    found = {name: figure.of_trial(result) for name, figure in FINDING_FIGURES.items() if figure.of_trial}
-    return {name: value for name, value in found.items() if value is not None}
+    figures = {name: figure.of_trial(result) for name, figure in FINDING_FIGURES.items() if figure.of_trial}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _state(result: TrialResult, found: CatchUp) -> str:

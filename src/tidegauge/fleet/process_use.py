@@ -160,8 +160,8 @@ class Pauses:
 
 def parse_pauses(text: bytes) -> Pauses:
     """Of whole lines: "[1.234s][gc] GC(5) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 1.234ms". Pure."""
-    found = [float(match) / 1e3 for match in _PAUSE.findall(text)]
-    return Pauses(sum(found), max(found, default=0.0))
+    pauses_s = [float(match) / 1e3 for match in _PAUSE.findall(text)]
+    return Pauses(sum(pauses_s), max(pauses_s, default=0.0))
 
 
 class GcLog:

@@ -1,7 +1,7 @@
 """A network of nodes' own: a network namespace each, linked by a switch (bridge) with each other and the host. Root.
 
-Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would tell the
-sender. Everything that is made carries the network's identifier in its name, so that `remove` finds what a crash left.
+Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would inform
+the sender. Everything made carries the network's identifier in its name, so that `remove` finds what a crash left.
 Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks.
 
 Sources: setns(2), ip-netns(8), ip-link(8), tc-tbf(8), nft(8).

@@ -54,17 +54,17 @@ def parse_trace(text: str, nodes: Mapping[int, str]) -> Watch:
         forked = _FORK.search(line)
         if forked is not None and int(forked["parent"]) in node_of:
             node_of[int(forked["child"])] = node_of[int(forked["parent"])]
-        found = _LINE.search(line)
-        if found is None:
+        match = _LINE.search(line)
+        if match is None:
             continue
-        thread, call = int(found["thread"]), found["call"]
-        at_ns = (int(found["s"]) * 1_000_000 + int(found["us"])) * _NS_PER_US
-        if found["result"] is None:
+        thread, call = int(match["thread"]), match["call"]
+        at_ns = (int(match["s"]) * 1_000_000 + int(match["us"])) * _NS_PER_US
+        if match["result"] is None:
             entered[(thread, call)] = at_ns
             continue
         since_ns = entered.pop((thread, call), None)
         if since_ns is not None and thread in node_of:
-            calls.append(SyncCall(node_of[thread], thread, call, since_ns, at_ns, int(found["result"], 0) == 0))
+            calls.append(SyncCall(node_of[thread], thread, call, since_ns, at_ns, int(match["result"], 0) == 0))
     return Watch(tuple(calls), _lost(text))
 
 

@@ -100,8 +100,8 @@ class Case:
     @property
     def servers(self) -> list[ProcessShare]:
         """The servers that were seen, busiest first."""
-        found = [process for name in self.load.servers if (process := self.use.process(name)) is not None]
-        return sorted(found, key=lambda process: -process.cpus)
+        processes = [process for name in self.load.servers if (process := self.use.process(name)) is not None]
+        return sorted(processes, key=lambda process: -process.cpus)
 
     @property
     def devices(self) -> list[DeviceShare]:

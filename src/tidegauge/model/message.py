@@ -114,7 +114,7 @@ class CommittedPositions:
     """
 
     asked_mono_ns: int
-    told_mono_ns: int
+    answered_mono_ns: int
     positions: tuple[CommittedPosition, ...]
 
 

@@ -119,11 +119,11 @@ def worth_acting_on(run: StoredRun) -> Worth:
     covered = len(left_out)
     for beginnings, what, remedy in _KINDS:
         met = _begins(beginnings)
-        own = [result for result in results if any(map(met, result.warnings))]
-        covered += sum(sum(map(met, result.warnings)) for result in own)
-        if own:
-            busy = f"{what} ({busy_words(own)})" if CPU_WAIT in beginnings else what
-            found.append(Advice(f"{where_words(own, len(results), names)} {busy}", remedy))
+        affected = [result for result in results if any(map(met, result.warnings))]
+        covered += sum(sum(map(met, result.warnings)) for result in affected)
+        if affected:
+            busy = f"{what} ({busy_words(affected)})" if CPU_WAIT in beginnings else what
+            found.append(Advice(f"{where_words(affected, len(results), names)} {busy}", remedy))
     reasons = sum(bool(result.reasons) for result in results)
     remarks = sum(len(result.reasons) + len(result.warnings) + len(result.errors) for result in results)
     return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
@@ -184,10 +184,12 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
     """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is shown."""
     found = []
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
-        own = [result for result in results if result.validity is validity]
-        if own:
-            words = f"{where_words(own, len(results), names)}: {validity.value.upper()}, {reason_words(own[0])}"
-            remedy = next(filter(None, map(_remedy, own[0].reasons)), "").strip(" ()")
+        affected = [result for result in results if result.validity is validity]
+        if affected:
+            words = (
+                f"{where_words(affected, len(results), names)}: {validity.value.upper()}, {reason_words(affected[0])}"
+            )
+            remedy = next(filter(None, map(_remedy, affected[0].reasons)), "").strip(" ()")
             found.append(Advice(words, remedy, bad=validity is Validity.INVALID))
     return found
 

@@ -47,12 +47,12 @@ def document(name: str, cases: Sequence[Case], properties: Mapping[str, str]) ->
     """The file: a suite for each `Case.suite`, in order."""
     root = ElementTree.Element("testsuites", {"name": _clean(name), **_counts(cases)})
     for suite in dict.fromkeys(case.suite for case in cases):
-        own = [case for case in cases if case.suite == suite]
-        element = ElementTree.SubElement(root, "testsuite", {"name": _clean(suite), **_counts(own)})
+        cases_of_suite = [case for case in cases if case.suite == suite]
+        element = ElementTree.SubElement(root, "testsuite", {"name": _clean(suite), **_counts(cases_of_suite)})
         listed = ElementTree.SubElement(element, "properties")
         for key, value in properties.items():
             ElementTree.SubElement(listed, "property", {"name": _clean(key), "value": _clean(value)})
-        for case in own:
+        for case in cases_of_suite:
             _add(element, case)
     ElementTree.indent(root)
     content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

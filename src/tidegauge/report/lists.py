@@ -232,12 +232,12 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
 def _room_words(trial: TrialSpec, places: Places) -> str:
     """What a trial needs on each disk, and where it does not have it."""
     data, journals = places
-    found = rooms(trial, data, journals) if data else []
-    if not found:
+    rooms_left = rooms(trial, data, journals) if data else []
+    if not rooms_left:
         return f"up to {gib(bytes_needed(trial, trial.nodes))} free"
     each = [
         f"{gib(room.needed_bytes)} free on the disk{'s' if len(room.places) > 1 else ''} of {room}{_lacking(room)}"
-        for room in found
+        for room in rooms_left
     ]
     return f"up to {listed(each)}"
 

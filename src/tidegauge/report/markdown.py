@@ -57,8 +57,10 @@ def run_markdown(run: StoredRun) -> str:
         lines += _block(block)
     names = names_of(run)
     for experiment in dict.fromkeys(finding.experiment for finding in run.findings):
-        found = [finding for finding in run.findings if finding.experiment == experiment]
-        sentences = [(named(finding, found, names), sentence) for finding in found for sentence in finding.summary]
+        findings = [finding for finding in run.findings if finding.experiment == experiment]
+        sentences = [
+            (named(finding, findings, names), sentence) for finding in findings for sentence in finding.summary
+        ]
         lines += _bullets(f"{experiment}, {who}: {sentence}" for who, sentence in sentences)
     lines += _comparisons(run)
     lines += _usage(run)
@@ -72,8 +74,8 @@ def run_markdown(run: StoredRun) -> str:
 
 
 def _thresholds(run: StoredRun) -> list[str]:
-    found = thresholds.rulings(run)
-    if not found:
+    rulings = thresholds.rulings(run)
+    if not rulings:
         return []
     rows = [
         [
@@ -82,9 +84,9 @@ def _thresholds(run: StoredRun) -> list[str]:
             escaped(", ".join(part for part in (ruling.subject, ruling.where) if part)),
             escaped(ruling.why),
         ]
-        for ruling in found
+        for ruling in rulings
     ]
-    return [f"### {thresholds.headline(found)}", "", *table(["threshold", "", "of", "because"], rows), ""]
+    return [f"### {thresholds.headline(rulings)}", "", *table(["threshold", "", "of", "because"], rows), ""]
 
 
 def _block(block: Block) -> list[str]:
@@ -106,11 +108,11 @@ def _cell(block: Block, system: str, figure: Figure) -> str:
         return MISSING
     if figure.kind is Kind.COUNTED:
         return in_unit(max(known), figure.unit)
-    found = estimate(known)
-    if found is None or found.trials == 1:
+    interval = estimate(known)
+    if interval is None or interval.trials == 1:
         return in_unit(known[0], figure.unit)
-    value, low, high = (in_unit(end, figure.unit) for end in (found.value, found.low, found.high))
-    return f"{value} [{low}, {high}]" if found.sure else f"{value} ({low} to {high})"
+    value, low, high = (in_unit(end, figure.unit) for end in (interval.value, interval.low, interval.high))
+    return f"{value} [{low}, {high}]" if interval.sure else f"{value} ({low} to {high})"
 
 
 def _validity(block: Block, system: str) -> str:

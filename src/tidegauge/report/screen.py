@@ -131,14 +131,14 @@ def _table(
     verdict: ExperimentVerdict, points: Sequence[Block], run: StoredRun, names: SystemNames
 ) -> Iterable[RenderableType]:
     """One table where it is short; a sweep and a long search have theirs in the report."""
-    found = [finding for finding in run.findings if finding.experiment == verdict.experiment and finding.rows]
+    findings = [finding for finding in run.findings if finding.experiment == verdict.experiment and finding.rows]
     if len(points) == 1:
         yield short_table(points[0], names)
         cut = len(points[0].systems) - SYSTEMS_MAX
         if cut > 0:
             yield Text(f"... {plural(cut, 'more system')} in `show` and the report")
-    elif found and sum(len(finding.rows) for finding in found) <= SYSTEMS_MAX:
-        table = finding_table(found, names)
+    elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
+        table = finding_table(findings, names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
 
@@ -171,8 +171,8 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
 
 def _middle(results: Sequence[TrialResult], figure: Figure) -> float | None:
     values = [value for value in map(figure.of, results) if value is not None]
-    found = estimate(values)
-    return found.value if found else None
+    interval = estimate(values)
+    return interval.value if interval else None
 
 
 def _messages(results: Sequence[TrialResult]) -> str:

@@ -94,23 +94,25 @@ def sentence(ruling: Ruling) -> str:
 
 def run_parts(run: StoredRun) -> Iterable[RenderableType]:
     """What a run's report says of its thresholds; nothing without any."""
-    found = rulings(run)
-    if not found:
+    all_rulings = rulings(run)
+    if not all_rulings:
         return
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    yield Paragraph(f"{mark}{headline(found)}", style=f"bold {_STYLES[outcome(found) or Outcome.MET]}".strip())
-    yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in found)
-    if any(ruling.interval for ruling in found):
+    yield Paragraph(
+        f"{mark}{headline(all_rulings)}", style=f"bold {_STYLES[outcome(all_rulings) or Outcome.MET]}".strip()
+    )
+    yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in all_rulings)
+    if any(ruling.interval for ruling in all_rulings):
         yield Text("With 3 blocks or more the whole 95% interval must hold, with fewer every trial.", style="dim")
 
 
 def content(run: StoredRun) -> dict[str, Any] | None:
     """The same as plain data; None without thresholds."""
-    found = rulings(run)
-    decided = outcome(found)
+    all_rulings = rulings(run)
+    decided = outcome(all_rulings)
     if decided is None:
         return None
-    return {"outcome": decided.value, "rulings": [_ruling(ruling) for ruling in found]}
+    return {"outcome": decided.value, "rulings": [_ruling(ruling) for ruling in all_rulings]}
 
 
 def _ruling(ruling: Ruling) -> dict[str, Any]:

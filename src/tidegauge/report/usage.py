@@ -28,13 +28,13 @@ TRIALS_MAX = 3
 
 def limited_by(results: Sequence[TrialResult]) -> Limiting | None:
     """What limited most of these trials of one system; None where nothing was recorded or they disagree."""
-    found = [result.limiting for result in results if result.limiting is not None]
-    if not found:
+    limits = [result.limiting for result in results if result.limiting is not None]
+    if not limits:
         return None
-    (resource, count), *_ = Counter(limiting.resource for limiting in found).most_common(1)
-    if count <= MOST * len(found):
+    (resource, count), *_ = Counter(limiting.resource for limiting in limits).most_common(1)
+    if count <= MOST * len(limits):
         return None
-    alike = [limiting for limiting in found if limiting.resource is resource]
+    alike = [limiting for limiting in limits if limiting.resource is resource]
     return max(alike, key=lambda limiting: limiting.share or 0.0)
 
 
@@ -45,18 +45,20 @@ def cell(result: TrialResult) -> str:
 
 def sentence(result: TrialResult) -> str:
     """The evidence; "" where nothing was recorded. What was offered and came through needs none of its own."""
-    found = result.limiting
-    if found is None or (found.resource is Resource.OFFERED and not found.others):
+    limiting = result.limiting
+    if limiting is None or (limiting.resource is Resource.OFFERED and not limiting.others):
         return ""
     at = f" at {point_words(result.spec.point)}" if result.spec.point else ""
     subject = f"{result.spec.experiment}, {result.spec.label}{at}"
-    if found.resource is Resource.OFFERED:
-        return f"{subject}: the rate offered came through, near the limit of {'; '.join(found.others)}."
-    also = f" Also: {'; '.join(found.others)}." if found.others else ""
+    if limiting.resource is Resource.OFFERED:
+        return f"{subject}: the rate offered came through, near the limit of {'; '.join(limiting.others)}."
+    also = f" Also: {'; '.join(limiting.others)}." if limiting.others else ""
     what = (
-        f"limited by {found.summary}" if found.resource is not Resource.UNKNOWN else "what limited it is not identified"
+        f"limited by {limiting.summary}"
+        if limiting.resource is not Resource.UNKNOWN
+        else "what limited it is not identified"
     )
-    return f"{subject}: {what}: {found.words}.{also}"
+    return f"{subject}: {what}: {limiting.words}.{also}"
 
 
 def further(results: Sequence[TrialResult], shown: Sequence[TrialResult]) -> list[str]:
@@ -82,11 +84,11 @@ def _where(result: TrialResult) -> tuple[str, str, str]:
 
 def _findings(result: TrialResult) -> list[tuple[str, str]]:
     """Each resource that was found, with the evidence; its name has no share, which differs from trial to trial."""
-    found = result.limiting
-    if found is None:
+    limiting = result.limiting
+    if limiting is None:
         return []
-    nothing = found.resource in (Resource.OFFERED, Resource.UNKNOWN)
-    clauses = [*([] if nothing else [f"{found.summary}: {found.words}"]), *found.others]
+    nothing = limiting.resource in (Resource.OFFERED, Resource.UNKNOWN)
+    clauses = [*([] if nothing else [f"{limiting.summary}: {limiting.words}"]), *limiting.others]
     return [(clause.partition(": ")[0].partition(" (")[0], clause) for clause in clauses]
 
 

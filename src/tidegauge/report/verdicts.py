@@ -231,13 +231,13 @@ def _damage(results: Sequence[TrialResult], case: _Case) -> str:
 
 def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
-    own = [finding for finding in case.run.findings if finding.experiment == experiment]
+    findings = [finding for finding in case.run.findings if finding.experiment == experiment]
     compared = within.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
     sentences = []
-    for at in dict.fromkeys(point_words(finding.point) for finding in own):
-        here = [finding for finding in own if point_words(finding.point) == at]
+    for at in dict.fromkeys(point_words(finding.point) for finding in findings):
+        at_point = [finding for finding in findings if point_words(finding.point) == at]
         ratios = [ratio for ratio in compared if (ratio.experiment, point_words(ratio.point)) == (experiment, at)]
-        sentence, sureness = _at_one_point(here, ratios, case)
+        sentence, sureness = _at_one_point(at_point, ratios, case)
         sentences.append((f"at {at}: {sentence}" if at else sentence, sureness))
     least = max((sureness for _, sureness in sentences), key=list(Sureness).index)
     return ExperimentVerdict(experiment, " ".join(sentence for sentence, _ in sentences), least, {})
@@ -395,8 +395,8 @@ def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> tuple[str
         return f"at each point {ONE_EACH}", Sureness.SINGLE_TRIALS
     counts = []
     for system, base in dict.fromkeys((ratio.system, ratio.baseline) for ratio in repeated):
-        own = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]
-        numbers = [f"{verdict.value} at {own.count(verdict)}" for verdict in Verdict if verdict in own]
+        decided = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]
+        numbers = [f"{verdict.value} at {decided.count(verdict)}" for verdict in Verdict if verdict in decided]
         counts.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
     return "; ".join(counts), max(map(_sureness, ratios), key=list(Sureness).index)
 

@@ -212,8 +212,10 @@ def _lost(result: TrialResult) -> float | None:
 def _window_end_backlog(result: TrialResult) -> float | None:
     """Of the slowest subscription; None where it was not seen. Late readers don't count."""
     late = late_names(len(result.subscriptions), result.spec.late)
-    found = [subscription.window_end_backlog for subscription in result.subscriptions if subscription.name not in late]
-    return max((float(backlog) for backlog in found if backlog is not None), default=None)
+    backlogs = [
+        subscription.window_end_backlog for subscription in result.subscriptions if subscription.name not in late
+    ]
+    return max((float(backlog) for backlog in backlogs if backlog is not None), default=None)
 
 
 def _backlog(result: TrialResult) -> float:

@@ -324,9 +324,9 @@ def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> s
 
 
 def _moves(values: Sequence[float], change_tolerated: float) -> str:
-    found = trend(values)
-    change = found.slope_per_s * (len(values) - 1)
-    if not found.is_real or abs(change) <= change_tolerated:
+    drift = trend(values)
+    change = drift.slope_per_s * (len(values) - 1)
+    if not drift.is_real or abs(change) <= change_tolerated:
         return ""
     return "rising" if change > 0 else "falling"
 

@@ -24,7 +24,7 @@ SCHEMA = "tidegauge.seconds/1"
 _ROW_BYTES_MAX = 4096
 """Of a row as JSON, with a few subscriptions; where rows are longer, fewer of them are read at once."""
 _SERIES = ("response", "service", "delay", "end_to_end")
-_TOLD = ("p50", "p99", "max")
+_STATISTICS = ("p50", "p99", "max")
 
 
 @cache
@@ -37,7 +37,7 @@ def columns() -> pa.Schema:
         [
             pa.field("name", pa.string()),
             *[pa.field(name, pa.int64()) for name in counted],
-            *[pa.field(f"end_to_end_{what}_ms", pa.float64()) for what in _TOLD],
+            *[pa.field(f"end_to_end_{what}_ms", pa.float64()) for what in _STATISTICS],
         ]
     )
     return pa.schema(
@@ -57,7 +57,7 @@ def columns() -> pa.Schema:
             pa.field("duplicated_msgs", pa.int64()),
             pa.field("reordered_msgs", pa.int64()),
             pa.field("corrupt_msgs", pa.int64()),
-            *[pa.field(f"{series}_{what}_ms", pa.float64()) for series in _SERIES for what in _TOLD],
+            *[pa.field(f"{series}_{what}_ms", pa.float64()) for series in _SERIES for what in _STATISTICS],
             pa.field("blocked_s", pa.float64()),
             pa.field("own_lag_max_ms", pa.float64()),
             pa.field("worker_cpu_s", pa.float64()),

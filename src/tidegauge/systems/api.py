@@ -103,13 +103,13 @@ class DeployRequest:
 
     def node_directories(self, number: int, name: str) -> tuple[Path, ...]:
         """All that node `number` may keep data in: several where more disks were chosen than there are nodes."""
-        own = node_disks(self.disks, number, self.nodes) or (self.data_directory,)
-        return tuple(disk / name for disk in own)
+        directories = node_disks(self.disks, number, self.nodes) or (self.data_directory,)
+        return tuple(disk / name for disk in directories)
 
     def journal_directory(self, number: int, name: str) -> Path:
         """Where node `number` keeps its journal: on a disk for journals, else on the last of its own."""
-        own = by_turns(self.journal_disks, number)
-        return own[-1] / name if own else self.node_directories(number, name)[-1]
+        directories = by_turns(self.journal_disks, number)
+        return directories[-1] / name if directories else self.node_directories(number, name)[-1]
 
 
 Describe = Callable[[list[str]], list[Setting]]

@@ -150,8 +150,8 @@ def _key(java: JavaRuntime, jars: Sequence[Path]) -> str:
 def _drop_old(directory: Path) -> None:
     """The oldest beyond those that are kept; a worker that has one open keeps what it has."""
     with suppress(OSError):
-        found = sorted(directory.glob("*.aot"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in found[_CURRENT_MAX:]:
+        archives = sorted(directory.glob("*.aot"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in archives[_CURRENT_MAX:]:
             path.unlink(missing_ok=True)
         for path in directory.glob(".*.new"):  # What a kill left, not what another run writes right now.
             if time.time() - path.stat().st_mtime > _WRITTEN_S_MAX:

@@ -53,8 +53,8 @@ def cause_from_log(path: Path) -> str:
 
 def memory_exhausted(cause: str) -> str:
     """Which memory ran out, in the JVM's words ("Java heap space"), if that is the cause from a log; else ""."""
-    found = _OUT_OF_MEMORY.search(cause)
-    return (found[1] or "no more is known") if found else ""
+    match = _OUT_OF_MEMORY.search(cause)
+    return (match[1] or "no more is known") if match else ""
 
 
 def _is_noise(line: str) -> bool:

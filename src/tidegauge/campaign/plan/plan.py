@@ -216,7 +216,7 @@ def plan_campaign(campaign: Campaign) -> Plan:
 
 
 def left_out_note(system: str, reason: str) -> Note:
-    """Tells that an optional system is not measured, and why, in one line."""
+    """Notes that an optional system is not measured, and why, in one line."""
     return Note(f"{system}{LEFT_OUT}{' '.join(reason.split())}")
 
 

@@ -123,8 +123,8 @@ def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaig
     tests = dict.fromkeys(claim.test for claim in claims if claim.test)
     figures = tuple(dict.fromkeys(claim.figure for claim in claims))
     planned = Planned([_as_sent(trial) for trial in trials], _servers(campaign), campaign.starts_servers, figures)
-    found = differences(whole, tuple(tests), planned)
-    return replace(campaign, published=replace(choice, differs=(*found, *choice.differs)))
+    different = differences(whole, tuple(tests), planned)
+    return replace(campaign, published=replace(choice, differs=(*different, *choice.differs)))
 
 
 def _as_sent(trial: TrialSpec) -> TrialSpec:

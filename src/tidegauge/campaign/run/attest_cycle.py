@@ -42,7 +42,7 @@ READ_S_MAX = 60.0
 ACKED_AGAIN_S_MAX = 60.0
 _POLL_S = 0.05
 _SETTLE_S = 0.5
-_COPIES_TOLD = 5
+_COPIES_NAMED = 5
 
 
 @dataclass
@@ -343,7 +343,9 @@ def _in_files(
     """How many of the lost messages are in the servers' data files, and where the first of them are."""
     nodes = {directory: node.number for node in context.session.deployment.nodes for directory in node.directories}
     copies = _copies(context, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
-    return len(copies), tuple(_copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_TOLD])
+    return len(copies), tuple(
+        _copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_NAMED]
+    )
 
 
 def _copies(context: CycleContext, history: History, rows: Longs, trial_id: int) -> Mapping[Message, tuple[Copy, ...]]:

@@ -40,7 +40,7 @@ def run_ceilings(
         devices = list(dict.fromkeys((*data_devices, *journal_devices)))
         now = datetime.now(UTC)
         known = fresh(read_kept(), machine_id(), devices, now, os.getloadavg()[0])
-        found = known or _measured(disks, len(devices), host, observer)
+        ceilings = known or _measured(disks, len(devices), host, observer)
     except UserError as error:
         observer(Note(f"What the machine can do at most is not known: {error.message}"))
         return None
@@ -48,7 +48,7 @@ def run_ceilings(
         observer(Note(f"What the machine can do at most could not be measured ({error.strerror or error})."))
         return None
     return RunCeilings(
-        ceilings=found,
+        ceilings=ceilings,
         age_s=age_s(known, now) if known else 0.0,
         reused=known is not None,
         data_devices=data_devices,
@@ -66,7 +66,7 @@ def _of_use(campaign: Campaign) -> bool:
 def _measured(disks: Sequence[Path], devices: int, host: Host, observer: Observer) -> Ceilings:
     """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
     observer(PhaseStarted("", "ceilings", "what disk and loopback can do at most", BRIEF.seconds(devices)))
-    found = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
+    ceilings = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
     with contextlib.suppress(OSError):
-        keep(found)
-    return found
+        keep(ceilings)
+    return ceilings

@@ -124,7 +124,7 @@ class StepLab:
         return result
 
     def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
-        """Tell a decision, with what it is expected to cost yet."""
+        """Report a decision, with what it is expected to cost yet."""
         self._run.expected[self._place] = (*self.begun, *left)
         if self._replaying:
             return  # It was reported when it was decided.

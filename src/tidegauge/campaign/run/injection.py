@@ -282,14 +282,14 @@ class Injector:
 
     def _disks(self, nodes: Sequence[int]) -> list[Path]:
         """Of nodes that keep data. Raises `RunFailedError` if none does, such as a broker of Pulsar by itself."""
-        found = [self.context.disks[number] for number in nodes if number in self.context.disks]
-        if not found:
+        disks = [self.context.disks[number] for number in nodes if number in self.context.disks]
+        if not disks:
             numbers = ", ".join(map(str, nodes))
             raise RunFailedError(
                 f"A fault of disks can't be made on node {numbers}, which keeps no data.",
                 "Choose a node by its number: those that keep data come first.",
             )
-        return found
+        return disks
 
 
 @dataclass

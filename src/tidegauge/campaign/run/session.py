@@ -160,7 +160,7 @@ class Session:
         return started_s if self.spec.attest is None else max(started_s, self.spec.attest.serve_s_max)
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
-        """Tell what begins now."""
+        """Report what begins now."""
         self.resources.observer(PhaseStarted(self.spec.trial_id, name, detail, seconds_max))
 
     def check(self) -> None:

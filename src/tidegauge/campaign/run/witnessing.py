@@ -95,8 +95,10 @@ def checked_level(spec: TrialSpec, system: System, settings: list[Setting], depl
         return replace(finding, problems=())
     if finding.level == spec.choice.level and not finding.problems:
         return finding
-    found = f"level {finding.level}" if finding.level else "no level that is known"
-    problems = "; ".join(finding.problems) or f"the settings in force give {found} ({'; '.join(finding.reasoning)})"
+    level_words = f"level {finding.level}" if finding.level else "no level that is known"
+    problems = (
+        "; ".join(finding.problems) or f"the settings in force give {level_words} ({'; '.join(finding.reasoning)})"
+    )
     raise LevelMismatchError(
         f"{spec.system} is not at durability level {spec.choice.level}: {problems}.",
         "Remove the setting that changes it from the campaign, or ask for the level that it gives.",

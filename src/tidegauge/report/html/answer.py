@@ -122,12 +122,12 @@ def _badges(run: StoredRun) -> list[Badge]:
 
 def _threshold_badges(run: StoredRun) -> list[Badge]:
     states = {Outcome.MET: GOOD, Outcome.MISSED: BAD, Outcome.INCONCLUSIVE: DOUBT}
-    found = thresholds.rulings(run)
-    decided = thresholds.outcome(found)
+    rulings = thresholds.rulings(run)
+    decided = thresholds.outcome(rulings)
     if decided is None:
         return []
-    sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in found)
-    return [Badge(states[decided], thresholds.headline(found).removesuffix("."), sentences, "behind")]
+    sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in rulings)
+    return [Badge(states[decided], thresholds.headline(rulings).removesuffix("."), sentences, "behind")]
 
 
 def _claim_badges(run: StoredRun) -> list[Badge]:
@@ -149,14 +149,14 @@ def _level_badge(run: StoredRun) -> Badge:
             levels.Standing.UNKNOWN: "Level UNKNOWN",
         }
         return Badge(BAD, words[stands], sentence, "durability")
-    found = [finding for _, finding in in_force.findings(run.results).values()]
+    findings = [finding for _, finding in in_force.findings(run.results).values()]
     numbers = sorted({result.spec.choice.level for result in run.results})
     level = f"Level{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {levels.witnesses(run.results)}"
-    if any(finding.attested.startswith("REFUTED") for finding in found):
+    if any(finding.attested.startswith("REFUTED") for finding in findings):
         return Badge(BAD, f"{level}, REFUTED by power cuts", sentence, "durability")
     if any(finding.attestations for finding in run.findings):  # The cuts of this run have a badge of their own.
         return Badge(GOOD, level, sentence, "durability")
-    if all(finding.attested.startswith("attested") for finding in found):
+    if all(finding.attested.startswith("attested") for finding in findings):
         return Badge(GOOD, f"{level}, attested", sentence, "durability")
     return Badge(GOOD, f"{level}, not attested", f"{sentence} No power was cut with these settings.", "durability")
 

@@ -70,10 +70,10 @@ def sections(run: StoredRun, details: Details) -> list[Section]:
     tables = swept(blocks(run.results))
     for number, name in enumerate(experiment_names(run), 1):
         prefix = f"{number:02d}-{name}"
-        own = [finding for finding in run.findings if finding.experiment == name]
+        findings = [finding for finding in run.findings if finding.experiment == name]
         parts: list[Part] = []
-        if own:
-            parts.append(_finding_part(own, run, details, prefix))
+        if findings:
+            parts.append(_finding_part(findings, run, details, prefix))
         for place, sweep in enumerate((table for table in tables if table.experiment == name), 1):
             parts += _parts(sweep, details, f"{prefix}-{place}")
         parts += _unfinished(run, name, details, prefix)

@@ -239,15 +239,15 @@ def _known(
     values: Sequence[float], system: str, experiment: str, figure: str, within: Sequence[Within]
 ) -> Estimate | None:
     """Over trials, or for a single one within it."""
-    found = estimate(values)
+    interval = estimate(values)
     inside = [
         spread.interval
         for spread in within
         if (spread.system, spread.experiment, spread.figure) == (system, experiment, figure)
     ]
-    if found is None or found.trials > 1 or not inside:
-        return found
-    return replace(found, low=min(found.value, inside[0].low), high=max(found.value, inside[0].high))
+    if interval is None or interval.trials > 1 or not inside:
+        return interval
+    return replace(interval, low=min(interval.value, inside[0].low), high=max(interval.value, inside[0].high))
 
 
 def _curves(findings: Sequence[Finding]) -> list[Series]:

@@ -68,8 +68,8 @@ def find_layout(directory: Path) -> Layout:
 
 def find_server(directory: Path) -> Path | None:
     """The newest server folder in a directory, None if there is none."""
-    found = [path for pattern in SERVER_FOLDERS for path in _folders(directory, pattern)]
-    servers = [path for path in found if (path / "sbin" / "rabbitmq-server").is_file()]
+    folders = [path for pattern in SERVER_FOLDERS for path in _folders(directory, pattern)]
+    servers = [path for path in folders if (path / "sbin" / "rabbitmq-server").is_file()]
     return max(servers, key=lambda path: version_numbers(version_of(path)), default=None)
 
 

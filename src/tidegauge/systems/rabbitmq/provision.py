@@ -267,9 +267,9 @@ def find_loader(tree: Path) -> Path:
     """The dynamic loader among the unpacked packages. Raises `UserError`."""
     for pattern in LIBRARY_FOLDERS:
         for name in ("ld-linux*.so.*", "ld-[0-9]*.so", "ld*.so.*"):
-            found = [path for path in sorted(tree.glob(f"{pattern}/{name}")) if not path.is_symlink()]
-            if found:
-                return found[0]
+            paths = [path for path in sorted(tree.glob(f"{pattern}/{name}")) if not path.is_symlink()]
+            if paths:
+                return paths[0]
     raise UserError("The packages hold no C library that their programs can run with.", "Use another version.")
 
 

@@ -699,14 +699,14 @@ class CommittedPositionsRequest(_message.Message):
     def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ...) -> None: ...
 
 class CommittedPositionsReply(_message.Message):
-    __slots__ = ("asked_mono_ns", "told_mono_ns", "positions")
+    __slots__ = ("asked_mono_ns", "answered_mono_ns", "positions")
     ASKED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
-    TOLD_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
     asked_mono_ns: int
-    told_mono_ns: int
+    answered_mono_ns: int
     positions: _containers.RepeatedCompositeFieldContainer[CommittedPosition]
-    def __init__(self, asked_mono_ns: _Optional[int] = ..., told_mono_ns: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[CommittedPosition, _Mapping]]] = ...) -> None: ...
+    def __init__(self, asked_mono_ns: _Optional[int] = ..., answered_mono_ns: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[CommittedPosition, _Mapping]]] = ...) -> None: ...
 
 class CommittedPosition(_message.Message):
     __slots__ = ("subscription", "topic", "partition", "position")

@@ -161,7 +161,7 @@ class WorkerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Witness(self, request, context):
-        """Sends messages one at a time on a topic of its own, each after the one before was acknowledged, and tells when;
+        """Sends messages one at a time on a topic of its own, each after the one before was acknowledged, and reports when;
         deletes the topic. Whoever watches the servers meanwhile sees what they did for each. Fails with UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -13,7 +13,7 @@ public interface Driver extends AutoCloseable {
   /** Creates the topics and returns when every partition can be written to. */
   void createTopics(List<TopicSpec> topics) throws DriverException;
 
-  /** Is told how far {@link #createTopics} has come, from its thread. */
+  /** Is given how far {@link #createTopics} has come, from its thread. */
   default void report(Progress progress) {}
 
   /**
@@ -53,8 +53,8 @@ public interface Driver extends AutoCloseable {
    * begins, through the official client, and changes nothing by that: whoever reads again finds the
    * same.
    *
-   * @return how far each partition was read, in their order; what the deadline cut short is told
-   *     there
+   * @return how far each partition was read, in their order; what the deadline cut short is
+   *     reported there
    * @throws DriverException if reading could not even begin
    */
   default List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
@@ -65,7 +65,7 @@ public interface Driver extends AutoCloseable {
   /**
    * As {@link #readBack}, of one node's own copy, for systems that let clients choose. Changes no
    * message, but may change which node serves the topic. That a copy is not available before the
-   * deadline is told with its partitions.
+   * deadline is reported with its partitions.
    *
    * @param node its number, from 1
    */
@@ -76,7 +76,7 @@ public interface Driver extends AutoCloseable {
 
   /**
    * How far subscriptions of a topic have come, as the servers say; those without a position are
-   * left out. A system that keeps no positions has none to tell.
+   * left out. A system that keeps no positions has none to report.
    */
   default List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
       throws DriverException {

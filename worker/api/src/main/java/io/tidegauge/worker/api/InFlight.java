@@ -13,7 +13,8 @@ public abstract class InFlight {
   public Object driverState;
 
   /**
-   * The whole message value, header and body. Not to be changed; valid until the outcome is told.
+   * The whole message value, header and body. Not to be changed; valid until the outcome is
+   * reported.
    */
   public abstract byte[] value();
 
@@ -37,10 +38,10 @@ public abstract class InFlight {
   }
 
   /**
-   * Where the client says that the message is or goes, told before its outcome. Kept only for a
+   * Where the client says that the message is or goes, given before its outcome. Kept only for a
    * history; does nothing otherwise.
    *
-   * @param position in the partition, as the system has it; -1 if it is not told
+   * @param position in the partition, as the system has it; -1 if it is not given
    */
   public void at(int partition, long position) {
     // Only whoever keeps a history wants to know.

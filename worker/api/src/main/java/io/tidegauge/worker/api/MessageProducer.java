@@ -3,7 +3,7 @@ package io.tidegauge.worker.api;
 /** A producer of the official client. {@link #send} is called from one thread only. */
 public interface MessageProducer extends AutoCloseable {
   /**
-   * Hands a message to the client. Its outcome is told to {@link InFlight#acked} or {@link
+   * Hands a message to the client. Its outcome is reported to {@link InFlight#acked} or {@link
    * InFlight#failed}, exactly once, from any thread, possibly before this method returns. May block
    * when the client does; the time counts as delay.
    */

@@ -1,6 +1,6 @@
 package io.tidegauge.worker.api;
 
-/** Is told how far a slow preparation has come. */
+/** Is given how far a slow preparation has come. */
 @FunctionalInterface
 public interface Progress {
   /** For whoever does not care. */

@@ -1,6 +1,6 @@
 package io.tidegauge.worker.api;
 
-/** Is told what was found when a topic is read back, each partition in its order of delivery. */
+/** Is given what was found when a topic is read back, each partition in its order of delivery. */
 @FunctionalInterface
 public interface ReadBackSink {
   /**

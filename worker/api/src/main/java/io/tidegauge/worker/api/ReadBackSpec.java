@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
  * @param first whether that is the first subscription of the topic
  * @param last by partition, the position of the last message that is known to be there. Servers may
  *     learn a little later how far they can be read, so it is given {@link #BEHIND_MS} to show up
- *     where whoever reads can't tell the end otherwise.
+ *     where whoever reads can't know the end otherwise.
  * @param deadlineNs {@link System#nanoTime()} at which reading ends, done or not
  */
 public record ReadBackSpec(
@@ -38,7 +38,7 @@ public record ReadBackSpec(
     return Math.max(0, (deadlineNs - System.nanoTime()) / 1_000_000);
   }
 
-  /** What is told of partitions of which nothing could be read. */
+  /** What is reported of partitions of which nothing could be read. */
   public List<PartitionRead> unread(String why) {
     return IntStream.range(0, partitions)
         .mapToObj(partition -> new PartitionRead(topicIndex, partition, 0, false, why, "", ""))

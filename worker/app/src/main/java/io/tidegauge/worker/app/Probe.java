@@ -48,7 +48,7 @@ final class Probe implements MessageSink {
     return System.nanoTime() - began;
   }
 
-  /** Whoever may not write may often not delete either: the first failure is the one to tell. */
+  /** Whoever may not write may often not delete either: the first failure is the one to report. */
   private static void deleteAfter(Exception failure, Driver driver, String topic) {
     try {
       driver.deleteTopics(List.of(topic));

@@ -88,16 +88,16 @@ final class ReadBack {
     CommittedPositionsReply.Builder reply =
         CommittedPositionsReply.newBuilder().setAskedMonoNs(System.nanoTime());
     for (int t = 0; t < plan.topics().size(); t++) {
-      for (CommittedPosition told : driver.committedPositions(plan.topics().get(t), full)) {
+      for (CommittedPosition reported : driver.committedPositions(plan.topics().get(t), full)) {
         reply.addPositions(
             io.tidegauge.worker.proto.CommittedPosition.newBuilder()
-                .setSubscription(names.get(told.subscription()))
+                .setSubscription(names.get(reported.subscription()))
                 .setTopic(t)
-                .setPartition(told.partition())
-                .setPosition(told.position()));
+                .setPartition(reported.partition())
+                .setPosition(reported.position()));
       }
     }
-    return reply.setToldMonoNs(System.nanoTime()).build();
+    return reply.setAnsweredMonoNs(System.nanoTime()).build();
   }
 
   private static List<String> subscriptions(TrialPlan plan) {

@@ -60,8 +60,8 @@ final class Replies {
     Throwable cause = e.getCause();
     String reason = cause == null ? null : ErrorLog.describe(cause);
     String message = String.valueOf(e.getMessage());
-    boolean told =
+    boolean named =
         cause == null || (cause.getMessage() != null && message.contains(cause.getMessage()));
-    return told ? message : message + " (" + reason + ")";
+    return named ? message : message + " (" + reason + ")";
   }
 }

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Messages sent strictly one at a time, each after the acknowledgement of the one before, so that
- * whatever the servers do between the two instants told for a message they do for that message.
+ * whatever the servers do between the two instants reported for a message they do for that message.
  */
 final class Witness {
   /** Client buffers are sized by it; one message at a time needs no more. */
@@ -86,9 +86,9 @@ final class Witness {
     long sentMonoNs = System.nanoTime();
     producer.send(message);
     producer.flush();
-    boolean told = message.outcome.await(request.getTimeoutMs(), TimeUnit.MILLISECONDS);
-    if (!told || message.failure != null) {
-      String why = told ? ": " + message.failure : " within " + request.getTimeoutMs() + " ms";
+    boolean answered = message.outcome.await(request.getTimeoutMs(), TimeUnit.MILLISECONDS);
+    if (!answered || message.failure != null) {
+      String why = answered ? ": " + message.failure : " within " + request.getTimeoutMs() + " ms";
       throw new DriverException(
           "message " + index + " to topic " + topic.name() + " was not acknowledged" + why);
     }

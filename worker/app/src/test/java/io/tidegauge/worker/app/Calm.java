@@ -28,7 +28,7 @@ final class Calm {
     }
   }
 
-  /** 0 where the kernel does not tell. */
+  /** 0 where the kernel does not say. */
   private static long waitedUs() {
     try {
       String some = Files.readAllLines(Path.of("/proc/pressure/cpu")).get(0);

@@ -77,9 +77,9 @@ class ExactnessTest {
     assertThat(t.getSubscriptions(0).getNegativeLatency()).isZero();
   }
 
-  /** The group that never fills is told when the producers stop. */
+  /** The group that never fills is acknowledged when the producers stop. */
   @Test
-  void acknowledgementsToldTogetherAreAllCounted() throws Exception {
+  void acknowledgementsReportedTogetherAreAllCounted() throws Exception {
     Map<String, String> settings = Map.of("ack_batch", "64", "fail_stored", "at:100");
     TotalFigures t = worker.run(TestWorker.order(settings, 5_000).build(), 500);
     assertThat(t.getAcked()).isEqualTo(t.getSent() - 1).isGreaterThan(1_000);

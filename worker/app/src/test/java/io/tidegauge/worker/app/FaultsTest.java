@@ -107,7 +107,7 @@ class FaultsTest {
   }
 
   @Test
-  void allFaultsTogetherAreToldApart() throws Exception {
+  void allFaultsTogetherAreDistinguished() throws Exception {
     SubscriptionTotals s =
         only(
             run(

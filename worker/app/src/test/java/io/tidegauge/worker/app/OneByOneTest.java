@@ -33,17 +33,17 @@ class OneByOneTest {
   }
 
   @Test
-  void aWitnessesMessageIsBetweenTheTwoInstantsToldForIt() throws Exception {
+  void aWitnessesMessageIsBetweenTheTwoInstantsReportedForIt() throws Exception {
     WitnessRequest request =
         WitnessRequest.newBuilder().setMessages(2).setTimeoutMs(60_000).build();
     WitnessReply reply = Witness.run(driver, plan(), request);
-    // The first one sent warms the client up and is not told.
+    // The first one sent warms the client up and is not reported.
     assertThat(driver.sentNs).hasSize(3);
     assertThat(reply.getMessagesCount()).isEqualTo(2);
     for (int i = 0; i < 2; i++) {
-      AckedMessage told = reply.getMessages(i);
-      assertThat(told.getSentMonoNs()).isLessThanOrEqualTo(driver.sentNs.get(i + 1));
-      assertThat(told.getAckedMonoNs()).isGreaterThanOrEqualTo(driver.sentNs.get(i + 1));
+      AckedMessage reported = reply.getMessages(i);
+      assertThat(reported.getSentMonoNs()).isLessThanOrEqualTo(driver.sentNs.get(i + 1));
+      assertThat(reported.getAckedMonoNs()).isGreaterThanOrEqualTo(driver.sentNs.get(i + 1));
     }
   }
 
@@ -56,9 +56,9 @@ class OneByOneTest {
   }
 
   @Test
-  void positionsAreToldUnderTheirSubscriptionsName() throws Exception {
+  void positionsAreReportedUnderTheirSubscriptionsName() throws Exception {
     assertThat(ReadBack.positions(driver, plan()).getPositionsList())
-        .extracting(told -> told.getSubscription() + " " + told.getPosition())
+        .extracting(position -> position.getSubscription() + " " + position.getPosition())
         .containsExactly("sub-0 10", "sub-1 20");
   }
 

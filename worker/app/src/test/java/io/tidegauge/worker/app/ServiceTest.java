@@ -215,7 +215,7 @@ class ServiceTest {
   void aBrokenLeaseEndsTheWorker() throws Exception {
     StreamObserver<HoldRequest> hold = hold();
     hold.onNext(HoldRequest.newBuilder().setLeaseMs(1).build());
-    // Nobody watches this lease. That it is overdue tells that the worker has the stream: one that
+    // Nobody watches this lease. That it is overdue shows that the worker has the stream: one that
     // breaks before has never begun.
     while (worker.lease.overdue() == null) {
       Thread.sleep(10);

@@ -25,7 +25,7 @@ final class DeafSocket extends Socket {
         try {
           out.write(words, offset, length);
         } catch (IOException e) {
-          // Reading tells why.
+          // Reading shows why.
         }
       }
     };

@@ -19,7 +19,7 @@ class TlsFailureTest {
   }
 
   @Test
-  void theInnermostCauseIsTold() {
+  void theInnermostCauseIsNamed() {
     assertThat(TlsFailure.words(wrapped(new CertificateExpiredException("NotAfter: 2020"))))
         .isEqualTo("the server's certificate has expired (NotAfter: 2020)");
     assertThat(
@@ -36,7 +36,7 @@ class TlsFailureTest {
   }
 
   @Test
-  void aServerWithoutTlsIsToldInBothWordings() {
+  void aServerWithoutTlsIsNamedInBothWordings() {
     for (String said :
         new String[] {
           "Unsupported or unrecognized SSL message",

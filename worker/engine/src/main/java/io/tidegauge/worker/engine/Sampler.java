@@ -13,7 +13,7 @@ final class Sampler implements Runnable {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long TICK_NS = 100_000_000L;
 
-  /** A last second shorter than this tells nothing. */
+  /** A last second shorter than this means nothing. */
   private static final long LAST_NS_MIN = 1_000_000L;
 
   private final Setup setup;

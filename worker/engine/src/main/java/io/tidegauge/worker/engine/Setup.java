@@ -66,7 +66,7 @@ final class Setup implements AutoCloseable {
   private final boolean ownValues;
   private final Progress progress;
 
-  /** As they are: of existing topics the partitions that the system told. */
+  /** As they are: of existing topics the partitions that the system reports. */
   private List<TopicSpec> topics;
 
   private Setup(TrialPlan plan, Driver driver, PayloadPool pool, Progress progress) {
@@ -298,7 +298,7 @@ final class Setup implements AutoCloseable {
     for (List<MessageConsumer> ofSubscription : consumers) {
       ofSubscription.forEach(this::closeQuietly);
     }
-    // Closing a client tells the outcome of what it still had in flight.
+    // Closing a client reports the outcome of what it still had in flight.
     clients.forEach(this::closeQuietly);
     histories.forEach(this::closeQuietly);
     closeQuietly(receivingThreads);

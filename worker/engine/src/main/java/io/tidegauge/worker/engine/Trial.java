@@ -74,7 +74,7 @@ public final class Trial {
     return prepare(plan, driver, Progress.NONE);
   }
 
-  /** The same, telling how far it has come. */
+  /** The same, reporting how far it has come. */
   public static Trial prepare(TrialPlan plan, Driver driver, Progress progress)
       throws DriverException {
     return new Trial(Setup.create(plan, driver, progress));

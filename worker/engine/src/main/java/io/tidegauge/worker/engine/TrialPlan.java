@@ -62,7 +62,7 @@ public record TrialPlan(
       RateSchedule schedule,
       String historyDirectory,
       double spinShareMax) {
-    /** What a trial may spin away unless it is told. */
+    /** What a trial may spin away unless it is given. */
     public static final double SPIN_SHARE_MAX = 0.05;
 
     /** Topics of our own, a steady rate, the usual subscriptions, no history. */

@@ -17,7 +17,9 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The busiest consumer is named, whoever its thread belongs to; times are compared, never told. */
+/**
+ * The busiest consumer is named, whoever its thread belongs to; times are compared, never reported.
+ */
 class BusiestConsumerTest {
   private static final long WORK_NS = 60_000_000;
   private static final long LITTLE_WORK_NS = 3_000_000;
@@ -110,7 +112,7 @@ class BusiestConsumerTest {
     assertThat(busiest.busiest(LONG_NS, List.of(0L, 0L)).consumer()).isEqualTo("sub-1 consumer 0");
   }
 
-  /** In so short a second both have no time left: the one that is behind is told. */
+  /** In so short a second both have no time left: the one that is behind is named. */
   @Test
   void ofThoseWithoutTimeLeftTheOneBehindIsNamed() throws Exception {
     BusiestConsumer busiest = make(1, 1);

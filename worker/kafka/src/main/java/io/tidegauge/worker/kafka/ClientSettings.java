@@ -128,7 +128,7 @@ final class ClientSettings {
     all.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, fetchBytes);
     all.putAll(options.consumerOverrides());
     if (CLASSIC.equalsIgnoreCase(String.valueOf(all.get(ConsumerConfig.GROUP_PROTOCOL_CONFIG)))) {
-      // The newer protocol takes it from the broker and refuses to be told.
+      // The newer protocol takes it from the broker and refuses to be given it.
       all.putIfAbsent(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, HEARTBEAT_INTERVAL_MS);
     }
     return all;

@@ -90,7 +90,7 @@ record Connection(Map<String, String> settings, int timeoutMs, Security security
         .startsWith("SASL");
   }
 
-  /** Tells at once why the brokers can't be reached. */
+  /** Says at once why the brokers can't be reached. */
   Reach reach() {
     // Stores that the client's own settings name are not read here.
     Reach.Greeting greeting = hasOwnTls() ? (in, out) -> {} : new Greeting(authenticates());

@@ -27,8 +27,8 @@ import org.apache.kafka.common.errors.UnsupportedVersionException;
 final class Description {
   private static final String CLUSTER = "cluster";
 
-  /** Of larger topics only the number of leaders by broker is told. */
-  private static final int PARTITIONS_TOLD_MAX = 128;
+  /** Of larger topics only the number of leaders by broker is reported. */
+  private static final int PARTITIONS_LISTED_MAX = 128;
 
   private final Admin admin;
   private final int timeoutMs;
@@ -53,7 +53,7 @@ final class Description {
     found.add(
         CLUSTER,
         "cluster.id",
-        Failures.await(cluster.clusterId(), "tell its cluster id", timeoutMs));
+        Failures.await(cluster.clusterId(), "report its cluster id", timeoutMs));
     found.add(CLUSTER, "brokers", brokers.size());
     for (Node broker : brokers) {
       found.add(scope(broker), "address", broker.host() + ":" + broker.port());
@@ -73,7 +73,7 @@ final class Description {
     try {
       features =
           Failures.await(
-              admin.describeFeatures().featureMetadata(), "tell its features", timeoutMs);
+              admin.describeFeatures().featureMetadata(), "report its features", timeoutMs);
     } catch (DriverException e) {
       if (Failures.root(e.getCause()) instanceof UnsupportedVersionException) {
         return;
@@ -166,7 +166,7 @@ final class Description {
             scope,
             "leaders.by.broker",
             leaders.toString().replaceAll("[{}]", "").replace("=", ": "));
-    if (byPartition.size() <= PARTITIONS_TOLD_MAX) {
+    if (byPartition.size() <= PARTITIONS_LISTED_MAX) {
       found.add(scope, "leaders.by.partition", String.join(", ", byPartition));
     }
   }

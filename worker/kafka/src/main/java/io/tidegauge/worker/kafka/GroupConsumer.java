@@ -158,7 +158,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
       } else if (ready.getCount() > 0
           && !partitionExpected
           && client.groupMetadata().generationId() > 0) {
-        // The newer group protocol does not tell a member that it was given nothing.
+        // The newer group protocol does not inform a member that it was given nothing.
         ready.countDown();
       }
     } catch (WakeupException e) {

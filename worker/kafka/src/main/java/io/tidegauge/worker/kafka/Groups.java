@@ -43,7 +43,7 @@ final class Groups {
     Map<TopicPartition, OffsetAndMetadata> ends = new HashMap<>();
     for (Map.Entry<TopicPartition, ListOffsetsResultInfo> end :
         Failures.await(
-                admin.listOffsets(question).all(), "tell the end of " + spec.topic(), timeoutMs)
+                admin.listOffsets(question).all(), "report the end of " + spec.topic(), timeoutMs)
             .entrySet()) {
       ends.put(end.getKey(), new OffsetAndMetadata(end.getValue().offset()));
     }
@@ -56,12 +56,12 @@ final class Groups {
   /** The offset committed in each partition by number; those without one are left out. */
   Map<Integer, Long> committed(String group) throws DriverException {
     Map<Integer, Long> found = new TreeMap<>();
-    Map<TopicPartition, OffsetAndMetadata> told =
+    Map<TopicPartition, OffsetAndMetadata> committed =
         Failures.await(
             admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata(),
-            "tell the positions of group " + group,
+            "report the positions of group " + group,
             timeoutMs);
-    for (Map.Entry<TopicPartition, OffsetAndMetadata> one : told.entrySet()) {
+    for (Map.Entry<TopicPartition, OffsetAndMetadata> one : committed.entrySet()) {
       if (one.getValue() != null) {
         found.put(one.getKey().partition(), one.getValue().offset());
       }

@@ -38,7 +38,7 @@ final class ShareGroups {
   /** Refuses clusters that have none. */
   void require() throws DriverException {
     FinalizedVersionRange found =
-        Failures.await(admin.describeFeatures().featureMetadata(), "tell its features", timeoutMs)
+        Failures.await(admin.describeFeatures().featureMetadata(), "report its features", timeoutMs)
             .finalizedFeatures()
             .get(FEATURE);
     if (found == null || found.maxVersionLevel() < 1) {
@@ -115,7 +115,7 @@ final class ShareGroups {
             admin
                 .listShareGroupOffsets(Map.of(group, new ListShareGroupOffsetsSpec()))
                 .partitionsToOffsetInfo(group),
-            "tell where group " + group + " begins",
+            "report where group " + group + " begins",
             timeoutMs);
     return begun.values().stream().filter(info -> info != null && info.startOffset() >= 0).count()
         >= spec.partitions();

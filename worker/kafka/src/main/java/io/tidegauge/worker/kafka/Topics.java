@@ -76,7 +76,7 @@ final class Topics {
     awaitLeaders(specs);
   }
 
-  /** How to lay out several topics; empty where racks tell Kafka more than we know. */
+  /** How to lay out several topics; empty where racks give Kafka more than we know. */
   private Optional<Spread> spread() throws DriverException {
     Collection<Node> brokers =
         Failures.await(admin.describeCluster().nodes(), "list its brokers", timeoutMs);

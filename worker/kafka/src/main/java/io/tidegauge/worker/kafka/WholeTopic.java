@@ -91,7 +91,7 @@ final class WholeTopic {
 
   /**
    * Whether the last message known is not to be seen yet. A leader says where its log ends once its
-   * followers have told it what they have; it may have acknowledged more alone.
+   * followers have reported to it what they have; it may have acknowledged more alone.
    */
   static boolean isBehind(Map<TopicPartition, Long> ends, ReadBackSpec spec) {
     return ends.entrySet().stream()

@@ -14,7 +14,7 @@ import java.util.TreeMap;
  *   <li>{@code ack_delay_us}: time from send to delivery and acknowledgement
  *   <li>{@code stalls}: "at_ms:for_ms,..." after the first send: nothing is delivered or
  *       acknowledged meanwhile
- *   <li>{@code ack_batch}: acknowledgements are told together, once there are so many (up to
+ *   <li>{@code ack_batch}: acknowledgements are reported together, once there are so many (up to
  *       1,024); without {@code ack_delay_us} and {@code stalls}
  *   <li>{@code lose}: acknowledged, never delivered
  *   <li>{@code duplicate}: delivered twice
@@ -86,7 +86,7 @@ record NullSettings(
         Map.copyOf(given));
   }
 
-  /** Whether outcomes are told later, by the system's own thread. */
+  /** Whether outcomes are reported later, by the system's own thread. */
   boolean isDelayed() {
     return ackDelayNs > 0 || stallAtNs.length > 0;
   }

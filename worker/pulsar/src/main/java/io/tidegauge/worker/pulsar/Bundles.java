@@ -37,7 +37,7 @@ final class Bundles {
       list.forEach(boundary -> boundaries.add(Long.decode(String.valueOf(boundary))));
     }
     if (boundaries.size() < 2) {
-      throw new DriverException("Pulsar told no bundles of " + namespace + ": " + answer);
+      throw new DriverException("Pulsar reported no bundles of " + namespace + ": " + answer);
     }
     return new Bundles(rest, namespace, boundaries);
   }

@@ -108,7 +108,7 @@ record Connection(
         .toList();
   }
 
-  /** Tells at once why the brokers can't be reached. */
+  /** Says at once why the brokers can't be reached. */
   Reach reach() {
     boolean secured = serviceUrl.startsWith(Access.SERVICE_TLS);
     return new Reach(SYSTEM, secured ? tls : null, security.verifyHost(), new Greeting());

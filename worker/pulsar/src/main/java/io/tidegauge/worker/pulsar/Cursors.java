@@ -27,13 +27,13 @@ final class Cursors {
   List<CommittedPosition> positions(String fullName, int partition, List<String> subscriptions)
       throws DriverException {
     String path = fullName.replaceFirst("://", "/") + "/internalStats";
-    return told(
-        rest.require("tell the positions in " + fullName, "GET", path, null),
+    return parsed(
+        rest.require("report the positions in " + fullName, "GET", path, null),
         partition,
         subscriptions);
   }
 
-  static List<CommittedPosition> told(
+  static List<CommittedPosition> parsed(
       String internalStats, int partition, List<String> subscriptions) throws DriverException {
     Map<String, Object> stats = Json.readMap(internalStats);
     List<CommittedPosition> all = new ArrayList<>();
@@ -49,10 +49,10 @@ final class Cursors {
 
   /** One past the entry, so that the beginning of a ledger, entry -1, is a number too. */
   private static long position(Map<?, ?> cursor) throws DriverException {
-    String told = String.valueOf(cursor.get("markDeletePosition"));
-    Matcher parts = POSITION.matcher(told);
+    String position = String.valueOf(cursor.get("markDeletePosition"));
+    Matcher parts = POSITION.matcher(position);
     if (!parts.matches()) {
-      throw new DriverException("Pulsar told a position that is none: " + told);
+      throw new DriverException("Pulsar reported a position that is none: " + position);
     }
     return (Long.parseLong(parts.group(1)) << 32) + Long.parseLong(parts.group(2)) + 1;
   }

@@ -25,8 +25,8 @@ final class Description {
   private static final Pattern QUORUM =
       Pattern.compile("(ensembleSize|writeQuorumSize|ackQuorumSize)=(\\d+)");
 
-  /** Of larger topics only the number of partitions by owner is told. */
-  private static final int PARTITIONS_TOLD_MAX = 128;
+  /** Of larger topics only the number of partitions by owner is reported. */
+  private static final int PARTITIONS_LISTED_MAX = 128;
 
   private final AdminRest rest;
   private final Connection connection;
@@ -89,7 +89,7 @@ final class Description {
     }
     HttpApi.Answer runtime = rest.callBroker(broker, "GET", "brokers/configuration/runtime");
     if (!runtime.isGood()) {
-      throw AdminRest.refusal("tell the configuration of " + scope, runtime);
+      throw AdminRest.refusal("report the configuration of " + scope, runtime);
     }
     Json.readMap(runtime.body()).forEach((name, value) -> add(scope, name, value));
   }
@@ -156,7 +156,7 @@ final class Description {
     }
     add("topic " + topic, "partition.owners", counts);
     add("topic " + topic, "partitions.unowned", unowned);
-    if (byPartition.size() <= PARTITIONS_TOLD_MAX) {
+    if (byPartition.size() <= PARTITIONS_LISTED_MAX) {
       add("topic " + topic, "partition.owners.by.partition", String.join(", ", byPartition));
     }
   }

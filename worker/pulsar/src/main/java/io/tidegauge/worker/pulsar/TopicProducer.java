@@ -94,7 +94,7 @@ final class TopicProducer implements MessageProducer {
         || failure instanceof PulsarClientException.InvalidMessageException;
   }
 
-  /** Tells one {@link InFlight} its outcomes, made once. */
+  /** Reports its outcomes to one {@link InFlight}, made once. */
   private static final class Outcome implements BiConsumer<MessageId, Throwable> {
     private final InFlight message;
 

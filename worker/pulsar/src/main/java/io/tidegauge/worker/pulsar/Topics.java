@@ -107,8 +107,8 @@ final class Topics {
   }
 
   private int partitions(String name) throws DriverException {
-    String told = rest.require("find topic " + name, "GET", path(name) + "/partitions", null);
-    return Json.readMap(told).get("partitions") instanceof Number number ? number.intValue() : 0;
+    String answer = rest.require("find topic " + name, "GET", path(name) + "/partitions", null);
+    return Json.readMap(answer).get("partitions") instanceof Number number ? number.intValue() : 0;
   }
 
   /** Removes the subscriptions that begin so, also those with a consumer whose process died. */

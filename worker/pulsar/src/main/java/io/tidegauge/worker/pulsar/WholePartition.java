@@ -13,7 +13,7 @@ import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Reader;
 
 /**
- * Reads one partition from its earliest message to the last that the broker tells when reading
+ * Reads one partition from its earliest message to the last that the broker reports when reading
  * begins, by a reader: no subscription is left behind. What all subscriptions have acknowledged may
  * be gone: one must be there that acknowledged nothing.
  */
@@ -57,7 +57,7 @@ final class WholePartition {
           (MessageIdAdv)
               Failures.await(
                       reader.getLastMessageIdsAsync(),
-                      "tell the end of " + fullName,
+                      "report the end of " + fullName,
                       Math.max(1, spec.leftMs()))
                   .get(0);
       return read(reader, end);

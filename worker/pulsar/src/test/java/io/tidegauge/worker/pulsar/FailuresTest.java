@@ -37,8 +37,8 @@ class FailuresTest {
             throw new TimeoutException();
           }
         };
-    assertThatThrownBy(() -> Failures.await(silent, "tell the end", 70))
-        .hasMessage("Pulsar could not tell the end: no answer within 70 ms");
+    assertThatThrownBy(() -> Failures.await(silent, "report the end", 70))
+        .hasMessage("Pulsar could not report the end: no answer within 70 ms");
   }
 
   @Test

@@ -38,7 +38,7 @@ class PositionsTest {
         "{'cursors':{'b':{'markDeletePosition':'7:-1'},'c':{'markDeletePosition':'7:41'}}}";
     long ledger = 7L << 32;
     // The subscription "a" has no cursor: the others keep their own numbers.
-    assertThat(Cursors.told(stats.replace('\'', '"'), 3, List.of("a", "b", "c")))
+    assertThat(Cursors.parsed(stats.replace('\'', '"'), 3, List.of("a", "b", "c")))
         .containsExactly(
             new CommittedPosition(1, 3, ledger), new CommittedPosition(2, 3, ledger + 42));
   }

@@ -43,7 +43,7 @@ final class AdminLink implements AutoCloseable {
     }
   }
 
-  /** The server's version as it told when the connection was made, "3.10.8". */
+  /** The server's version as it said when the connection was made, "3.10.8". */
   String serverVersion() throws DriverException {
     return String.valueOf(connected(0).getServerProperties().get("version"));
   }

@@ -168,7 +168,7 @@ record Connection(
     return addressesFrom(0).stream().map(one -> one.getHost() + ":" + one.getPort()).toList();
   }
 
-  /** Tells at once why the nodes can't be reached. */
+  /** Says at once why the nodes can't be reached. */
   Reach reach() {
     return new Reach(SYSTEM, isSecured() ? tls : null, security.verifyHost(), new Greeting());
   }

@@ -15,13 +15,13 @@ import java.util.concurrent.TimeUnit;
 /**
  * Reads back what is in force: the server's version, its nodes with their alarms, its policies, and
  * for each topic what its queues really are. Without the management API only what the AMQP
- * handshake tells.
+ * handshake says.
  */
 final class Description {
   private static final String CLUSTER = "cluster";
 
-  /** Of topics with more queues only the number of leaders by node is told. */
-  private static final int QUEUES_TOLD_MAX = 128;
+  /** Of topics with more queues only the number of leaders by node is reported. */
+  private static final int QUEUES_LISTED_MAX = 128;
 
   /** Some facts of some queues come with their statistics, every 5 s by default. */
   private static final long STATISTICS_MS_MAX = 12_000;
@@ -67,7 +67,7 @@ final class Description {
   private void orUnknown(String scope, String name, String what, FoundSettings.Part part)
       throws DriverException {
     if (!found.addOrUnknown(scope, name, what, part)) {
-      // Not every version tells a wrong password from a right that is missing; AMQP does.
+      // Not every version distinguishes a wrong password from a right that is missing; AMQP does.
       admin.serverProperties();
     }
   }
@@ -111,7 +111,7 @@ final class Description {
       byQueue.put(queue.getKey(), QueueFacts.of(queue.getValue()));
     }
     addFacts(scope, byQueue);
-    if (byQueue.size() <= QUEUES_TOLD_MAX) {
+    if (byQueue.size() <= QUEUES_LISTED_MAX) {
       List<String> leaders = new ArrayList<>();
       byQueue.forEach((queue, facts) -> leaders.add(queue + "=" + facts.get(QueueFacts.LEADER)));
       found.add(scope, "queue.leaders.by.queue", String.join(", ", leaders));

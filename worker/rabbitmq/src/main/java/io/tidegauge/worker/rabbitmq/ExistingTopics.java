@@ -37,12 +37,12 @@ final class ExistingTopics {
     return Topic.existing(name, queues.size(), settings, false);
   }
 
-  /** What it is made of, as the management API tells; else as the connection says. */
+  /** What it is made of, as the management API says; else as the connection says. */
   private TopicSettings settings(String name, int partitions, String queue) throws DriverException {
     QueueType type = connection.queueType();
     if (management.isKnown()) {
-      Object told = management.queue(queue).get("type");
-      type = told == null ? type : QueueType.of(told.toString());
+      Object reported = management.queue(queue).get("type");
+      type = reported == null ? type : QueueType.of(reported.toString());
     }
     return TopicSettings.of(new TopicSpec(name, partitions, 1, Map.of()), type);
   }

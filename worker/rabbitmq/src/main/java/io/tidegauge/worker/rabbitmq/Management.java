@@ -129,7 +129,7 @@ final class Management {
       throw new DriverException(
           NAME + " refused " + call + " (" + answer.status() + "): " + reason);
     }
-    // The API answers both by the same status; the words tell a failed login.
+    // The API answers both by the same status; the words show a failed login.
     throw reason.toLowerCase(Locale.ROOT).contains("login failed")
         ? new AccessException(
             NAME + " refused the login: wrong password or unknown user (" + reason + ")", null)

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What the management API tells about a queue, in the same words for every type and version. Pure.
+ * What the management API says about a queue, in the same words for every type and version. Pure.
  */
 final class QueueFacts {
   static final String LEADER = "queue.leader";

@@ -113,7 +113,7 @@ final class ReadBack {
   private long stored(Environment environment, String stream, String name) throws DriverException {
     Consumer asking =
         streams.whenReady(
-            "tell the position of " + name + " in " + stream,
+            "report the position of " + name + " in " + stream,
             () ->
                 environment.consumerBuilder().stream(stream)
                     .name(name)
@@ -126,7 +126,7 @@ final class ReadBack {
     } catch (NoOffsetException e) {
       return -1;
     } catch (RuntimeException e) {
-      throw Failures.describe("tell the position of " + name + " in " + stream, e);
+      throw Failures.describe("report the position of " + name + " in " + stream, e);
     } finally {
       StreamProducer.closeQuietly(asking);
     }

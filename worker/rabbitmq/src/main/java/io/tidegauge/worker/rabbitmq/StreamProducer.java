@@ -22,7 +22,7 @@ final class StreamProducer implements MessageProducer {
   private final boolean copying;
 
   /**
-   * @param copying whether the value's array may change before the outcome is told, which the
+   * @param copying whether the value's array may change before the outcome is reported, which the
    *     client can't stand
    */
   StreamProducer(

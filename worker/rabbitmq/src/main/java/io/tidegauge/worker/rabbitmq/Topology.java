@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Topology {
   /**
-   * Tells how producers mark the topic's messages, for whoever reads the topic back. The server
+   * Records how producers mark the topic's messages, for whoever reads the topic back. The server
    * only keeps it.
    */
   static final String DELIVERY_MODE = "x-tidegauge-delivery-mode";

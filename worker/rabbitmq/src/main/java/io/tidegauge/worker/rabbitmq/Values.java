@@ -13,7 +13,7 @@ final class Values {
         return number;
       }
     } catch (NumberFormatException e) {
-      // Told below, like a number that is too small.
+      // Reported below, like a number that is too small.
     }
     throw new DriverException(
         "RabbitMQ's "

@@ -41,20 +41,20 @@ final class WholeQueue {
 
   PartitionRead read(com.rabbitmq.client.Connection connection)
       throws IOException, TimeoutException, InterruptedException {
-    long told;
+    long present;
     Messages messages;
     try (Channel channel = connection.createChannel()) {
-      told = channel.queueDeclarePassive(queue).getMessageCount();
-      messages = new Messages(channel, told);
-      if (told > 0) {
-        consume(channel, messages, told);
+      present = channel.queueDeclarePassive(queue).getMessageCount();
+      messages = new Messages(channel, present);
+      if (present > 0) {
+        consume(channel, messages, present);
         messages.done.await(spec.leftMs(), TimeUnit.MILLISECONDS);
       }
     }
     messages.rethrow();
-    awaitReturn(connection, told);
-    String end = told + " messages";
-    boolean complete = messages.taken >= told;
+    awaitReturn(connection, present);
+    String end = present + " messages";
+    boolean complete = messages.taken >= present;
     String why = messages.cause.isEmpty() ? "not read to its end in time" : messages.cause;
     return new PartitionRead(
         spec.topicIndex(), partition, messages.taken, complete, complete ? "" : why, "", end);
@@ -65,19 +65,19 @@ final class WholeQueue {
    * there is, and there are as many consumers of the channel as that takes. What one channel is
    * sent arrives in the order of the queue.
    */
-  private void consume(Channel channel, Messages messages, long told) throws IOException {
+  private void consume(Channel channel, Messages messages, long present) throws IOException {
     channel.basicQos(PREFETCH_MAX);
-    for (long served = 0; served < told; served += PREFETCH_MAX) {
+    for (long served = 0; served < present; served += PREFETCH_MAX) {
       channel.basicConsume(queue, /* autoAck= */ false, messages);
     }
   }
 
   /** Whoever reads next is to find them all. */
-  private void awaitReturn(com.rabbitmq.client.Connection connection, long told)
+  private void awaitReturn(com.rabbitmq.client.Connection connection, long present)
       throws IOException, TimeoutException, InterruptedException {
     long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RETURN_MS_MAX);
     try (Channel channel = connection.createChannel()) {
-      while (channel.queueDeclarePassive(queue).getMessageCount() < told
+      while (channel.queueDeclarePassive(queue).getMessageCount() < present
           && System.nanoTime() < untilNs) {
         Thread.sleep(POLL_MS);
       }

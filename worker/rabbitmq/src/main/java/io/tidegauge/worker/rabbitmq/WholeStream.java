@@ -11,14 +11,14 @@ import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
 
 /**
- * Reads one stream from its first offset. The server tells the offset at which its last committed
+ * Reads one stream from its first offset. The server reports the offset at which its last committed
  * chunk begins, if anything; what comes after that is read until nothing has come for a while. That
  * chunk may hold no message.
  */
 final class WholeStream {
   private static final long QUIET_NS = 2_000_000_000L;
 
-  /** Where the end is not reached, or the server tells none, as before 3.11. */
+  /** Where the end is not reached, or the server reports none, as before 3.11. */
   private static final long QUIET_BEFORE_END_NS = 5_000_000_000L;
 
   private static final long POLL_MS = 20;
@@ -51,16 +51,19 @@ final class WholeStream {
       throw failure;
     }
     String why = complete ? "" : "not read to its end in time";
-    String told = end < 0 ? "" : "last chunk at offset " + end;
-    return new PartitionRead(spec.topicIndex(), partition, messages, complete, why, first, told);
+    String lastChunk = end < 0 ? "" : "last chunk at offset " + end;
+    return new PartitionRead(
+        spec.topicIndex(), partition, messages, complete, why, first, lastChunk);
   }
 
-  /** Where the last committed chunk begins; -1 for an empty stream, or if the server can't tell. */
+  /**
+   * Where the last committed chunk begins; -1 for an empty stream, or if the server doesn't say.
+   */
   private long end(StreamClients clients, Environment environment) throws DriverException {
     try {
       StreamStats stats =
           clients.whenReady(
-              "tell the end of " + stream, () -> environment.queryStreamStats(stream));
+              "report the end of " + stream, () -> environment.queryStreamStats(stream));
       return stats.committedChunkId();
     } catch (NoOffsetException e) {
       return -1;

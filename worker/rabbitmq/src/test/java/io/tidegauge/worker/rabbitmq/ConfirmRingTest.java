@@ -107,13 +107,13 @@ class ConfirmRingTest {
     int window = 64;
     ConfirmRing shared = new ConfirmRing(window);
     Semaphore free = new Semaphore(window);
-    AtomicInteger[] told = new AtomicInteger[count];
+    AtomicInteger[] outcomesOf = new AtomicInteger[count];
     ArrayDeque<Long> published = new ArrayDeque<>();
     Thread broker = new Thread(() -> confirmAtRandom(shared, published, count));
     broker.start();
     for (int i = 0; i < count; i++) {
       AtomicInteger outcomes = new AtomicInteger();
-      told[i] = outcomes;
+      outcomesOf[i] = outcomes;
       free.acquire();
       long number = shared.add(new Counting(outcomes, free));
       synchronized (published) {
@@ -122,7 +122,7 @@ class ConfirmRingTest {
       }
     }
     broker.join();
-    assertThat(told).allMatch(one -> one.get() == 1);
+    assertThat(outcomesOf).allMatch(outcomes -> outcomes.get() == 1);
   }
 
   /** Confirms singly, out of order, or all up to a number, as brokers do. */
@@ -182,7 +182,7 @@ class ConfirmRingTest {
     return all.toString();
   }
 
-  /** Remembers what it was told. */
+  /** Remembers its outcomes. */
   private static class Message extends InFlight {
     final StringBuilder outcomes = new StringBuilder();
 
@@ -207,19 +207,19 @@ class ConfirmRingTest {
     }
   }
 
-  /** Makes room for another message when it is told. */
+  /** Makes room for another message once acknowledged. */
   private static final class Counting extends Message {
-    private final AtomicInteger told;
+    private final AtomicInteger count;
     private final Semaphore free;
 
-    Counting(AtomicInteger told, Semaphore free) {
-      this.told = told;
+    Counting(AtomicInteger count, Semaphore free) {
+      this.count = count;
       this.free = free;
     }
 
     @Override
     public void acked() {
-      told.incrementAndGet();
+      count.incrementAndGet();
       free.release();
     }
   }

@@ -124,7 +124,7 @@ class DescriptionTest {
   }
 
   @Test
-  void aWrongPasswordIsTold() {
+  void aWrongPasswordIsNamed() {
     answers.put("/api/overview", "{'error':'not_authorized','reason':'Login failed'}");
     assertThatThrownBy(this::read)
         .hasMessage(
@@ -133,7 +133,7 @@ class DescriptionTest {
   }
 
   @Test
-  void aServerThatIsNotThereIsToldInOneLine() throws Exception {
+  void aServerThatIsNotThereIsNamedInOneLine() throws Exception {
     server.stop(0);
     assertThatThrownBy(this::read)
         .hasMessageStartingWith(

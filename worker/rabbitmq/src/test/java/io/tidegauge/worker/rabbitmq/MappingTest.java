@@ -85,7 +85,7 @@ class MappingTest {
   }
 
   @Test
-  void whatAmqpLacksIsToldAndCompressionRefused() throws DriverException {
+  void whatAmqpLacksIsReportedAndCompressionRefused() throws DriverException {
     assertThatThrownBy(() -> ProducerOptions.of(options("lz4", "all", Map.of(), Map.of())))
         .hasMessageContaining("can't compress (lz4)");
     assertThatThrownBy(() -> ProducerOptions.of(options("none", "none", Map.of(), Map.of())))

@@ -39,9 +39,9 @@ public final class ReceivingThread {
     long now = busyNs.getAsLong();
     owedNs += Math.max(0, now - pastNs);
     pastNs = now;
-    long told = Math.min(owedNs, lengthNs);
-    owedNs -= told;
-    return told;
+    long counted = Math.min(owedNs, lengthNs);
+    owedNs -= counted;
+    return counted;
   }
 
   void close() {

@@ -160,7 +160,7 @@ public final class SequenceSet {
     return (word(chunk, word) & (1L << sequence)) != 0;
   }
 
-  /** Tells all members below a limit, in order. */
+  /** Reports all members below a limit, in order. */
   public void forEach(long limit, LongConsumer member) {
     for (int c = 0; (long) c * CHUNK < limit; c++) {
       if (isEmpty(c)) {

@@ -3,7 +3,7 @@ package io.tidegauge.worker.engine.figures;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 
 /**
- * The measured window: messages with {@code fromNs <= intended < untilNs}. Its epoch tells windows
+ * The measured window: messages with {@code fromNs <= intended < untilNs}. Its epoch keeps windows
  * with different beginnings apart; moving the end keeps the epoch and all that was measured.
  *
  * @param schedule what the rate does from the window's beginning on; null if it stays

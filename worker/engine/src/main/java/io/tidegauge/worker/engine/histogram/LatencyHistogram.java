@@ -9,7 +9,7 @@ import java.lang.invoke.VarHandle;
  * grow. Memory is taken as it is needed, 8 KiB for each power of two that occurs.
  */
 public final class LatencyHistogram {
-  /** Largest value that is told apart; greater ones count as this. */
+  /** Largest value that is distinguished; greater ones count as this. */
   public static final long VALUE_MAX = (1L << 42) - 1;
 
   static final int ROW_BITS = 10;

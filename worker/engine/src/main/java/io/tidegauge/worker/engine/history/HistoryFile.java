@@ -9,8 +9,8 @@ import java.nio.file.Path;
  * ("TGHIST01", with the producer's number) records of 32 bytes, little endian:
  *
  * <pre>
- *  0 i64 when (monotonic ns)   16 i64 position, -1 if not told
- *  8 i64 sequence              24 i32 partition, -1 if not told
+ *  0 i64 when (monotonic ns)   16 i64 position, -1 if not given
+ *  8 i64 sequence              24 i32 partition, -1 if not given
  *                              28 u8 kind: 1 invoked, 2 acknowledged, 3 unknown, 4 refused
  * </pre>
  *

@@ -7,7 +7,7 @@ import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.figures.WindowedHistogram;
 import io.tidegauge.worker.engine.os.TaskClock;
 
-/** What one thread that tells outcomes has recorded. */
+/** What one thread that reports outcomes has recorded. */
 public final class AckRecorder extends Recorder {
   public static final int ACKED = 0;
   public static final int FAILED = 1;

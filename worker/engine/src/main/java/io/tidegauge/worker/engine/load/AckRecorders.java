@@ -3,7 +3,7 @@ package io.tidegauge.worker.engine.load;
 import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The recorder of each thread that tells outcomes, found without a lock. */
+/** The recorder of each thread that reports outcomes, found without a lock. */
 public final class AckRecorders {
   private final ConcurrentHashMap<Thread, AckRecorder> byThread = new ConcurrentHashMap<>();
 

@@ -1,7 +1,7 @@
 package io.tidegauge.worker.engine.load;
 
 /**
- * Tells a producer's own lag from back-pressure of the system.
+ * Separates a producer's own lag from back-pressure of the system.
  *
  * <p>The debt of a message is the time by which it is sent late. The excused part of the debt grows
  * by the time that the system blocked the producer, and is never more than the debt, so it is gone

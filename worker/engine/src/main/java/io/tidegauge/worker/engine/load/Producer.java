@@ -13,7 +13,7 @@ import org.jctools.queues.MpscArrayQueue;
 
 /**
  * One producer: its client, its schedule, its messages in flight. Sending is its load thread's
- * business; outcomes may be told by any thread.
+ * business; outcomes may be reported by any thread.
  */
 public final class Producer {
   /** What all producers of a trial share. */
@@ -205,8 +205,8 @@ public final class Producer {
     release(slot);
   }
 
-  void toldTwice() {
-    context.errors().add("engine", "the driver told the outcome of a message twice");
+  void reportedTwice() {
+    context.errors().add("engine", "the driver reported the outcome of a message twice");
   }
 
   private AckRecorder recorder() {
@@ -219,8 +219,8 @@ public final class Producer {
   }
 
   /**
-   * Time for which the thread that told the last outcome has waited for a CPU; 0 if there is none
-   * yet.
+   * Time for which the thread that reported the last outcome has waited for a CPU; 0 if there is
+   * none yet.
    */
   long ackThreadCpuWaitNs() {
     AckRecorder recorder = lastAcker;

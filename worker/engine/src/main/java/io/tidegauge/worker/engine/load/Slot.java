@@ -70,7 +70,7 @@ class Slot extends InFlight {
   @Override
   public void acked(long now) {
     if (!isInFlight()) {
-      owner.toldTwice();
+      owner.reportedTwice();
       return;
     }
     IN_FLIGHT.setRelease(this, false);
@@ -80,7 +80,7 @@ class Slot extends InFlight {
   @Override
   public void failed(Throwable cause) {
     if (!isInFlight()) {
-      owner.toldTwice();
+      owner.reportedTwice();
       return;
     }
     // First known as unknown, then out of flight: an observer never takes it for acknowledged.

@@ -46,7 +46,7 @@ public final class ProcessUse {
 
   /**
    * CPU time of the JIT's threads so far, with those that have ended as far as they were seen; 0 if
-   * the kernel does not tell. The JVM's own figure also counts the time for which they waited.
+   * the kernel does not say. The JVM's own figure also counts the time for which they waited.
    */
   public static synchronized long jitNs() {
     try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
@@ -70,7 +70,7 @@ public final class ProcessUse {
         String ran = Files.readString(task.resolve("schedstat")).split(" ", 2)[0];
         JIT_NS.merge(tid, Long.parseLong(ran), Math::max);
       } else if (!name.equals("java")) {
-        // A new thread is called as the process is until it has told its name.
+        // A new thread is called as the process is until it has set its name.
         OTHERS.add(tid);
       }
     } catch (IOException | NumberFormatException e) {
@@ -88,7 +88,7 @@ public final class ProcessUse {
     return runtime.totalMemory() - runtime.freeMemory();
   }
 
-  /** Resident memory (VmRSS); 0 if the kernel does not tell. */
+  /** Resident memory (VmRSS); 0 if the kernel does not say. */
   public static long residentBytes() {
     try {
       for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {

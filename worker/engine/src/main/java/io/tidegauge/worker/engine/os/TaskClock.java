@@ -12,7 +12,7 @@ import java.nio.file.StandardOpenOption;
 /**
  * Linux's own account of one thread: how long it ran and how long it was runnable without a CPU
  * (the first two numbers of {@code /proc/self/task/TID/schedstat}; the second includes throttling
- * by a CPU quota). Reads 0 where the kernel does not tell.
+ * by a CPU quota). Reads 0 where the kernel does not say.
  */
 public final class TaskClock {
   private final FileChannel schedstat;

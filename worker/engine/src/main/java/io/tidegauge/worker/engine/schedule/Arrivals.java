@@ -10,7 +10,7 @@ public interface Arrivals {
 
   /**
    * Position of the message {@code ahead} after the one that {@link #next} gave last, without
-   * moving on; NaN if that can't be told without drawing all in between.
+   * moving on; NaN if that can't be known without drawing all in between.
    */
   double peek(long ahead);
 

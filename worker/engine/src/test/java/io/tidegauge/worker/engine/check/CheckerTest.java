@@ -136,7 +136,7 @@ class CheckerTest {
       give(consumer, 0, value);
     }
     assertThat(sum(ReceiveRecorder.CORRUPT)).isEqualTo(48);
-    // In the first four bytes, the magic number, the rest still tells which message it is.
+    // In the first four bytes, the magic number, the rest still says which message it is.
     assertThat(sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED)).isEqualTo(44);
     assertThat(sum(ReceiveRecorder.UNIQUE)).isEqualTo(4);
   }

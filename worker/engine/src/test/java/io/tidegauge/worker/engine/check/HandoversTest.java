@@ -43,7 +43,7 @@ class HandoversTest {
 
   /** A wait that is counted when it is over counts in seconds that it fits into. */
   @Test
-  void whatDoesNotFitIntoASecondIsToldWithTheNext() {
+  void whatDoesNotFitIntoASecondIsReportedWithTheNext() {
     AtomicLong busy = new AtomicLong(700);
     ReceivingThread thread = new ReceivingThread(busy::get, () -> {});
     assertThat(thread.busyNs(100)).isZero();

@@ -76,7 +76,7 @@ class FiguresTest {
   }
 
   @Test
-  void anErrorIsToldInOneLineWithItsRootCause() {
+  void anErrorIsDescribedInOneLineWithItsRootCause() {
     Throwable t = new IllegalStateException("outer\nmore", new RuntimeException("root"));
     assertThat(ErrorLog.describe(t))
         .isEqualTo("IllegalStateException: outer, caused by RuntimeException: root");

@@ -24,7 +24,7 @@ class HeartbeatTest {
   }
 
   /**
-   * This very process is stopped for 300 ms; whoever asks first afterwards is told. Time that the
+   * This very process is stopped for 300 ms; whoever asks first afterwards gets it. Time that the
    * heartbeat waits for a CPU does not count, before it stands still as well, so that on a busy
    * machine less than the whole of a stop may be seen: then there are more of them.
    */
