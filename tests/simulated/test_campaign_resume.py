@@ -12,6 +12,7 @@ import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, result_of, spec_of
 from simulated_systems import SYSTEM, System
 from test_campaign_execute import Scene
+from test_catching_up_answers import found_of
 
 from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan.plan import Step, make_plan
@@ -20,6 +21,8 @@ from tidegauge.campaign.run import trial
 from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
 from tidegauge.campaign.run.session import RunResources
+from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
+from tidegauge.experiments.catch_up import CatchUpOptions
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
@@ -102,6 +105,51 @@ def test_what_was_found_before_is_not_reported_again(tmp_path: Path) -> None:
     new = Session(tmp_path, recorded(whole.run.results))
     new.make(EXPERIMENT, options)
     assert [type(event) for event in new.events if not isinstance(event, TrialKept)] == [Found]
+
+
+def announced(session: Session) -> int:
+    return sum(isinstance(event, Found) for event in session.events)
+
+
+def chased(spec: TrialSpec) -> TrialResult:
+    """The result of a trial with late readers."""
+    return replace(result_of(spec), catch_up=found_of(60_000, 300_000))
+
+
+def old_form(finding: Finding) -> Finding:
+    """As a version before stored it: other words, other columns, fewer details, and not all figures."""
+    figures = dict(list(finding.figures.items())[1:])
+    return replace(finding, summary=("In the words of then.",), rows=(), details={}, figures=figures)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "options"),
+    [
+        (EXPERIMENT, MaxThroughputOptions()),
+        (CATCH_UP, CatchUpOptions.model_validate({"rate": "10k", "backlog": "200k messages"})),
+    ],
+    ids=["max-throughput", "catch-up"],
+)
+def test_what_an_earlier_version_found_is_not_reported_again(
+    tmp_path: Path, experiment: Experiment[Any], options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if experiment is CATCH_UP:
+        monkeypatch.setattr(System, "__call__", lambda _, spec: chased(spec))
+    whole = Session(tmp_path)
+    whole.make(experiment, options)
+    (finding,) = whole.run.findings
+    assert finding.figures
+    again = Session(tmp_path, recorded(whole.run.results, [old_form(finding)]))
+    again.make(experiment, options)
+    assert (again.measured, announced(again)) == ([], 0)
+    name, value = list(finding.figures.items())[-1]
+    other = replace(old_form(finding), figures={name: value + 1})
+    different = Session(tmp_path, recorded(whole.run.results, [other]))
+    different.make(experiment, options)
+    assert announced(different) == 1, "another answer is one"
+    measured = Session(tmp_path, recorded(whole.run.results[:-1], [old_form(finding)]))
+    measured.make(experiment, options)
+    assert (len(measured.measured), announced(measured)) == (1, 1), "what was measured anew is found anew"
 
 
 def test_a_trial_that_was_another_one_is_refused(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ class StepLab:
         self._observer = observer
         self._recorded = recorded
         self._replaying = False
+        self._measured = False
 
     @property
     def results(self) -> Sequence[TrialResult]:
@@ -119,6 +120,7 @@ class StepLab:
         self._replaying = kept is not None
         if kept is not None:
             self._observer(TrialKept(spec, kept))
+        self._measured = self._measured or kept is None
         result = kept or self._trial(spec)
         self._run.results.append(result)
         return result
@@ -134,7 +136,7 @@ class StepLab:
     def found(self, finding: Finding) -> None:
         """Store and show a finding."""
         finding = replace(finding, point=self._point)
-        if self._recorded.has(finding):
+        if self._recorded.has(finding, replayed=not self._measured):
             self._run.findings.append(finding)
             return
         self._store.finding(finding)
