@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from statistics import median
 
 import pytest
 
@@ -12,6 +13,7 @@ from tidegauge.statistics.steady import (
     SECONDS_MIN,
     SecondPoint,
     backlog_grows,
+    catching_up,
     cold_because,
     drifts,
     jit_cpus,
@@ -330,3 +332,74 @@ def test_the_debt_of_the_start_may_outlast_the_warm_up() -> None:
     seen, _ = served(30, lambda s: 300.0 if s == 0 else 1005.0)
     assert ended_at(seen, 1000.0) is None
     assert unsteady_because(seen, 1000.0).startswith("sending is still catching up with what was queued at the start")
+
+
+def receiving(
+    seconds: int, capacity: Callable[[int], float], *, rate: float = 980.0, queued_s: float = 0.0
+) -> list[SecondPoint]:
+    """Consumers that take `capacity` a second, of all that is sent on schedule; so much waits for them at first."""
+    made, backlog = [], queued_s * rate
+    for second in range(seconds):
+        backlog = max(0.0, backlog + rate - capacity(second))
+        made.append(SecondPoint(rate, 8.0, round(backlog), p50_ms=4.0))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("capacity", "says"),
+    [
+        # Nothing is received for 6 s, then 10 % more than is sent: known answer, 0.1 s less in every second.
+        (1.1, "consumers about 4.3 s behind when it began and 1.8 s at its end"),
+        (1.2, "consumers about 2.6 s behind when it began and 0 s at its end"),
+    ],
+)
+def test_a_window_that_works_off_the_backlog_of_its_start_is_noticed(capacity: float, says: str) -> None:
+    seen = receiving(50, lambda s: 0.0 if s < 6 else 980.0 * capacity)
+    assert seen[19].backlog / 980 == pytest.approx(6 - 14 * (capacity - 1), abs=0.01)
+    assert catching_up(seen[:20], seen[20:]) == says
+    assert catching_up(seen[:20], seen[20:25]) == "", "too short to judge"
+
+
+def test_a_window_that_works_off_what_was_to_be_sent_is_noticed() -> None:
+    """2.75 s are owed when it begins, and 0.05 s less each second; medians of the first and the last sixth."""
+    seen, behind_s = served(60, lambda s: 100.0 if s < 4 else 1050.0)
+    assert behind_s[20] == pytest.approx(2.75, abs=0.01)
+    assert catching_up(seen[:20], seen[20:]) == "sending about 2.7 s behind when it began and 0.98 s at its end"
+    # Its backlog is small, and its rate is more than what is offered.
+    assert unsteady_because(seen[:20], 1000.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_steady_window_catches_up_with_nothing(seed: int) -> None:
+    """However far behind it is: a level that stays is the system's own, and so is a small one that falls."""
+    draw = random.Random(seed)
+    own = [
+        SecondPoint(1000.0, 400.0, 3000 + draw.randrange(900), p50_ms=900 * draw.uniform(0.8, 1.2)) for _ in range(80)
+    ]
+    assert catching_up(own[:20], own[20:]) == ""
+    small = [SecondPoint(1000.0, 90.0, 80 - s, p50_ms=80.0 - s) for s in range(80)]
+    assert catching_up(small[:20], small[20:]) == ""
+
+
+def test_what_a_stall_within_the_window_queued_is_the_windows() -> None:
+    """2 s without receipt at its second second, worked off by its end: no debt of the warm-up's."""
+    seen = receiving(60, lambda s: 0.0 if s in (21, 22) else 980.0 * 1.06)
+    assert max(point.backlog for point in seen[:20]) == 0
+    assert catching_up(seen[:20], seen[20:]) == ""
+
+
+@pytest.mark.parametrize(("load", "window_s"), [(0.95, 60), (0.97, 60), (0.99, 60), (0.97, 30)])
+def test_a_backlog_that_wanders_near_the_capacity_is_hardly_ever_taken_for_it(load: float, window_s: int) -> None:
+    """Capacity that differs by 30 % from second to second, with a pause of 0.5 s about every 20 s."""
+    noticed, behind_s = 0, []
+    for seed in range(200):
+        draw = random.Random(seed)
+
+        def capacity(_second: int, draw: random.Random = draw) -> float:
+            return 980.0 / load * max(0.0, draw.gauss(1, 0.3)) * (0.5 if draw.random() < 0.05 else 1.0)
+
+        seen = receiving(20 + window_s, capacity)
+        behind_s.append(median(point.backlog for point in seen[20:]) / 980)
+        noticed += bool(catching_up(seen[:20], seen[20:]))
+    assert median(behind_s) > 0.3, "it is behind by enough to be noticed"
+    assert noticed <= 200 * 0.05

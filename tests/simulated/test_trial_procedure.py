@@ -404,6 +404,20 @@ def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
     assert unsteady.startswith("the system is behind the schedule: 1,000 instead of 2,000 msg/s")
 
 
+def test_a_result_is_judged_by_the_seconds_before_the_window_too(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = trial.make_result, []
+
+    def kept(spec: TrialSpec, totals: Any, observed: Any) -> TrialResult:
+        seen.append(observed)
+        return real(spec, totals, observed)
+
+    monkeypatch.setattr(trial, "make_result", kept)
+    scene.run()
+    (observed,) = seen
+    assert observed.warm_up
+    assert observed.seconds
+
+
 def test_a_disk_that_is_still_busy_is_reported_with_the_result(scene: Scene) -> None:
     result = scene.run()
     assert result.disk_fsync_ms is None

@@ -24,6 +24,7 @@ from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, 
 from tidegauge.report.live import LiveState, advance, plain_lines, progress_words
 from tidegauge.report.tables import footnotes, records_table
 from tidegauge.statistics.classify import FAILED_CHECK, OK
+from tidegauge.statistics.steady import SecondPoint
 from tidegauge.systems.attach import AttachChoice
 
 LEVEL = LevelFinding(3, ("as found",))
@@ -67,6 +68,20 @@ def test_readers_start_paused_so_that_nothing_is_read_before_the_clock_starts() 
     order = load_order(READING, system, deployment, ("orders",), Path("/x"))  # type: ignore[arg-type]
     assert order.consumers_start_paused
     assert not load_order(SPEC, system, deployment, ("t",), Path("/x")).consumers_start_paused  # type: ignore[arg-type]
+
+
+def test_a_window_that_works_off_the_backlog_of_the_warm_up_is_doubtful() -> None:
+    """6 s of load wait for the consumers when the window begins, and 0.2 s fewer each second."""
+    falling = [SecondPoint(1000.0, 8.0, 10_000 - 200 * s, p50_ms=4.0) for s in range(40)]
+    level = [SecondPoint(1000.0, 8.0, 6000, p50_ms=4.0)] * 40
+
+    def reasons(points: list[SecondPoint]) -> tuple[str, ...]:
+        observed = Observed("", 20.0, "", tuple(points[20:]), None, "drained", LEVEL, warm_up=points[:20])
+        return make_result(SPEC, totals_of(window(0, 20 * 10**9, 1000.0), subscription()), observed).reasons
+
+    assert reasons(level) == ()
+    (reason,) = reasons(falling)
+    assert "consumers about 5.8 s behind when it began and 2.5 s at its end" in reason
 
 
 def scheduled() -> Any:

@@ -327,6 +327,23 @@ def test_a_valid_trial_may_carry_warnings(changes: dict[str, Any], says: str) ->
     assert says in verdict.warnings[0]
 
 
+BEHIND = "consumers about 5 s behind when it began and 1.2 s at its end"
+
+
+def test_working_off_what_was_queued_before_is_a_doubt_that_says_what_to_do() -> None:
+    verdict = judged(catching_up=BEHIND)
+    assert (verdict.validity, verdict.status) == (Validity.DOUBTFUL, OK)
+    assert verdict.reasons == (
+        f"the system was still catching up with what was queued before the window: {BEHIND}, so latencies are in part "
+        "those of the start (allow it a longer warm-up by warm-up-max, or offer a lower rate)",
+    )
+
+
+@pytest.mark.parametrize("changes", [{"closed_loop": True, "offered_msgs_per_s": None}, {"faults": 1}])
+def test_where_nothing_is_scheduled_and_after_faults_it_is_none(changes: dict[str, Any]) -> None:
+    assert judged(catching_up=BEHIND, **changes).validity is Validity.VALID
+
+
 def test_a_rate_within_two_percent_counts_as_achieved() -> None:
     assert judged(achieved_msgs_per_s=985.0).warnings == ()
     assert judged(achieved_msgs_per_s=1015.0).warnings == ()

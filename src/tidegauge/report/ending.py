@@ -23,6 +23,7 @@ from tidegauge.report.levels import Standing, standing
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.statistics.classify import (
     BUSY_CONSUMER_REMEDY,
+    CATCHING_UP_REMEDY,
     CPU_WAIT,
     DISK_BUSY,
     GENERATOR_FIRST,
@@ -161,7 +162,8 @@ def reason_words(result: TrialResult) -> str:
 
 def _remedy(reason: str) -> str:
     """What a reason ends with, where it says what to do about it; "" where it doesn't."""
-    return next((remedy for remedy in (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY) if reason.endswith(remedy)), "")
+    remedies = (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY, CATCHING_UP_REMEDY)
+    return next((remedy for remedy in remedies if reason.endswith(remedy)), "")
 
 
 def _durability(run: StoredRun) -> list[Advice]:

@@ -47,6 +47,8 @@ BUSY_CONSUMER_REMEDY = (
     " (give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate)"
 )
 NOT_KEPT_UP = "the system did not keep up"
+CATCHING_UP = "the system was still catching up with what was queued before the window"
+CATCHING_UP_REMEDY = " (allow it a longer warm-up by warm-up-max, or offer a lower rate)"
 UNSTEADY_WARMUP = "the warm-up never became steady"
 UNSTEADY = "not steady while measured"
 GENERATOR_FIRST = "producers waited for the system"
@@ -56,8 +58,8 @@ COMPILING = "the load generator was still being compiled"
 DISK_BUSY = "the disk was busy when the trial began"
 """What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
 
-`OWN_LAG` and `BUSY_CONSUMER` begin a reason or a warning, and their remedies end it, where a short report says itself
-what to do.
+`OWN_LAG`, `BUSY_CONSUMER` and `CATCHING_UP` begin a reason or a warning, and their remedies end it, where a short
+report says itself what to do.
 """
 
 
@@ -83,7 +85,7 @@ class Evidence:
         gc_share: share of the window in garbage-collection pauses of the worker.
         cold: "" or why the load generator itself was not warm when the warm-up ended.
         jit_cpus: CPUs that its JIT compiler took in the window.
-        backlog_grew, drift: what the measured window itself showed.
+        backlog_grew, drift, catching_up: what the measured window itself showed.
         faults: how many were made on purpose while it was measured. What they did to rate and latency is no doubt about
             the figures but what was asked for, and is reported fault by fault; loss and damage always are.
         level_unknown: "" or what of the settings that decide the durability level could not be read.
@@ -113,6 +115,7 @@ class Evidence:
     busy_consumers: Sequence[BusyConsumer] = ()
     cold: str = ""
     jit_cpus: float = 0.0
+    catching_up: str = ""
 
 
 @dataclass(frozen=True)
@@ -269,6 +272,11 @@ def _doubtful(evidence: Evidence) -> list[str]:
         small = _own_lag(evidence, OWN_LAG_SMALL_MS)
         if small and small[1] >= OWN_LAG_INVALID_SHARE:
             found.append(_own_lag_text(evidence, small[0]))
+    # After a fault what waited for it is worked off, as it is meant to be.
+    if evidence.catching_up and not evidence.closed_loop and not evidence.faults:
+        found.append(
+            f"{CATCHING_UP}: {evidence.catching_up}, so latencies are in part those of the start{CATCHING_UP_REMEDY}"
+        )
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
         found.append(

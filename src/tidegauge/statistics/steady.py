@@ -20,6 +20,8 @@ The load generator has to be warm, too (`cold_because`): its JIT compiler quiet,
 What was scheduled or queued at the start must be worked off, too (see `_start_debt`): those tolerances are shares of
 all that is sent, and a queue of a third of a second, worked off slowly, is small beside it and yet all of the latency.
 
+What of it is left at the longest warm-up is in the window's figures; `catching_up` asks the window itself.
+
 The test is a rule for starting to measure, not a proof: a noisy steady figure looks like a trend by chance about one
 time in seven, which costs one more second of warm-up; a drift slower than the tolerance per horizon passes, and the
 drift over the measured window is tested again and reported (see `classify`).
@@ -38,7 +40,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 
 from tidegauge.model.load import SecondFigures
@@ -127,6 +129,12 @@ DEBT_S_MIN = 0.02
 """Being this far behind, in seconds of load, is not looked into: a queue that servers and clients have anyway."""
 DEBT_TOLERANCE = 0.02
 """Of what is left of a debt. It is worked off as slowly as there is capacity to spare, so little change matters."""
+CATCHING_UP_RATIO = 1.5
+CATCHING_UP_S_MIN = 0.1
+"""A window begins well further behind than it ends by this ratio, and by so many seconds of load."""
+CATCHING_UP_PARTS = 6
+CATCHING_UP_RISE_MAX = 0.25
+"""What is worked off falls from each part of the window to the next, but for this share of the whole fall."""
 POINTS_MAX = 600
 """Every pair of points is looked at, so a window of hours is thinned to medians of equal stretches first."""
 
@@ -270,14 +278,59 @@ def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) ->
     How far behind: by the waiting messages of the slowest subscription, and in an open loop by the time from intended
     to acknowledged, which holds all that waits to be sent. A level that stays is the system's own, however high.
     """
-    behind = {"consumers are": [point.backlog / rate for point in horizon]}
-    if open_loop:
-        behind["sending is"] = [point.p50_ms / 1e3 for point in horizon if point.p50_ms is not None]
-    for who, values in behind.items():
+    for who, values in _behind_s(horizon, rate, open_loop).items():
         left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
         if left_s > DEBT_S_MIN and _moves(values, DEBT_TOLERANCE * left_s) == "falling":
             return f"{who} still catching up with what was queued at the start: about {rounded(left_s, 2)} s behind"
     return ""
+
+
+def _behind_s(points: Sequence[SecondPoint], rate: float, open_loop: bool) -> dict[str, list[float]]:
+    """How many seconds of load each is behind."""
+    behind = {"consumers are": [point.backlog / rate for point in points]}
+    if open_loop:
+        behind["sending is"] = [point.p50_ms / 1e3 for point in points if point.p50_ms is not None]
+    return behind
+
+
+def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -> str:
+    """Whether the load worked off, while it was measured, what was queued before, in words; "" if it didn't.
+
+    Of an open loop. All of these hold of the time that consumers, or sending, were behind (see `_start_debt`):
+      * it fell: the interval of its slope (`growth`) lies below zero;
+      * well: from the window's first sixth to its last by half or more of what was left, and 0.1 s at least;
+      * steadily: no sixth lies above the one before by more than a quarter of that fall. A backlog that wanders, as
+        it does near the capacity, rises in between;
+      * and it was there before: the warm-up's horizon lies above the middle of the fall.
+
+    Args:
+        warm_up: the newest seconds before the window.
+    """
+    rate = median([point.msgs_per_s for point in window]) if len(window) >= SECONDS_MIN else 0.0
+    if rate <= 0:
+        return ""
+    before = _behind_s(_horizon(warm_up[1:]), rate, True)
+    said = []
+    for who, values in _behind_s(window, rate, True).items():
+        ends = _worked_off(values)
+        if ends and median(before[who] or ends) >= sum(ends) / 2:
+            first_s, last_s = (rounded(end_s, 2) for end_s in ends)
+            said.append(f"{who.split()[0]} about {first_s} s behind when it began and {last_s} s at its end")
+    return ", ".join(said)
+
+
+def _worked_off(values: Sequence[float]) -> tuple[float, float] | None:
+    """The first and the last level of values that fell well and steadily; None of others."""
+    slope = growth(values)
+    if slope is None or slope.high_per_s >= 0:
+        return None
+    parts = min(CATCHING_UP_PARTS, len(values) // 2)
+    levels = [median(values[part * len(values) // parts : (part + 1) * len(values) // parts]) for part in range(parts)]
+    first, last = levels[0], levels[-1]
+    if first - last < CATCHING_UP_S_MIN or first < CATCHING_UP_RATIO * last:
+        return None
+    rise = max(after - before for before, after in pairwise(levels))
+    return (first, last) if rise <= CATCHING_UP_RISE_MAX * (first - last) else None
 
 
 def backlog_grows(points: Sequence[SecondPoint]) -> bool:

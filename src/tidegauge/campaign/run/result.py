@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +34,14 @@ from tidegauge.model.workload import Arrival
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
-from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, growth, too_short_to_judge
+from tidegauge.statistics.steady import (
+    SecondPoint,
+    backlog_grows,
+    catching_up,
+    drifts,
+    growth,
+    too_short_to_judge,
+)
 from tidegauge.statistics.summary import summarise
 from tidegauge.usage import connections_of
 
@@ -128,6 +135,7 @@ class Observed:
         jit_cpus: CPUs that the load generator's JIT compiler took in the window; None if no second of it was seen.
         drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
         seconds: those of the measured window; with late readers, of the phase *before*.
+        warm_up: the newest seconds before them.
         busy_consumers: of the same seconds, the busiest first.
         window_end_backlogs: by subscription.
     """
@@ -147,6 +155,7 @@ class Observed:
     window_end_backlogs: Mapping[str, int] = field(default_factory=dict)
     cold: str = ""
     jit_cpus: float | None = None
+    warm_up: Sequence[SecondPoint] = ()
 
 
 def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
@@ -252,6 +261,7 @@ def _evidence(
         gc_share=window.gc_pause_ns / 1e9 / measured_s,
         backlog_grew=backlog_grows(seconds),
         drift=drifts(seconds),
+        catching_up=catching_up(observed.warm_up, seconds),
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,

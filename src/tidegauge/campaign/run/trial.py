@@ -260,6 +260,7 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
     begin_ns = worker.start()
     follower = Follower(spec, worker, session.store, session.resources.observer, session.check, use=session.use_now)
     unsteady, cold = _warm_up(session, follower, begin_ns)
+    warm_up = follower.points.recent
     from_ns, until_ns = _window(follower, spec.measure_s)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
@@ -293,6 +294,7 @@ def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[Tr
         warmup_s=(from_ns - begin_ns) / 1e9,
         unsteady=unsteady,
         cold=cold,
+        warm_up=warm_up,
         jit_cpus=jit_cpus(follower.between(from_ns, until_ns)),
         # What late readers do to the others is reported by phases: whether figures are steady is asked before them.
         # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
