@@ -30,7 +30,7 @@ durability: 4
 workload: {{message-size: 100B}}
 experiments:
 """
-TIMES = "warm-up-min: 1s, warm-up-max: 2s, measure: 5s, drain-max: 20s"
+TIMES = "warm-up-min: 1s, warm-up-max: 2s, measure: 4s, drain-max: 8s"
 PEAK = f"  - {{name: peak, {TIMES}}}\n"
 LATENCY = f"  - {{name: latency, rate: RATE, {TIMES}}}\n"
 CONSUMER = "sub-0 consumer 0"
@@ -84,6 +84,8 @@ def test_slow_consumers_are_named_where_they_cannot_keep_up_and_only_there(tmp_p
     assert not reasons_of(calm, BUSY_CONSUMER), done.printed
 
 
+# In `make test`: the closed loop above, and the rule for bounded queues in tests/unit/test_statistics_classify.py.
+@pytest.mark.slow
 def test_a_rate_that_consumers_cannot_keep_up_with(tmp_path: Path) -> None:
     """The null system's queue is bounded, so that producers are held back: slow consumers show in the response too."""
     place = Place(tmp_path)
@@ -113,6 +115,8 @@ def threads_of(pid: int) -> dict[int, str]:
     return names
 
 
+# In `make test`: the closed loop above, whose consumer is short of time by itself; this takes a CPU from all else.
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a CPU for the consumer and one for the rest")
 def test_a_worker_that_is_starved_in_its_consumer_only(tmp_path: Path) -> None:
     """Its consumer could keep up (40 % of a CPU), but others want the CPU that it is bound to; the rest has another."""

@@ -100,6 +100,8 @@ def test_after_a_kill_the_next_start_removes_our_groups_and_not_the_topic(kafka:
     assert order.topic_names[0] in {name for kind, name in broker_names(servers(kafka)) if kind == "topic"}
 
 
+# In `make test`: test_workload_shapes.py has one on a real Kafka, tests/simulated/test_trial_shapes.py its table.
+@pytest.mark.slow
 def test_a_schedule_is_measured_step_by_step(place: Place) -> None:
     done = place.run("run", str(place.write(STEPS)))
     valid_unless_starved(done, place)

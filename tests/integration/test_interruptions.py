@@ -62,13 +62,14 @@ def trial_record(place: Place) -> dict[str, object]:
 
 
 class TestSignals:
+    # In `make test`: SIGTERM at the start, and Ctrl-C (SIGINT) on a real server while it is measured, below.
     @pytest.mark.parametrize(
         ("moment", "number"),
         [
             pytest.param(worker_is_up, signal.SIGINT, marks=pytest.mark.slow),
             pytest.param(worker_is_up, signal.SIGTERM),
             pytest.param(worker_is_up, signal.SIGHUP, marks=pytest.mark.slow),
-            pytest.param(measuring, signal.SIGINT),
+            pytest.param(measuring, signal.SIGINT, marks=pytest.mark.slow),
             pytest.param(measuring, signal.SIGTERM, marks=pytest.mark.slow),
             pytest.param(measuring, signal.SIGHUP, marks=pytest.mark.slow),
         ],
@@ -128,7 +129,7 @@ class TestKilled:
         assert "unfinished" in shown.stdout
 
     def test_kill_9_of_command_and_agent_is_mended_by_the_next_start(self, place: Place) -> None:
-        process = place.start("run", str(place.write(LONG_KAFKA)))
+        process = place.start("run", str(place.write(LONG_NULL)))
         wait_until_measuring(place, process)
         (agent,) = place.agents()
         process.send_signal(signal.SIGSTOP)

@@ -51,6 +51,8 @@ def test_level_3_holds_and_a_topic_without_flush_is_noticed(tmp_path: Path) -> N
         kafka.deployment.stop()
 
 
+# In `make test`: test_interruptions.py kills the broker of a run, whose message names it and its log.
+@pytest.mark.slow
 def test_a_killed_broker_is_reported(tmp_path: Path) -> None:
     with ready("kafka", LevelChoice(4), tmp_path) as kafka:
         assert kafka.level().level is None

@@ -23,14 +23,14 @@ experiments:
       - {{name: no limit}}
       - {{name: quick, response-p99-max: 5s}}
     min-rate: 500
-    max-rate: 2000
+    max-rate: 1000
     width: 30%
     trials-max: 3
     measure: 8s
     confirm: 9s
-    warm-up-min: 2s
-    warm-up-max: 4s
-  - {{name: curve, full-rate: 1000, shares: [50%, 100%], measure: 3s, warm-up-min: 2s, warm-up-max: 4s}}
+    warm-up-min: 1s
+    warm-up-max: 2s
+  - {{name: curve, full-rate: 1000, shares: [50%, 100%], measure: 2s, warm-up-min: 1s, warm-up-max: 2s}}
 """
 
 

@@ -29,6 +29,8 @@ def needs(file_system: DeviceFileSystem) -> pytest.MarkDecorator:
 
 
 BOTH = [pytest.param(name, marks=needs(name)) for name in ("ext4", "xfs")]
+XFS_SLOW = [pytest.param("ext4", marks=needs("ext4")), pytest.param("xfs", marks=[needs("xfs"), pytest.mark.slow])]
+"""In `make test` XFS is cut with synced records; what differs beyond that is the disk below, which both have."""
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def cut_again_and_again(host: LocalHost, tmp_path: Path, place: Path, file_syste
             (tmp_path / f"writer-{thread}").write_bytes(bytes(8 * count))
 
 
-@pytest.mark.parametrize("file_system", BOTH)
+@pytest.mark.parametrize("file_system", XFS_SLOW)
 def test_what_was_not_synced_is_gone(host: LocalHost, tmp_path: Path, file_system: FileSystem) -> None:
     host.rig.make_disk(tmp_path / "disk", SIZE_BYTES[file_system], file_system)
     what_was_not_synced_is_gone(host, tmp_path, tmp_path / "disk")
@@ -205,7 +207,7 @@ def test_without_root_everything_that_needs_it_is_refused(tmp_path: Path, monkey
     assert len(refusals().keys() - {"fuse"}) == 9
 
 
-@pytest.mark.parametrize("file_system", BOTH)
+@pytest.mark.parametrize("file_system", XFS_SLOW)
 def test_a_copy_of_the_mount_elsewhere_is_unmounted_too(
     host: LocalHost, tmp_path: Path, file_system: FileSystem
 ) -> None:

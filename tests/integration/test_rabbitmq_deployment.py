@@ -121,33 +121,37 @@ def test_every_level_it_offers_holds_and_nothing_is_left(tmp_path: Path, version
         assert listening(processes) <= LOOPBACK
         assert rabbit.deployment.last_words() == ""
         rabbit.deployment.check_alive()
+        if version == DEFAULT_VERSION:
+            tampering_is_caught(rabbit)
+            an_alarm_is_reported(rabbit)
 
         rabbit.deployment.stop()
         assert not [process for process in processes if process.is_running() and process.status() != "zombie"]
         rabbit.deployment.stop()
 
 
-def test_tampering_is_caught_and_an_alarm_is_reported(tmp_path: Path) -> None:
-    with rabbitmq(DEFAULT_VERSION, LEVEL_3, tmp_path) as rabbit:
-        topic, settings = "tampered", rabbit.system.topic_settings(LEVEL_3)
-        assert rabbit.load(topic, settings) > 0
-        assert rabbit.level(topic).problems == ()
-        queue = f"/api/queues/%2F/{topic}.0"
-        manage(rabbit.deployment, "DELETE", queue)
-        assert rabbit.level(topic).level is None
-        manage(rabbit.deployment, "PUT", queue, {"durable": True, "arguments": {"x-queue-type": "classic"}})
-        manage(rabbit.deployment, "POST", f"/api/bindings/%2F/e/{topic}/q/{topic}.0", {"routing_key": "0"})
-        finding = rabbit.level(topic)
-        assert finding.level == 4
-        assert f"topic {topic}: queue.type=classic" in finding.problems[0]
+def tampering_is_caught(rabbit: Ready) -> None:
+    topic = "tampered"
+    assert rabbit.load(topic, rabbit.system.topic_settings(LEVEL_3)) > 0
+    assert rabbit.level(topic).problems == ()
+    queue = f"/api/queues/%2F/{topic}.0"
+    manage(rabbit.deployment, "DELETE", queue)
+    assert rabbit.level(topic).level is None
+    manage(rabbit.deployment, "PUT", queue, {"durable": True, "arguments": {"x-queue-type": "classic"}})
+    manage(rabbit.deployment, "POST", f"/api/bindings/%2F/e/{topic}/q/{topic}.0", {"routing_key": "0"})
+    finding = rabbit.level(topic)
+    assert finding.level == 4
+    assert f"topic {topic}: queue.type=classic" in finding.problems[0]
 
-        control(rabbit, distribution_of(DEFAULT_VERSION).directory, "set_vm_memory_high_watermark", "absolute", "1MiB")
-        with pytest.raises(AssertionError):
-            rabbit.load("blocked", settings)
-        errors = [message for where, message, _ in rabbit.worker.totals().errors if where == "send"]
-        assert any("RabbitMQ blocks publishing: low on memory" in message for message in errors)
-        rabbit.worker.finish(delete_topics=False)
-        assert "blocks publishers because of its alarm: memory" in rabbit.deployment.last_words()
+
+def an_alarm_is_reported(rabbit: Ready) -> None:
+    control(rabbit, distribution_of(DEFAULT_VERSION).directory, "set_vm_memory_high_watermark", "absolute", "1MiB")
+    with pytest.raises(AssertionError):
+        rabbit.load("blocked", rabbit.system.topic_settings(LEVEL_3))
+    errors = [message for where, message, _ in rabbit.worker.totals().errors if where == "send"]
+    assert any("RabbitMQ blocks publishing: low on memory" in message for message in errors)
+    rabbit.worker.finish(delete_topics=False)
+    assert "blocks publishers because of its alarm: memory" in rabbit.deployment.last_words()
 
 
 @pytest.mark.slow
@@ -175,6 +179,8 @@ def test_a_taken_port_is_named(tmp_path: Path, setting: str) -> None:
     assert error.log_path.exists()
 
 
+# In `make test`: test_kafka_deployment.py has one; RabbitMQ's words are in tests/unit/test_rabbitmq_config.py.
+@pytest.mark.slow
 def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
     distribution_of(DEFAULT_VERSION)
     assert (

@@ -93,7 +93,7 @@ def run_interruptions(tmp_path: Path, count: int, seed: int) -> None:
 
 
 def test_kills_of_the_agent_at_random_moments(tmp_path: Path) -> None:
-    run_interruptions(tmp_path, 8, seed=int(time.time()))
+    run_interruptions(tmp_path, 4, seed=int(time.time()))
 
 
 @pytest.mark.slow

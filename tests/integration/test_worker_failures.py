@@ -80,7 +80,10 @@ with LocalHost.open() as host:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+# Of SIGTERM to the command itself test_interruptions.py has a test in `make test`.
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_controller_ended_ends_worker_and_agent(tmp_path: Path, number: int) -> None:
     controller = subprocess.Popen(
         [sys.executable, "-c", CONTROLLER, str(tmp_path)],

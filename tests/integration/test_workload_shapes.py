@@ -145,6 +145,8 @@ def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None
     assert all(0 <= done <= total for _, done, total in reports)
 
 
+# In `make test`: streams carry messages in test_rabbitmq_deployment.py; one active consumer is above, on queues.
+@pytest.mark.slow
 def test_streams_have_one_active_consumer_and_are_read_by_anybody(tmp_path: Path) -> None:
     with ready("rabbitmq", LevelChoice(4, "stream"), tmp_path) as streams:
         failover = replace(SMALL, partitions=2, consumers=2, subscription_type=SubscriptionType.FAILOVER)

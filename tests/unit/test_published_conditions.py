@@ -84,7 +84,8 @@ def of_setup(path: Path, scale: str, setup: str) -> Campaign | None:
     campaign = parsed(path, scale=scale)
     if systems and systems not in [system.name for system in campaign.systems]:
         return None
-    campaign = parsed(path, scale=scale, **({"systems": [systems]} if systems else {}))
+    if systems:
+        campaign = parsed(path, scale=scale, systems=[systems])
     disks = {name: tuple(paths) for name, paths in changes.items()}
     points = tuple(replace(point, campaign=replace(point.campaign, **disks)) for point in campaign.points)
     return replace(campaign, points=points, **disks)
