@@ -31,7 +31,7 @@ from enum import StrEnum
 
 from tidegauge.errors import nearest
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.numbers import rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
 from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
@@ -271,7 +271,7 @@ class Asked:
     where: str
     point: Mapping[str, str]
     closed_loop: bool
-    results: Sequence[TrialResult] = ()
+    results: Sequence[MeasuredResult] = ()
     findings: Sequence[Finding] = field(default=())
 
     @property

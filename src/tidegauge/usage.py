@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import NOTHING_SEEN
 
 PRICE_HELP = "a number, with a currency if you like: 0.34, '0.34 USD' or '0.34 EUR'"
@@ -66,7 +66,7 @@ def parse_price(value: object) -> Price:
     return Price(amount, currency)
 
 
-def cost(result: TrialResult, price: Price) -> Cost | None:
+def cost(result: MeasuredResult, price: Price) -> Cost | None:
     """What it costs to go on at the result's rate; None for an INVALID one, or one that moved nothing."""
     if result.validity is Validity.INVALID or result.msgs_per_s <= 0 or result.mb_per_s <= 0:
         return None
@@ -119,7 +119,7 @@ class Share:
     basis: Basis
 
 
-def shares(result: TrialResult, known: RunCeilings) -> tuple[Share, ...]:
+def shares(result: MeasuredResult, known: RunCeilings) -> tuple[Share, ...]:
     """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
     if result.spec.attached:
         return ()
@@ -149,7 +149,7 @@ def largest(found: Sequence[Share]) -> Share | None:
     return max(found, key=lambda share: share.share, default=None)
 
 
-def copies_of(result: TrialResult) -> int:
+def copies_of(result: MeasuredResult) -> int:
     """How many replicas of each message there are."""
     spec = result.spec
     return spec.copies or min(spec.nodes, _COPIES_USUAL)
@@ -170,10 +170,10 @@ def on_each(devices: Sequence[str], nodes: int, copies: int) -> dict[str, float]
     return {device: copies * count / nodes for device, count in held.items()}
 
 
-def _least_written(result: TrialResult, known: RunCeilings) -> dict[str, float]:
+def _least_written(result: MeasuredResult, known: RunCeilings) -> dict[str, float]:
     """Bytes a second by device that message values alone take, once in data and once in a journal kept apart."""
     spec = result.spec
-    if spec.reads_only:
+    if not isinstance(result, LoadResult):
         return {}
     written: dict[str, float] = {}
     for devices in (known.data_devices, known.journal_devices):
@@ -182,10 +182,10 @@ def _least_written(result: TrialResult, known: RunCeilings) -> dict[str, float]:
     return written
 
 
-def _least_carried(result: TrialResult) -> float:
+def _least_carried(result: MeasuredResult) -> float:
     """Bytes a second over loopback: to one server, from there to the other copies, and to each subscription."""
     bytes_per_s = result.mb_per_s * 1e6
-    if result.spec.reads_only:
+    if not isinstance(result, LoadResult):
         return bytes_per_s
     return bytes_per_s * (copies_of(result) + len(result.subscriptions))
 

@@ -24,7 +24,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.message import CommittedPosition, CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems.api import DeployRequest, Node
 from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
@@ -215,8 +215,8 @@ class System(FakeSystem):
         return Deployment(self.journal, nodes=nodes, never_again=self.never_again, mute=self.mute)
 
 
-def spec_of(nodes: int, attest: AttestPlan) -> TrialSpec:
-    return TrialSpec(
+def spec_of(nodes: int, attest: AttestPlan) -> AttestSpec:
+    return AttestSpec(
         trial_id="0001-attest-kafka-cuts",
         experiment="attest",
         system="kafka@4.3.1",
@@ -226,9 +226,6 @@ def spec_of(nodes: int, attest: AttestPlan) -> TrialSpec:
         seed=1,
         workload=Workload(subscriptions=2, partitions=2),
         msgs_per_s=1000.0,
-        warmup_s_min=0.0,
-        warmup_s_max=0.0,
         measure_s=10.0,
-        drain_s_max=0.0,
         attest=attest,
     )

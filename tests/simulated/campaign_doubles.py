@@ -34,7 +34,7 @@ from tidegauge.model.load import (
 )
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
@@ -449,12 +449,12 @@ class FakeRunStore:
 class FakeLab:
     """Measures with a function, and keeps everything."""
 
-    measures: Callable[[TrialSpec], TrialResult]
-    results: list[TrialResult] = field(default_factory=list)
+    measures: Callable[[LoadSpec], LoadResult]
+    results: list[LoadResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     decisions: list[tuple[str, int]] = field(default_factory=list)
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
+    def measure(self, spec: LoadSpec) -> LoadResult:
         self.results.append(self.measures(spec))
         return self.results[-1]
 
@@ -465,8 +465,8 @@ class FakeLab:
         self.findings.append(finding)
 
 
-def spec_of(experiment: str, system: str, **changes: Any) -> TrialSpec:
-    spec = TrialSpec(
+def spec_of(experiment: str, system: str, **changes: Any) -> LoadSpec:
+    spec = LoadSpec(
         trial_id=f"0001-{experiment}-{system.partition('@')[0]}",
         experiment=experiment,
         system=system,
@@ -484,7 +484,7 @@ def spec_of(experiment: str, system: str, **changes: Any) -> TrialSpec:
     return replace(spec, **changes)
 
 
-def result_of(spec: TrialSpec, **changes: Any) -> TrialResult:
+def result_of(spec: LoadSpec, **changes: Any) -> LoadResult:
     """A clean result of a trial."""
     observed = Observed("2026-01-01T00:00:00", 1.0, "", (), 1.0, "drained", LevelFinding(3, ()))
     return replace(make_result(spec, totals_of(window(0, 10**9, 1000.0)), observed), **changes)

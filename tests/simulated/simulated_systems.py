@@ -12,14 +12,14 @@ import numpy as np
 from campaign_doubles import FakeLab, result_of, spec_of
 
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
-from tidegauge.model.trial import Latency, Slope, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import Latency, LoadResult, LoadSpec, Slope, Validity
 from tidegauge.model.workload import Arrival
 
 SYSTEM = "kafka@1"
 
 
 @cache
-def _clean() -> TrialResult:
+def _clean() -> LoadResult:
     return result_of(spec_of("max-throughput", SYSTEM))
 
 
@@ -27,7 +27,7 @@ def latency(p50_ms: float, p99_ms: float) -> Latency:
     return Latency(100_000, p50_ms, p50_ms, (p50_ms + p99_ms) / 2, p99_ms, p99_ms * 2, p99_ms * 3)
 
 
-def trial(spec: TrialSpec, achieved: float, growth: float = 0.0, **changes: Any) -> TrialResult:
+def trial(spec: LoadSpec, achieved: float, growth: float = 0.0, **changes: Any) -> LoadResult:
     """A trial that achieved a rate, with a backlog that grew so fast."""
     base = _clean()
     slope = Slope(growth, growth * 0.9, growth * 1.1) if growth else Slope(0.0, -5.0, 5.0)
@@ -45,7 +45,7 @@ def trial(spec: TrialSpec, achieved: float, growth: float = 0.0, **changes: Any)
     return replace(result, **changes)
 
 
-def invalid(spec: TrialSpec, achieved: float) -> TrialResult:
+def invalid(spec: LoadSpec, achieved: float) -> LoadResult:
     reasons = ("the load generator itself was late, not the system",)
     return trial(spec, achieved, validity=Validity.INVALID, reasons=reasons, own_lag=latency(500.0, 2_000.0))
 
@@ -57,16 +57,16 @@ class System:
     capacity: float
     rng: random.Random
     by_consumers: bool = False
-    seen: list[TrialSpec] = field(default_factory=list)
+    seen: list[LoadSpec] = field(default_factory=list)
 
-    def __call__(self, spec: TrialSpec) -> TrialResult:
+    def __call__(self, spec: LoadSpec) -> LoadResult:
         self.seen.append(spec)
         if spec.workload.arrival is Arrival.CLOSED_LOOP:
             return trial(spec, self.capacity * self.rng.uniform(0.9, 1.25))
         assert spec.msgs_per_s is not None
         return self.open_loop(spec, spec.msgs_per_s * self.rng.uniform(0.999, 1.001))
 
-    def open_loop(self, spec: TrialSpec, rate: float) -> TrialResult:
+    def open_loop(self, spec: LoadSpec, rate: float) -> LoadResult:
         """A trial at a rate."""
         excess = max(0.0, rate - self.capacity)
         return trial(spec, rate, excess) if self.by_consumers else trial(spec, rate - excess)
@@ -76,7 +76,7 @@ class System:
 class Queue(System):
     """M/M/1, simulated message by message: exponential gaps and services, first come first served."""
 
-    def open_loop(self, spec: TrialSpec, rate: float) -> TrialResult:
+    def open_loop(self, spec: LoadSpec, rate: float) -> LoadResult:
         draw = np.random.default_rng(self.rng.getrandbits(60))
         warmup_s = spec.warmup_s_min
         length_s = warmup_s + spec.measure_s
@@ -102,7 +102,7 @@ class Stalls(System):
 
     chance: float = 0.05
 
-    def open_loop(self, spec: TrialSpec, rate: float) -> TrialResult:
+    def open_loop(self, spec: LoadSpec, rate: float) -> LoadResult:
         result = super().open_loop(spec, rate)
         if self.rng.random() >= self.chance:
             return result
@@ -115,7 +115,7 @@ class Inversion(System):
 
     band: tuple[float, float] = (0.0, 0.0)
 
-    def open_loop(self, spec: TrialSpec, rate: float) -> TrialResult:
+    def open_loop(self, spec: LoadSpec, rate: float) -> LoadResult:
         if self.band[0] <= rate <= self.band[1]:
             return trial(spec, rate * 0.8, rate * 0.2)
         return super().open_loop(spec, rate)
@@ -131,7 +131,7 @@ class Drift(System):
 
     change: float = 0.0
 
-    def open_loop(self, spec: TrialSpec, rate: float) -> TrialResult:
+    def open_loop(self, spec: LoadSpec, rate: float) -> LoadResult:
         self.capacity *= 1 + self.change
         return super().open_loop(spec, rate)
 
@@ -142,13 +142,13 @@ class WeakGenerator(System):
 
     limit: float = 0.0
 
-    def __call__(self, spec: TrialSpec) -> TrialResult:
+    def __call__(self, spec: LoadSpec) -> LoadResult:
         if spec.workload.arrival is Arrival.CLOSED_LOOP:
             self.seen.append(spec)
             return trial(spec, self.limit * self.rng.uniform(0.95, 1.05))
         return super().__call__(spec)
 
-    def open_loop(self, spec: TrialSpec, rate: float) -> TrialResult:
+    def open_loop(self, spec: LoadSpec, rate: float) -> LoadResult:
         return invalid(spec, self.limit) if rate > self.limit else super().open_loop(spec, rate)
 
 
@@ -173,9 +173,7 @@ class Answer:
         return " ".join(self.lab.findings[-1].summary)
 
 
-def search(
-    system: Callable[[TrialSpec], TrialResult], so_far: list[TrialResult] | None = None, **options: Any
-) -> Answer:
+def search(system: Callable[[LoadSpec], LoadResult], so_far: list[LoadResult] | None = None, **options: Any) -> Answer:
     """Run `max-throughput` on a simulated system."""
     keys = {name.replace("_", "-"): value for name, value in options.items()}
     parsed = MaxThroughputOptions.model_validate(keys)

@@ -29,7 +29,7 @@ from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Act, AttestOutcome, AttestPlan, Cycle, FileSystem, Kind, Means, Role, Scenario
 from tidegauge.model.events import Event, PhaseProgress
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import AttestResult
 from tidegauge.plain import plain, typed
 from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
@@ -41,7 +41,7 @@ class Stage:
     world: World
     store: FakeTrialStore
     events: list[Event]
-    run: Callable[..., TrialResult]
+    run: Callable[..., AttestResult]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         replicas: bool = False,
         before: AttestOutcome | None = None,
         **plan: Any,
-    ) -> TrialResult:
+    ) -> AttestResult:
         world.server = server or world.server
         nodes = nodes or (3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1)
         system = System(world.journal, world=world, never_again=never_again, mute=mute, replicas=replicas)
@@ -85,8 +85,7 @@ def all_at(after_s: float = 0.3, number: int = 2, **more: Any) -> Cycle:
     return Cycle(number, Scenario.ALL, (Act(Kind.CUT, Role.ALL, after_s, **more),))
 
 
-def outcome_of(result: TrialResult) -> AttestOutcome:
-    assert result.attest is not None
+def outcome_of(result: AttestResult) -> AttestOutcome:
     return result.attest
 
 

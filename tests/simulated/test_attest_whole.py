@@ -31,7 +31,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.message import LOST, Fate
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import AttestResult, AttestSpec
 
 CUTS = 1
 AT_ONCE = 300
@@ -70,10 +70,10 @@ class Lab:
     def __init__(self, root: Path, *servers: Honest) -> None:
         self._root = root
         self._servers = list(servers)
-        self.results: Sequence[TrialResult] = ()
+        self.results: Sequence[AttestResult] = ()
         self.findings: list[Finding] = []
 
-    def measure(self, trial: TrialSpec) -> TrialResult:
+    def measure(self, trial: AttestSpec) -> AttestResult:
         world = World(Journal(), self._servers.pop(0))
         system = AnyLevel(world.journal, world=world)
         host = Host(world.journal, rig=Rig(world))
@@ -85,16 +85,15 @@ class Lab:
         self.results = (*self.results, run_attestation(shortened(trial), subject, resources, store))
         return self.results[-1]
 
-    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+    def decided(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
         raise AssertionError(text)
 
     def found(self, finding: Finding) -> None:
         self.findings.append(finding)
 
 
-def shortened(trial: TrialSpec) -> TrialSpec:
+def shortened(trial: AttestSpec) -> AttestSpec:
     """With cuts after half a second instead of several: these servers need no time to get used to the load."""
-    assert trial.attest is not None
     cycles = tuple(
         replace(cycle, acts=tuple(replace(act, after_s=0.5) for act in cycle.acts)) for cycle in trial.attest.cycles
     )
@@ -117,7 +116,6 @@ def attested(tmp_path: Path, server: Honest, control: Honest | None = None) -> t
 
 def figures_of(lab: Lab, scenario: Scenario) -> dict[str, int]:
     """What was found in all cycles of a scenario of the trial with the cuts."""
-    assert lab.results[0].attest is not None
     found: dict[str, int] = {}
     for cycle in lab.results[0].attest.of(scenario):
         for name, count in cycle.figures.items():

@@ -33,16 +33,16 @@ from tidegauge.model.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.model.finding import Finding
 from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Severity, Stage, Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec
 
 OPTIONS = {"goals": [{"name": "no limit"}, {"name": "quick", "response-p99-max": "2ms"}]}
 
 
 @dataclass
 class Run:
-    results: list[TrialResult] = field(default_factory=list)
+    results: list[LoadResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    expected: list[tuple[TrialSpec, ...]] = field(default_factory=lambda: [()])
+    expected: list[tuple[LoadSpec, ...]] = field(default_factory=lambda: [()])
 
 
 @dataclass
@@ -55,11 +55,11 @@ class Session:
     measured: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
+    def measure(self, spec: LoadSpec) -> LoadResult:
         self.measured.append(spec.trial_id)
         return System(50_000.0, random.Random(spec.trial_id))(spec)
 
-    def make(self, experiment: Experiment[Any], options: Any) -> None:
+    def make(self, experiment: Experiment[Any, Any, Any], options: Any) -> None:
         base = replace(spec_of(experiment.name, SYSTEM), trial_id=f"0001-{experiment.name}-kafka")
         step = Step(experiment, options, SystemChoice("kafka"), experiment.plan(options, base))
         store = FakeRunStore(self.path, Journal())
@@ -67,7 +67,7 @@ class Session:
         experiment.run(options, step.trials, lab)
 
 
-def recorded(results: list[TrialResult], findings: list[Finding] | None = None) -> Recorded:
+def recorded(results: list[LoadResult], findings: list[Finding] | None = None) -> Recorded:
     return Recorded({result.spec.trial_id: Trial(result.spec, result) for result in results}, findings or ())
 
 
@@ -80,7 +80,7 @@ def recorded(results: list[TrialResult], findings: list[Finding] | None = None) 
     ids=["max-throughput", "curve"],
 )
 def test_a_procedure_comes_to_the_same_end_wherever_it_was_interrupted(
-    tmp_path: Path, experiment: Experiment[Any], options: Any
+    tmp_path: Path, experiment: Experiment[Any, Any, Any], options: Any
 ) -> None:
     whole = Session(tmp_path)
     whole.make(experiment, options)
@@ -156,7 +156,8 @@ def test_a_trial_that_was_another_one_is_refused(tmp_path: Path) -> None:
     whole = Session(tmp_path)
     whole.make(CURVE, CurveOptions.model_validate({"full-rate": "50k"}))
     other = Session(tmp_path, recorded(whole.run.results[:3]))
-    with pytest.raises(OtherwiseError, match=r"0001-curve-kafka-s01 .* another one: msgs_per_s was 5000.* 6000"):
+    changed = r"0001-curve-kafka-s01 .* another one: rate_rule was .*, msgs_per_s was 5000.* 6000"
+    with pytest.raises(OtherwiseError, match=changed):
         other.make(CURVE, CurveOptions.model_validate({"full-rate": "60k"}))
 
 

@@ -17,7 +17,7 @@ from tidegauge.campaign.run.catch_up import _device_reads
 from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
 from tidegauge.experiments.mixed import EXPERIMENT as MIXED
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
-from tidegauge.model.trial import CatchUp, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import CatchUp, LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateReaders
 from tidegauge.statistics.catching_up import ChaseTimes, PhaseTally, catch_up, crossed_s, gone_at
 from tidegauge.statistics.figures import FINDING_FIGURES
@@ -164,7 +164,7 @@ def test_reads_that_nobody_counts_are_unknown(attached: bool, why: str) -> None:
 # The experiments
 
 
-def lab_run(experiment: Any, options: dict[str, str], found: CatchUp, **changes: Any) -> tuple[FakeLab, TrialSpec]:
+def lab_run(experiment: Any, options: dict[str, str], found: CatchUp, **changes: Any) -> tuple[FakeLab, LoadSpec]:
     parsed = experiment.options.model_validate(options)
     (planned,) = experiment.plan(parsed, spec_of(experiment.name, "kafka@1"))
     lab = FakeLab(lambda spec: replace(result_of(spec, **changes), catch_up=found))
@@ -295,7 +295,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     yield scene
 
 
-def run_late(scene: Scene, spec: TrialSpec = LATE) -> tuple[TrialResult, CatchUp]:
+def run_late(scene: Scene, spec: LoadSpec = LATE) -> tuple[LoadResult, CatchUp]:
     result = scene.run(spec)
     assert result.catch_up
     return result, result.catch_up

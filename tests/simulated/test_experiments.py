@@ -16,14 +16,14 @@ from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import first_peaks, resolve_rate
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import PreconditionError, experiments
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
 
 HALF = Rate(share_of_lowest_peak=0.5)
 
 
-def peak_of(system: str, msgs_per_s: float, **changes: Any) -> TrialResult:
+def peak_of(system: str, msgs_per_s: float, **changes: Any) -> LoadResult:
     return result_of(replace(spec_of("peak", system), msgs_per_s=None), msgs_per_s=msgs_per_s, **changes)
 
 
@@ -32,14 +32,14 @@ class Simulated:
 
     def __init__(self, capacity: float) -> None:
         self.capacity = capacity
-        self.seen: list[TrialSpec] = []
+        self.seen: list[LoadSpec] = []
 
-    def __call__(self, spec: TrialSpec) -> TrialResult:
+    def __call__(self, spec: LoadSpec) -> LoadResult:
         self.seen.append(spec)
         return result_of(spec, msgs_per_s=min(self.capacity, spec.msgs_per_s or self.capacity))
 
 
-def run(experiment: Any, options: dict[str, str], system: str, so_far: list[TrialResult], measure: Any) -> list[Any]:
+def run(experiment: Any, options: dict[str, str], system: str, so_far: list[LoadResult], measure: Any) -> list[Any]:
     parsed = experiment.options.model_validate(options)
     trials = experiment.plan(parsed, spec_of(experiment.name, system))
     lab = FakeLab(measure, list(so_far))

@@ -20,7 +20,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Rig
 from tidegauge.model.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec
 from tidegauge.systems.api import KEEPER, Deployment, Node
 
 NODES = tuple(Node(number, (f"a-{number}", f"b-{number}"), ()) for number in (1, 2, 3))
@@ -59,7 +59,7 @@ def injecting(
     missing: Callable[[], str] = lambda: "",
     seed: int = 1,
 ) -> Iterator[Injector]:
-    spec = cast(TrialSpec, SimpleNamespace(seed=seed, faults=faults, system="kafka@1"))
+    spec = cast(LoadSpec, SimpleNamespace(seed=seed, faults=faults, system="kafka@1"))
     context = FaultContext(spec, cast(Deployment, recorder), cast(Rig, recorder), DISKS, LINKS, leaders, missing)
     injector = Injector(context)
     try:

@@ -104,11 +104,9 @@ def test_the_steady_test_is_given_what_was_acknowledged_and_how_late() -> None:
     worker: Any = SimpleNamespace(watch=lambda: iter([one]))
     spec: Any = SimpleNamespace(
         workload=SimpleNamespace(subscriptions=1),
-        late=None,
         faults=(),
-        reads_only=False,
         trial_id="001-x",
-        msgs_per_s=None,
+        most_msgs_per_s=0.0,
     )
     store: Any = SimpleNamespace(second=lambda *_: None)
     follower = Follower(spec, worker, store, lambda _event: None, lambda: None)

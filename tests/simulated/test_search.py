@@ -24,7 +24,7 @@ from simulated_systems import (
 
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions, first_sustainable
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Servers, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import RATE_SHORTFALL
 
@@ -126,7 +126,7 @@ def test_a_fall_before_the_confirmation_is_stepped_down_and_reported() -> None:
     rng = random.Random(1)
     system = System(100_000.0, rng)
 
-    def tired(spec: TrialSpec) -> TrialResult:
+    def tired(spec: LoadSpec) -> LoadResult:
         if spec.trial_id.endswith("-confirm"):
             system.capacity = 92_000.0
         return system(spec)
@@ -142,7 +142,7 @@ def test_a_fall_before_the_confirmation_is_stepped_down_and_reported() -> None:
 def test_a_confirmation_that_never_holds_is_not_decided() -> None:
     system = System(100_000.0, random.Random(1))
 
-    def cold(spec: TrialSpec) -> TrialResult:
+    def cold(spec: LoadSpec) -> LoadResult:
         if spec.trial_id.endswith("-confirm"):
             return trial(spec, (spec.msgs_per_s or 0.0) * 0.5)
         return system(spec)
@@ -175,7 +175,7 @@ def test_a_passing_invalid_moment_is_made_again_and_harms_nothing() -> None:
     system = System(100_000.0, random.Random(3))
     spoilt: list[str] = []
 
-    def busy_host(spec: TrialSpec) -> TrialResult:
+    def busy_host(spec: LoadSpec) -> LoadResult:
         if len(spoilt) < 2 and spec.trial_id.endswith(("s03", "confirm")) and spec.trial_id not in spoilt:
             spoilt.append(spec.trial_id)
             return invalid(spec, 1.0)
@@ -190,7 +190,7 @@ def test_a_passing_invalid_moment_is_made_again_and_harms_nothing() -> None:
 def test_a_lag_of_some_milliseconds_leaves_the_rate_and_hides_the_latency() -> None:
     system = System(100_000.0, random.Random(3))
 
-    def small_host(spec: TrialSpec) -> TrialResult:
+    def small_host(spec: LoadSpec) -> LoadResult:
         lag = latency(0.1, 5.0)
         return replace(system(spec), validity=Validity.INVALID, reasons=("own lag",), own_lag=lag)
 
@@ -256,7 +256,7 @@ def test_goals_share_their_trials() -> None:
 def test_a_goal_without_samples_for_its_percentile_is_not_decided() -> None:
     system = System(100_000.0, random.Random(2))
 
-    def few(spec: TrialSpec) -> TrialResult:
+    def few(spec: LoadSpec) -> LoadResult:
         result = system(spec)
         return replace(result, response=replace(result.response, count=300, p99_ms=None))
 
@@ -300,7 +300,7 @@ def test_each_step_is_reported_with_what_is_left() -> None:
 def test_what_ends_a_search_leaves_what_is_known(error: BaseException, expected: str) -> None:
     system = System(100_000.0, random.Random(2))
 
-    def dies(spec: TrialSpec) -> TrialResult:
+    def dies(spec: LoadSpec) -> LoadResult:
         if len(system.seen) == 3:
             raise error
         return system(spec)
@@ -318,7 +318,7 @@ def test_what_ends_a_search_leaves_what_is_known(error: BaseException, expected:
 def test_a_doubt_of_the_confirmation_is_reported() -> None:
     system = System(100_000.0, random.Random(2))
 
-    def doubtful(spec: TrialSpec) -> TrialResult:
+    def doubtful(spec: LoadSpec) -> LoadResult:
         return replace(system(spec), validity=Validity.DOUBTFUL, reasons=("own lag is a third of it",))
 
     assert "the confirmation is DOUBTFUL: own lag is a third of it" in search(doubtful).summary

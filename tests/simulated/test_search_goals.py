@@ -9,7 +9,7 @@ import pytest
 from campaign_doubles import spec_of
 from simulated_systems import latency, trial
 
-from tidegauge.model.trial import Slope, TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Slope, Validity
 from tidegauge.search.goals import Goal, Limit, Outcome, judge
 
 ANY = Goal("no limit")
@@ -17,11 +17,11 @@ QUICK = Goal("quick", (Limit("response", "p99", 10.0), Limit("end-to-end", "p99.
 SPEC = spec_of("max-throughput", "kafka@1", msgs_per_s=10_000.0, measure_s=20.0, drain_s_max=10.0)
 
 
-def result(achieved: float = 10_000.0, growth: float = 0.0, **changes: Any) -> TrialResult:
+def result(achieved: float = 10_000.0, growth: float = 0.0, **changes: Any) -> LoadResult:
     return trial(SPEC, achieved, growth, **changes)
 
 
-def subscription(**changes: Any) -> TrialResult:
+def subscription(**changes: Any) -> LoadResult:
     base = result()
     return replace(base, subscriptions=(replace(base.subscriptions[0], **changes),))
 
@@ -53,7 +53,7 @@ def subscription(**changes: Any) -> TrialResult:
         (result(validity=Validity.DOUBTFUL, reasons=("a little late",)), Outcome.PASS, ""),
     ],
 )
-def test_the_clauses_of_every_goal(measured: TrialResult, outcome: Outcome, clause: str) -> None:
+def test_the_clauses_of_every_goal(measured: LoadResult, outcome: Outcome, clause: str) -> None:
     verdict = judge(ANY, measured)
     assert (verdict.outcome, verdict.clause) == (outcome, clause)
     assert bool(verdict.kind) == bool(clause)

@@ -20,13 +20,13 @@ from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import resolve_rate
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import PreconditionError
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, Servers
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.lists import plan_list
 from tidegauge.search.goals import Limit
 
 
-def base(name: str) -> TrialSpec:
+def base(name: str) -> LoadSpec:
     return replace(spec_of(name, SYSTEM), trial_id=f"0002-{name}-kafka")
 
 
@@ -93,7 +93,7 @@ def test_a_curve_measures_each_load_in_turn_up_to_more_than_is_sustained() -> No
 
 
 def test_a_curve_has_the_end_to_end_latency_of_the_tables() -> None:
-    def several(spec: TrialSpec) -> TrialResult:
+    def several(spec: LoadSpec) -> LoadResult:
         found = trial(spec, spec.msgs_per_s or 0.0)
         slow = replace(found.subscriptions[0].end_to_end, p99_ms=8_000.0)
         late = replace(found.subscriptions[0], name="sub-1", end_to_end=slow)
@@ -120,7 +120,7 @@ def test_a_curve_without_a_scale_says_so() -> None:
 
 
 def test_a_curve_keeps_its_points_when_the_system_fails() -> None:
-    def dies(spec: TrialSpec) -> TrialResult:
+    def dies(spec: LoadSpec) -> LoadResult:
         if (spec.msgs_per_s or 0) > 15_000:
             raise PreconditionError("It broke.")
         return trial(spec, spec.msgs_per_s or 0.0) if (spec.msgs_per_s or 0) < 9_000 else invalid(spec, 1.0)

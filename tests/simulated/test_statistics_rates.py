@@ -18,7 +18,7 @@ from campaign_doubles import result_of, spec_of
 
 from tidegauge.comparison.blocks import blocks
 from tidegauge.comparison.within import ratios
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult
 from tidegauge.statistics.intervals import figure_interval, paired_ratio, unpaired_ratio
 from tidegauge.statistics.verdict import Verdict, compare_paired, compare_unpaired, power
 from tidegauge.statistics.within_trial import mean_within
@@ -156,11 +156,11 @@ def test_the_number_of_blocks_that_is_reported_suffices_as_often_as_stated() -> 
 
 
 @cache
-def _clean(system: str) -> TrialResult:
+def _clean(system: str) -> LoadResult:
     return result_of(spec_of("latency", system))
 
 
-def measured(draw: random.Random, system: str, block: int, scale: float) -> TrialResult:
+def measured(draw: random.Random, system: str, block: int, scale: float) -> LoadResult:
     made = replace(_clean(system), spec=replace(_clean(system).spec, block=block))
     (sub,) = made.subscriptions
     response, end_to_end = (scale * math.exp(NOISE * draw.gauss(0, 1)) for _ in range(2))

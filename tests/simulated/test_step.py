@@ -25,7 +25,7 @@ from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Decided, Event, Found, TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.trial import LoadSpec, Servers, TrialSpec
 from tidegauge.model.workload import Workload
 
 
@@ -33,12 +33,12 @@ class NoOptions(Fields):
     pass
 
 
-def stepwise(run: Callable[[TrialSpec, Lab], None]) -> Experiment[Any]:
+def stepwise(run: Callable[[LoadSpec, Lab], None]) -> Experiment[Any, Any, Any]:
     """An experiment that expects three trials on shared servers and makes those of `run`."""
 
-    def plan(_options: Fields, base: TrialSpec) -> tuple[TrialSpec, ...]:
-        short = replace(base, warmup_s_min=0.2, warmup_s_max=0.4, measure_s=0.2, drain_s_max=1.0, msgs_per_s=1000.0)
-        shared = replace(short, servers=Servers.SHARED, exploratory=True)
+    def plan(_options: Fields, base: TrialSpec) -> tuple[LoadSpec, ...]:
+        base = replace(base, measure_s=0.2, servers=Servers.SHARED, exploratory=True)
+        shared = LoadSpec(**base.shared, msgs_per_s=1000.0, warmup_s_min=0.2, warmup_s_max=0.4, drain_s_max=1.0)
         return tuple(named(shared, number) for number in (1, 2, 3))
 
     return replace(
@@ -50,12 +50,12 @@ def stepwise(run: Callable[[TrialSpec, Lab], None]) -> Experiment[Any]:
     )
 
 
-def named(spec: TrialSpec, number: int) -> TrialSpec:
+def named(spec: LoadSpec, number: int) -> LoadSpec:
     return replace(spec, trial_id=f"{spec.trial_id.partition('-s0')[0]}-s0{number}")
 
 
 class Scene:
-    def __init__(self, path: Path, run: Callable[[TrialSpec, Lab], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, path: Path, run: Callable[[LoadSpec, Lab], None], monkeypatch: pytest.MonkeyPatch) -> None:
         self.journal = Journal()
         self.events: list[Event] = []
         self.store = FakeRunStore(path, self.journal)
@@ -98,7 +98,7 @@ def test_the_registry_is_left_alone_by_these_tests() -> None:
 def test_shared_servers_are_started_once_and_a_fresh_trial_gets_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(first: TrialSpec, lab: Lab) -> None:
+    def run(first: LoadSpec, lab: Lab) -> None:
         lab.measure(first)
         lab.measure(named(first, 2))
         assert [result.spec.trial_id[-3:] for result in lab.results] == ["s01", "s02"]
@@ -131,7 +131,7 @@ def void(_value: object) -> None:
 def test_a_server_that_ends_between_two_trials_is_named_by_the_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(first: TrialSpec, lab: Lab) -> None:
+    def run(first: LoadSpec, lab: Lab) -> None:
         scene.system.dies_at = "finish"
         lab.measure(first)
         with pytest.raises(StartFailedError, match="killed by signal 9"):
@@ -142,14 +142,14 @@ def test_a_server_that_ends_between_two_trials_is_named_by_the_second(
     assert scene.times("prepare") == scene.times("deployment stopped") == 1
 
 
-def names(spec: TrialSpec) -> tuple[str, ...]:
+def names(spec: LoadSpec) -> tuple[str, ...]:
     return topics_for(spec, FakeSystem(Journal()), None).names(1)
 
 
 def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    specs: list[TrialSpec] = []
+    specs: list[LoadSpec] = []
 
-    def run(first: TrialSpec, lab: Lab) -> None:
+    def run(first: LoadSpec, lab: Lab) -> None:
         for number in (1, 2):
             specs.append(named(first, number))
             lab.measure(specs[-1])
@@ -163,7 +163,7 @@ def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatc
 def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(first: TrialSpec, lab: Lab) -> None:
+    def run(first: LoadSpec, lab: Lab) -> None:
         lab.measure(first)
         scene.system.deploy_fails = True
         with pytest.raises(RunFailedError):
@@ -182,7 +182,7 @@ def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(
 
 
 def test_a_step_that_never_began_is_one_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(_first: TrialSpec, _lab: Lab) -> None:
+    def run(_first: LoadSpec, _lab: Lab) -> None:
         raise RunFailedError("It can't begin.")
 
     scene = Scene(tmp_path, run, monkeypatch)
@@ -195,7 +195,7 @@ def test_a_step_that_never_began_is_one_failure(tmp_path: Path, monkeypatch: pyt
 def test_decisions_tell_what_is_left_and_findings_are_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding("0001-stepwise-kafka", "stepwise", "kafka@4.3.1", 0, True, ("it works",))
 
-    def run(first: TrialSpec, lab: Lab) -> None:
+    def run(first: LoadSpec, lab: Lab) -> None:
         lab.measure(first)
         lab.decided("one done", [named(first, 2), named(first, 7)])
         lab.measure(named(first, 2))

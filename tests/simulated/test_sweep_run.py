@@ -16,7 +16,7 @@ from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.events import TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, Servers
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_every_point_is_measured_with_its_own_values(scene: Scene) -> None:
 def test_a_share_of_a_peak_is_one_of_the_peak_at_that_point(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     real = trial.make_result
 
-    def by_partitions(spec: TrialSpec, *rest: Any) -> TrialResult:
+    def by_partitions(spec: LoadSpec, *rest: Any) -> LoadResult:
         return replace(real(spec, *rest), msgs_per_s=1000.0 * spec.workload.partitions)
 
     monkeypatch.setattr(trial, "make_result", by_partitions)
@@ -124,7 +124,7 @@ def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: 
     )
     real, calls = trial.make_result, []
 
-    def second_fails(spec: TrialSpec, *rest: Any) -> TrialResult:
+    def second_fails(spec: LoadSpec, *rest: Any) -> LoadResult:
         calls.append(spec)
         if len(calls) == 2:
             raise RunFailedError("It broke.")
@@ -139,14 +139,14 @@ def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: 
 def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[dict[str, str], list[dict[str, str]]]] = []
 
-    def run(_options: Any, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+    def run(_options: Any, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
         lab.measure(trials[0])
         lab.found(Finding(trials[0].trial_id, "peak", trials[0].system, 0, True, ("found",)))
         seen.append((dict(trials[0].point), [dict(finding.point) for finding in lab.findings]))
 
     from tidegauge.experiments.peak import EXPERIMENT
 
-    stepwise: Experiment[Any] = replace(EXPERIMENT, run=run)
+    stepwise: Experiment[Any, Any, Any] = replace(EXPERIMENT, run=run)
     monkeypatch.setattr("tidegauge.campaign.plan.plan.experiments", lambda: {"peak": stepwise})
     scene.campaign = swept(scene.campaign, systems=(SystemChoice("kafka"),), experiments=scene.campaign.experiments[:1])
     scene.run()

@@ -23,7 +23,7 @@ from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedErro
 from tidegauge.model.events import Note
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
 
 SECRET = "hunter2-hunter2"
@@ -59,7 +59,7 @@ class AttachedScene(Scene):
         monkeypatch.setattr(self.worker, "prepare", preparing)
         monkeypatch.setattr(self.worker, "describe", lambda *_: list(self.described))
 
-    def run_attached(self) -> TrialResult:
+    def run_attached(self) -> LoadResult:
         attachment = Attachment(CHOICE, "bench.", str(self.path / "run-1"), {"password": SECRET})
         subject = Subject(self.system, attachment.distribution(self.system), SystemChoice("kafka"), attachment)
         resources = RunResources(self.host, self.start_worker, self.drop_page_cache, self.events.append)

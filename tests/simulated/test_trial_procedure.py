@@ -33,11 +33,11 @@ from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, PhaseStarted, SecondSeen
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, Workload
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
 
-SPEC = TrialSpec(
+SPEC = LoadSpec(
     trial_id="0001-latency-kafka",
     experiment="latency",
     system="kafka@4.3.1",
@@ -86,7 +86,7 @@ class Scene:
         self.control_s += 0.5
         return self.control_s
 
-    def run(self, spec: TrialSpec = SPEC) -> TrialResult:
+    def run(self, spec: LoadSpec = SPEC) -> LoadResult:
         resources = RunResources(
             host=self.host,
             start_worker=self.start_worker,

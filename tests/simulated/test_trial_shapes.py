@@ -19,7 +19,7 @@ from tidegauge.comparison.blocks import blocks
 from tidegauge.model.events import PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import RecordFigures
-from tidegauge.model.trial import Validity
+from tidegauge.model.trial import ReadSpec, ReadSubscription, Validity
 from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, Workload
 from tidegauge.report.live import LiveState, advance, plain_lines, progress_words
 from tidegauge.report.tables import footnotes, records_table
@@ -28,8 +28,9 @@ from tidegauge.statistics.steady import SecondPoint
 from tidegauge.systems.attach import AttachChoice
 
 LEVEL = LevelFinding(3, ("as found",))
-READING = replace(
-    SPEC, msgs_per_s=None, workload=Workload(producers=0, existing_topics=("orders",)), experiment="read", attached=True
+OTHERS_TOPICS = Workload(producers=0, existing_topics=("orders",))
+READING = ReadSpec(
+    **replace(SPEC, workload=OTHERS_TOPICS, experiment="read", attached=True).shared, drain_s_max=SPEC.drain_s_max
 )
 NOTHING = window(0, 0, 0, response=b"", service=b"", delay=b"", own_lag=b"")
 
@@ -44,7 +45,10 @@ def test_the_rate_of_reading_is_that_between_first_and_last_receipt() -> None:
     result = read_result(READING, totals_of(NOTHING, reader(4000, foreign=4000), reader(4000, name="sub-1")), "", LEVEL)
     assert (result.msgs_per_s, result.mb_per_s) == pytest.approx((4000, 2.0))
     assert (result.measured_s, result.validity, result.status) == (2.0, Validity.VALID, OK)
-    assert [sub.lost for sub in result.subscriptions] == [0, 0]
+    assert result.subscriptions == (
+        ReadSubscription(name="sub-0", received=4000, corrupt=0, foreign=4000, verified=0),
+        ReadSubscription(name="sub-1", received=4000, corrupt=0, foreign=0, verified=0),
+    )
 
 
 def test_nothing_read_is_no_figure_and_damage_is_a_failed_check() -> None:

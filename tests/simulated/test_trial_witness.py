@@ -22,7 +22,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec
 
 
 class Seen:
@@ -55,7 +55,7 @@ class Stage:
         yield Seen(Watch(tuple(calls)))
         self.journal.note("watched")
 
-    def run(self, watch: Any = None, spec: TrialSpec = SPEC) -> TrialResult:
+    def run(self, watch: Any = None, spec: LoadSpec = SPEC) -> LoadResult:
         resources = RunResources(
             host=FakeHost(self.journal),
             start_worker=lambda *_: self.worker,

@@ -22,7 +22,7 @@ from tidegauge.model.level import Agreement, LevelFinding, SyncFinding
 from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.usage import Price
 
@@ -53,7 +53,7 @@ def sample_run(runs: Path, name: str = "sample", hostile: str = "", trials: int 
     run = store.create_run(
         runs, name, f"name: {name}\nsystems: [kafka, pulsar]\n# {hostile}\n", f"campaigns/{name}.yaml"
     )
-    made: list[TrialResult] = []
+    made: list[LoadResult] = []
     number = 0
     for block in range(trials):
         for experiment in ("peak", "latency"):
@@ -99,7 +99,7 @@ def interrupted_run(runs: Path, name: str = "cut-off") -> Path:
     return run.path
 
 
-def _spec(system: str, experiment: str, number: int, block: int) -> TrialSpec:
+def _spec(system: str, experiment: str, number: int, block: int) -> LoadSpec:
     made = spec(system, experiment, number, block)
     if experiment == "peak":
         return replace(
@@ -108,11 +108,11 @@ def _spec(system: str, experiment: str, number: int, block: int) -> TrialSpec:
     return replace(made, rate_rule="50% of lowest peak")
 
 
-def _scale(trial: TrialSpec) -> float:
+def _scale(trial: LoadSpec) -> float:
     return (0.8 if trial.system == PULSAR else 1.0) * (1 + 0.06 * trial.block)
 
 
-def _trial(run: store.DirectoryRun, trial: TrialSpec, hostile: str, **changes: object) -> TrialResult:
+def _trial(run: store.DirectoryRun, trial: LoadSpec, hostile: str, **changes: object) -> LoadResult:
     directory = run.trial(trial)
     dice = random.Random(trial.trial_id)
     for number in range(_WARMUP_S + _MEASURE_S + 2):
@@ -145,7 +145,7 @@ def _trial(run: store.DirectoryRun, trial: TrialSpec, hostile: str, **changes: o
     return found
 
 
-def _search(run: store.DirectoryRun, system: str, number: int) -> list[TrialResult]:
+def _search(run: store.DirectoryRun, system: str, number: int) -> list[LoadResult]:
     step = f"{number:04d}-max-throughput-{system.partition('@')[0]}"
     made = []
     for place, rate in enumerate((30_000.0, 45_000.0, 60_000.0, 52_000.0), 1):
@@ -166,7 +166,7 @@ def _search(run: store.DirectoryRun, system: str, number: int) -> list[TrialResu
     return made
 
 
-def _curve(run: store.DirectoryRun, system: str, number: int) -> list[TrialResult]:
+def _curve(run: store.DirectoryRun, system: str, number: int) -> list[LoadResult]:
     step = f"{number:04d}-curve-{system.partition('@')[0]}"
     points = [
         {
@@ -184,7 +184,7 @@ def _curve(run: store.DirectoryRun, system: str, number: int) -> list[TrialResul
     return []
 
 
-def _second(number: int, trial: TrialSpec, dice: random.Random) -> SecondFigures:
+def _second(number: int, trial: LoadSpec, dice: random.Random) -> SecondFigures:
     base = second(number)
     wave = 1 + 0.08 * dice.random()
     acked = int((trial.msgs_per_s or 60_000 * _scale(trial)) * wave)
@@ -200,7 +200,7 @@ def _second(number: int, trial: TrialSpec, dice: random.Random) -> SecondFigures
     )
 
 
-def _totals(trial: TrialSpec, dice: random.Random) -> TotalFigures:
+def _totals(trial: LoadSpec, dice: random.Random) -> TotalFigures:
     base = totals()
     begin = 5 * _NS + _WARMUP_S * _NS
     window = replace(

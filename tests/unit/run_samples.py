@@ -9,8 +9,17 @@ from hdrh.histogram import HdrHistogram
 
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import SecondFigures, SubscriptionSecond, SubscriptionTotals, TotalFigures, WindowFigures
-from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult, TrialSpec, Validity
-from tidegauge.model.workload import Workload
+from tidegauge.model.trial import (
+    Latency,
+    LoadResult,
+    LoadSpec,
+    ReadResult,
+    ReadSpec,
+    ReadSubscription,
+    SubscriptionResult,
+    Validity,
+)
+from tidegauge.model.workload import Arrival, Workload
 
 
 def encoded(*values_ns: int) -> bytes:
@@ -21,9 +30,9 @@ def encoded(*values_ns: int) -> bytes:
     return base64.b64decode(histogram.encode())
 
 
-def spec(system: str = "kafka@4.3.1", experiment: str = "latency", number: int = 1, block: int = 0) -> TrialSpec:
+def spec(system: str = "kafka@4.3.1", experiment: str = "latency", number: int = 1, block: int = 0) -> LoadSpec:
     name = system.split("@", maxsplit=1)[0]
-    return TrialSpec(
+    return LoadSpec(
         trial_id=f"{number:04d}-{experiment}-{name}",
         experiment=experiment,
         system=system,
@@ -55,10 +64,10 @@ def latency(scale: float = 1.0, count: int = 600_000) -> Latency:
     )
 
 
-def result(trial: TrialSpec | None = None, scale: float = 1.0, **changes: object) -> TrialResult:
+def result(trial: LoadSpec | None = None, scale: float = 1.0, **changes: object) -> LoadResult:
     trial = trial or spec()
     rate = trial.msgs_per_s if trial.msgs_per_s is not None else 123_456.7 * scale
-    made = TrialResult(
+    made = LoadResult(
         spec=trial,
         started_at="2026-11-21T03:24:36+00:00",
         status="finished",
@@ -101,6 +110,26 @@ def result(trial: TrialSpec | None = None, scale: float = 1.0, **changes: object
         level=LevelFinding(3, ("one node: no replication", "flush.messages=1: fsync before the acknowledgement")),
     )
     return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def reading() -> ReadResult:
+    """Of a trial that only read."""
+    trial = spec(experiment="read")
+    workload = replace(trial.workload, producers=0, existing_topics=("orders",), arrival=Arrival.CLOSED_LOOP)
+    return ReadResult(
+        spec=ReadSpec(**replace(trial, workload=workload).shared, drain_s_max=5.0),
+        started_at="2026-11-21T03:24:36+00:00",
+        status="finished",
+        msgs_per_s=50_000.0,
+        mb_per_s=51.2,
+        subscriptions=(ReadSubscription(name="sub-0", received=500_000, corrupt=0, foreign=500_000),),
+        errors=(),
+        worker_cpu_s=5.0,
+        server_cpu_s=None,
+        gc_pause_s=0.1,
+        measured_s=10.0,
+        level=LevelFinding(3, ("as found",)),
+    )
 
 
 def second(number: int = 0) -> SecondFigures:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from attestation_samples import DIGEST, attestation, cycle, outcome
 from rich.console import Console
-from run_samples import result, spec, totals
+from run_samples import spec, totals
 
 from tidegauge import store
 from tidegauge.cli.running import CODES
@@ -20,8 +20,8 @@ from tidegauge.errors import UserError
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
 from tidegauge.model.attest import NOT_MODELLED, AttestOutcome, Means, Scenario
 from tidegauge.model.finding import Finding
-from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.trial import AttestResult, AttestSpec, TrialSpec
 from tidegauge.report.ending import ending
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
@@ -34,15 +34,29 @@ class Lab:
 
     def __init__(self, *outcomes: AttestOutcome) -> None:
         self._outcomes = list(outcomes)
-        self.results: Sequence[TrialResult] = ()
+        self.results: Sequence[AttestResult] = ()
         self.findings: list[Finding] = []
 
-    def measure(self, trial: TrialSpec) -> TrialResult:
-        found = result(trial, subscriptions=(), attest=self._outcomes.pop(0))
+    def measure(self, trial: AttestSpec) -> AttestResult:
+        found = AttestResult(
+            spec=trial,
+            started_at="2026-11-21T03:24:36+00:00",
+            status="finished",
+            sent=0,
+            acked=0,
+            failed=0,
+            unresolved=0,
+            errors=(),
+            worker_cpu_s=1.0,
+            gc_pause_s=0.0,
+            measured_s=9.0,
+            level=LevelFinding(trial.choice.level, ()),
+            attest=self._outcomes.pop(0),
+        )
         self.results = (*self.results, found)
         return found
 
-    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+    def decided(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
         raise AssertionError(text)
 
     def found(self, finding: Finding) -> None:
@@ -53,7 +67,7 @@ def base(level: int = 3, nodes: int = 1) -> TrialSpec:
     return replace(spec(experiment="attest"), choice=LevelChoice(level), nodes=nodes)
 
 
-def planned(options: AttestOptions, trial: TrialSpec) -> tuple[TrialSpec, ...]:
+def planned(options: AttestOptions, trial: TrialSpec) -> tuple[AttestSpec, ...]:
     return EXPERIMENT.plan(options, trial)
 
 
@@ -64,8 +78,7 @@ def carried_out(options: AttestOptions, trial: TrialSpec, *outcomes: AttestOutco
     return finding, lab
 
 
-def scenarios_of(trial: TrialSpec) -> list[Scenario]:
-    assert trial.attest is not None
+def scenarios_of(trial: AttestSpec) -> list[Scenario]:
     return [cycle.scenario for cycle in trial.attest.cycles]
 
 
@@ -73,7 +86,6 @@ def test_a_level_with_local_sync_has_a_control_without() -> None:
     cuts, control = planned(AttestOptions(cuts=2), base(level=3))
     assert scenarios_of(cuts) == [Scenario.NONE, Scenario.ALL, Scenario.ALL]
     assert (cuts.choice.level, control.choice.level) == (3, 4)
-    assert control.attest is not None
     assert control.attest.control
     assert set(scenarios_of(control)) == {Scenario.ALL}
     assert cuts.workload.subscriptions == 2
@@ -82,7 +94,6 @@ def test_a_level_with_local_sync_has_a_control_without() -> None:
 def test_a_level_without_is_its_own_control_and_gets_cuts_of_all_nodes() -> None:
     (cuts,) = planned(AttestOptions(scenarios=[Scenario.ONE], cuts=2), base(level=2, nodes=3))
     assert scenarios_of(cuts) == [Scenario.NONE, *[Scenario.ONE] * 2, *[Scenario.ALL] * 3]
-    assert cuts.attest is not None
     assert [cycle.number for cycle in cuts.attest.cycles] == [1, 2, 3, 4, 5, 6]
 
 

@@ -12,7 +12,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec
 from tidegauge.report.ending import command_words
 
 from test_campaign_plan import CAMPAIGN, SYSTEMS  # isort: skip
@@ -97,7 +97,7 @@ def test_a_disk_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / "runs").exists()
 
 
-def a_trial() -> TrialSpec:
+def a_trial() -> LoadSpec:
     return make_plan(CAMPAIGN, SYSTEMS.__getitem__).trials[0]
 
 

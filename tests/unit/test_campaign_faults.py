@@ -10,12 +10,12 @@ from test_campaign_parse import complaint, parse
 
 from tidegauge.campaign.plan.limits import check_faults, refused
 from tidegauge.campaign.plan.plan import make_plan
-from tidegauge.campaign.read.faults import check_trial, fault_keys
+from tidegauge.campaign.read.faults import fault_keys, faulted_trial
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.model.faults import Fault, FaultKind
-from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.trial import LoadSpec, ReadSpec, Servers
 from tidegauge.systems import registry
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def with_faults(*faults: str) -> str:
     return CAMPAIGN.format(faults="\n".join(f"      - {{{fault}}}" for fault in faults))
 
 
-def planned(directory: Path, *faults: str) -> TrialSpec:
+def planned(directory: Path, *faults: str) -> LoadSpec:
     (trial,) = make_plan(parse(directory, with_faults(*faults)), registry.get).trials
     return trial
 
@@ -131,14 +131,14 @@ def test_a_run_is_gone_on_with_from_another_place_but_not_with_other_faults(tmp_
 
 def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> None:
     trial = planned(tmp_path, "at: 5s, kind: kill, duration: 1s")
-    check_trial(trial, "here", 3)
+    assert faulted_trial(trial, trial.faults, "here", 3) == trial
     with pytest.raises(UserError, match="a cluster that others run"):
-        check_trial(replace(trial, attached=True), "here", 0)
+        faulted_trial(replace(trial, attached=True), trial.faults, "here", 0)
     with pytest.raises(UserError, match="no window of known length"):
-        check_trial(replace(trial, workload=replace(trial.workload, producers=0)), "here", 3)
+        faulted_trial(ReadSpec(**trial.shared, drain_s_max=5.0), trial.faults, "here", 3)
 
 
-def planned_with(directory: Path, system: str, *faults: str) -> TrialSpec:
+def planned_with(directory: Path, system: str, *faults: str) -> LoadSpec:
     path = directory / "campaign.yaml"
     path.write_text(with_faults(*faults).replace("[kafka]", f"[{system}]"))
     (trial,) = make_plan(parse_campaign(path, {}, sorted(registry.all_systems())), registry.get).trials
@@ -150,7 +150,7 @@ def test_a_system_without_networks_has_no_faults_of_them(tmp_path: Path) -> None
     with pytest.raises(
         UserError, match=r"here: faults: fault 1: packet-loss can't be made with kafka@\S+: it has none\."
     ):
-        check_trial(trial, "here", 3, "it has none")
+        faulted_trial(trial, trial.faults, "here", 3, "it has none")
 
 
 @pytest.mark.parametrize("system", ["pulsar", "rabbitmq", "kafka@2.8.2"])

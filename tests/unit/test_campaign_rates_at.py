@@ -13,7 +13,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.execute import StepLab
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec
 from tidegauge.systems import registry
 
 BASE = """name: swept
@@ -81,9 +81,9 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, more: str, expe
 
 @dataclass
 class State:
-    results: list[TrialResult]
+    results: list[LoadResult]
     findings: list[Finding]
-    expected: list[tuple[TrialSpec, ...]]
+    expected: list[tuple[LoadSpec, ...]]
 
 
 def test_a_step_takes_its_share_of_the_rates_found_there_and_of_nothing_else_there(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_a_step_takes_its_share_of_the_rates_found_there_and_of_nothing_else_the
     elsewhere = next(step.trials[0] for step in late if step.trials[0].point["partitions"] == "100")
     results.append(result(elsewhere))
     step = next(step for step in late if step.trials[0].point["partitions"] == "500")
-    measured: list[TrialSpec] = []
+    measured: list[LoadSpec] = []
 
-    def measure(spec: TrialSpec) -> TrialResult:
+    def measure(spec: LoadSpec) -> LoadResult:
         measured.append(spec)
         return result(spec)
 

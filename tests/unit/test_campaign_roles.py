@@ -12,6 +12,7 @@ from tidegauge.campaign.plan.plan import make_plan
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.trial import ReadSpec
 from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
 from tidegauge.systems import registry
 from tidegauge.systems.attach import AttachChoice
@@ -84,7 +85,7 @@ def test_what_all_three_have_is_planned(kind: SubscriptionType) -> None:
 def test_topics_of_others_are_on_clusters_of_others() -> None:
     assert "'attach'" in refusal(campaign((KAFKA,), READING, choice("read")))
     (trial,) = make_plan(campaign((ATTACHED,), READING, choice("read", measure="2d", idle="30s")), registry.get).trials
-    assert trial.reads_only and trial.choice.as_found
+    assert isinstance(trial, ReadSpec) and trial.choice.as_found
     assert (trial.measure_s, trial.drain_s_max, trial.workload.arrival) == (172_800, 30, Arrival.CLOSED_LOOP)
 
 

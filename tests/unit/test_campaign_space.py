@@ -33,7 +33,7 @@ from tidegauge.hosts.space import (
     rooms,
     stays_bytes,
 )
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec
 from tidegauge.model.workload import LateReaders, Payload
 from tidegauge.report.lists import disk_words
 
@@ -104,7 +104,7 @@ THEIRS = 2328 * GIB
 """A disk of the hosts of the published reports."""
 
 
-def catching_up(rate: float = 200_000.0) -> TrialSpec:
+def catching_up(rate: float = 200_000.0) -> LoadSpec:
     """512 GB to be caught up with at the reports' rate, for two hours at most."""
     late = LateReaders(subscriptions=1, backlog_msgs=500_000_000, rule="512GB", drained_share=0.0, chase_s_max=7200.0)
     return replace(spec(), nodes=3, msgs_per_s=rate, late=late, warmup_s_max=60.0, measure_s=300.0)

@@ -24,9 +24,9 @@ from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.events import Observer, RunStarted, TrialEnded
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 
-Change = Callable[[TrialResult], TrialResult]
+Change = Callable[[LoadResult], LoadResult]
 
 
 class _Host:
@@ -149,7 +149,7 @@ def _changed(**changes: object) -> Change:
     return lambda run: replace(run, **changes)  # type: ignore[arg-type]
 
 
-def _lossy(one: TrialResult) -> TrialResult:
+def _lossy(one: LoadResult) -> LoadResult:
     return replace(one, subscriptions=(replace(one.subscriptions[0], lost=1),), validity=Validity.DOUBTFUL)
 
 
@@ -339,7 +339,7 @@ def with_thresholds(directory: Path, *thresholds: str) -> str:
     return str(path)
 
 
-def without_loss(one: TrialResult) -> TrialResult:
+def without_loss(one: LoadResult) -> LoadResult:
     return replace(one, response=replace(one.response, p99_ms=None))
 
 

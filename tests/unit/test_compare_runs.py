@@ -18,7 +18,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 
 CAMPAIGN = "name: quick\nsystems: [kafka]\nworkload: {partitions: 4}\nexperiments: [{name: latency, rate: 20k}]\n"
 HOST = {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30, "kernel": "Linux 6.1", "disks": {"/x": {}}}
@@ -26,7 +26,7 @@ HOST = {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30, "kernel": "Lin
 
 def made(
     runs: Path,
-    results: Sequence[TrialResult],
+    results: Sequence[LoadResult],
     *,
     campaign: str = CAMPAIGN,
     host: dict[str, Any] | None = None,
@@ -58,7 +58,7 @@ def made(
     return run.path.name
 
 
-def blocks_of(system: str, *scales: float, **changes: object) -> list[TrialResult]:
+def blocks_of(system: str, *scales: float, **changes: object) -> list[LoadResult]:
     return [
         replace(result(spec(system, number=n + 1, block=n), scale), **changes)  # type: ignore[arg-type]
         for n, scale in enumerate(scales)
@@ -156,7 +156,7 @@ def test_another_rate_is_reported_beside_the_ratio(runs: Path, capsys: pytest.Ca
 
 
 def test_two_rates_are_not_paired_with_one(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def at(rate: float) -> list[TrialResult]:
+    def at(rate: float) -> list[LoadResult]:
         found = blocks_of("kafka@4.3.1", *BEFORE, offered_msgs_per_s=rate)
         return [
             replace(result, spec=replace(result.spec, trial_id=f"{result.spec.trial_id}-{rate}")) for result in found
@@ -167,7 +167,7 @@ def test_two_rates_are_not_paired_with_one(runs: Path, capsys: pytest.CaptureFix
     assert "only in B: latency at 25,000 msg/s" in refused
 
 
-def at_point(system: str = "kafka@4.3.1", **point: str) -> list[TrialResult]:
+def at_point(system: str = "kafka@4.3.1", **point: str) -> list[LoadResult]:
     name = "-".join(point.values())
     found = blocks_of(system, *BEFORE)
     return [
@@ -280,7 +280,7 @@ def test_rates_that_were_searched_for(runs: Path, capsys: pytest.CaptureFixture[
     assert "no difference within the noise threshold (8.2%)" in same
     assert "(doubtful)" not in sentence
 
-    def confirmed_by(trial: TrialResult) -> list[Finding]:
+    def confirmed_by(trial: LoadResult) -> list[Finding]:
         return [
             replace(finding, details={"goals": [{"confirmation_trial_id": trial.spec.trial_id}]})
             for finding in searched(50_000)

@@ -16,7 +16,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult
+from tidegauge.model.trial import Latency, LoadResult, SubscriptionResult
 from tidegauge.model.workload import LateReaders
 from tidegauge.published.figures import FIGURES as PUBLISHED
 from tidegauge.report.html.page import report_page
@@ -59,7 +59,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs"
 
 
-def stored(runs: Path, *results: TrialResult, findings: Sequence[Finding] = ()) -> store.StoredRun:
+def stored(runs: Path, *results: LoadResult, findings: Sequence[Finding] = ()) -> store.StoredRun:
     run = store.create_run(runs, "quick", "name: quick\n")
     run.thresholds = ("gc_pause_s < 1",) if "gc_pause_s" in FIGURES else ()
     run.plan([result.spec for result in results])
@@ -71,7 +71,7 @@ def stored(runs: Path, *results: TrialResult, findings: Sequence[Finding] = ()) 
     return store.load_run(run.path)
 
 
-def pair(pause_s: float = 0.4) -> list[TrialResult]:
+def pair(pause_s: float = 0.4) -> list[LoadResult]:
     return [
         result(spec(KAFKA, number=1), gc_pause_s=pause_s),
         result(spec(PULSAR, number=2), 2.0, gc_pause_s=2 * pause_s),
@@ -167,7 +167,7 @@ SLOW_P99 = replace(latency(), p50_ms=1.0, p99_ms=25.0, max_ms=26.0)
 LATE = replace(latency(), p50_ms=4000.0, p99_ms=8000.0, max_ms=9000.0)
 
 
-def three_readers() -> TrialResult:
+def three_readers() -> LoadResult:
     """Two that read all the time, of which one has the worse p99 and the other the worse rest, and a late one."""
     late = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
     return result(replace(spec(), late=late), subscriptions=subscriptions(SLOW_MEDIAN, SLOW_P99, LATE))

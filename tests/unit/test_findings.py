@@ -18,7 +18,7 @@ from tidegauge.cli.running import CODES
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.events import Decided, Found, RunStarted
 from tidegauge.model.finding import Above, Finding, curve_details, search_details
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.plain import plain
 from tidegauge.report.ending import ending
 from tidegauge.report.findings import findings
@@ -47,7 +47,7 @@ def text_of(*renderables: object) -> str:
     return stream.getvalue()
 
 
-def run_with(tmp_path: Path, *found: Finding, results: tuple[TrialResult, ...] = (result(),)) -> store.StoredRun:
+def run_with(tmp_path: Path, *found: Finding, results: tuple[LoadResult, ...] = (result(),)) -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "")
     for one in results:
         run.trial(one.spec).finish(one, totals())
@@ -57,7 +57,7 @@ def run_with(tmp_path: Path, *found: Finding, results: tuple[TrialResult, ...] =
     return store.load_run(run.path)
 
 
-def exploratory(**changes: object) -> TrialResult:
+def exploratory(**changes: object) -> LoadResult:
     return result(replace(spec(number=7), exploratory=True), **changes)
 
 
@@ -105,7 +105,7 @@ def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_
     ],
 )
 def test_the_exit_code_heeds_findings_and_not_the_steps_to_them(
-    tmp_path: Path, found: Finding, step: TrialResult, code: int
+    tmp_path: Path, found: Finding, step: LoadResult, code: int
 ) -> None:
     assert CODES[ending(run_with(tmp_path, found, results=(step,))).end] == code
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+from run_samples import totals
 
 from tidegauge import store
 from tidegauge.cli.resuming import recorded_of
+from tidegauge.model.trial import AttestResult, AttestSpec, LoadResult, LoadSpec, ReadResult, ReadSpec
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown
+from tidegauge.report.schemas import json_schemas
 from tidegauge.report.summary import run_summary
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.details import read_details
 
 RUN = Path(__file__).parent / "old_run"
+SCHEMAS = json_schemas()
 LOAD, PEAK, CATCH_UP, READ, ATTEST, CONTROL = (
     "0001-latency-kafka",
     "0002-peak-kafka",
@@ -72,3 +79,46 @@ def test_it_can_be_gone_on_with(run: store.StoredRun) -> None:
     for result in run.results:
         assert recorded.result_of(planned[result.spec.trial_id]) == result
     assert recorded.cycles_of(planned[CONTROL]) is not None
+
+
+def test_each_trial_is_of_its_kind(run: store.StoredRun) -> None:
+    assert [type(spec) for spec in run.planned] == [LoadSpec, LoadSpec, LoadSpec, ReadSpec, AttestSpec, AttestSpec]
+    assert [type(trial.spec) for trial in run.trials] == [type(spec) for spec in run.planned]
+    assert [type(result) for result in run.results] == [LoadResult, LoadResult, LoadResult, ReadResult, AttestResult]
+    assert [result.spec.trial_id for result in run.measured] == [LOAD, PEAK, CATCH_UP, READ]
+
+
+def keys_of(path: Path, name: str, part: str) -> set[str]:
+    content: Any = json.loads((path / "trials" / name / "result.json").read_text())["result"]
+    return set(content[part] if part else content)
+
+
+def test_it_is_written_again_with_the_fields_of_its_kind_only(run: store.StoredRun, tmp_path: Path) -> None:
+    again = store.create_run(tmp_path, "again", run.campaign_text, run.campaign_path)
+    again.plan(run.planned)
+    for result in run.results:
+        again.trial(result.spec).finish(result, totals())
+    read = store.load_run(again.path)
+    assert (read.planned, read.results) == (run.planned, run.results)
+    kept = {"spec", "msgs_per_s", "mb_per_s", "subscriptions", "measured_s", "validity"}
+    assert keys_of(again.path, LOAD, "") == keys_of(RUN, LOAD, "") - {"attest"}
+    assert kept <= keys_of(again.path, READ, "") < keys_of(RUN, READ, "") - {"response", "acked", "attest", "catch_up"}
+    assert keys_of(again.path, ATTEST, "").isdisjoint({"msgs_per_s", "response", "subscriptions", "limiting"})
+    assert keys_of(again.path, LOAD, "spec") == keys_of(RUN, LOAD, "spec") - {"attest"}
+    assert keys_of(again.path, READ, "spec").isdisjoint({"msgs_per_s", "late", "warmup_s_min", "attest"})
+    for path in (*RUN.rglob("*.json"), *again.path.rglob("*.json")):
+        content = json.loads(path.read_text())
+        jsonschema.validate(content, SCHEMAS[content["schema"]])
+
+
+@pytest.mark.parametrize("spec", [None, {}, {"workload": "x"}, {"attest": {}}, {"workload": {"producers": 0}}])
+def test_a_trial_that_is_no_trial_is_a_problem_of_its_file(spec: object, tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "broken", "", "")
+    run.finish("finished")
+    directory = run.path / "trials" / LOAD
+    directory.mkdir(parents=True)
+    (directory / "trial.json").write_text(json.dumps({"schema": "tidegauge.trial/1", "spec": spec}))
+    (directory / "result.json").write_text(json.dumps({"schema": "tidegauge.result/1", "result": {"spec": spec}}))
+    (trial,) = store.load_run(run.path).trials
+    assert (trial.spec, trial.result) == (None, None)
+    assert "result.json" in trial.problem

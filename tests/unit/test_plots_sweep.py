@@ -10,7 +10,7 @@ from report_samples import KAFKA, PULSAR
 from run_samples import result, spec
 
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
 from tidegauge.report.plots.chase import began_ns, chase_plots
@@ -23,7 +23,7 @@ from tidegauge.store.read import StoredTrial
 _S = 1_000_000_000
 
 
-def at(system: str, scale: float, **point: str) -> TrialResult:
+def at(system: str, scale: float, **point: str) -> LoadResult:
     made = spec(system, "latency")
     return result(replace(made, trial_id=f"x-{system}-{point}", point=point), scale)
 
@@ -36,7 +36,7 @@ class TestSweep:
         for level in ("3", "4")
     )
 
-    def plots(self, results: tuple[TrialResult, ...]) -> dict[str, Plot]:
+    def plots(self, results: tuple[LoadResult, ...]) -> dict[str, Plot]:
         (table,) = swept(blocks(results))
         return {plot.plot_id: plot for plot in sweep_plots(table, "01")}
 
@@ -83,11 +83,11 @@ class TestEstimate:
 
 
 class TestChase:
-    def trial(self, system: str) -> TrialResult:
+    def trial(self, system: str) -> LoadResult:
         late = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
         return result(replace(spec(system, "catch-up"), late=late))
 
-    def details(self, trial: TrialResult, begins: int) -> TrialDetails:
+    def details(self, trial: LoadResult, begins: int) -> TrialDetails:
         phases = ["warm-up"] * 2 + ["before"] * (begins - 2) + ["during"] * 3 + ["after"] * 2
         rows = tuple(
             {

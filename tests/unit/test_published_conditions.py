@@ -15,25 +15,25 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec
 from tidegauge.published.examine import report, report_names
 from tidegauge.published.figures import FIGURES
 from tidegauge.published.model import Condition, Planned, Servers
 
-Holds = Callable[[Campaign, Sequence[TrialSpec]], bool]
+Holds = Callable[[Campaign, Sequence[LoadSpec]], bool]
 
 
 def measures(system: str, **choice: object) -> Holds:
     """A trial of the system with such a level or form."""
 
-    def holds(_: Campaign, trials: Sequence[TrialSpec]) -> bool:
+    def holds(_: Campaign, trials: Sequence[LoadSpec]) -> bool:
         own = [trial.choice for trial in trials if trial.system.startswith(f"{system}@")]
         return any(all(getattr(one, name) == value for name, value in choice.items()) for one in own)
 
     return holds
 
 
-def searched(campaign: Campaign, _: Sequence[TrialSpec]) -> bool:
+def searched(campaign: Campaign, _: Sequence[LoadSpec]) -> bool:
     """A search's own figure is what a claim speaks of."""
     assert campaign.published is not None
     named = campaign.published.claims
@@ -91,7 +91,7 @@ def of_setup(path: Path, scale: str, setup: str) -> Campaign | None:
     return replace(campaign, points=points, **disks)
 
 
-def shown_for(campaign: Campaign) -> tuple[tuple[str, ...], Sequence[TrialSpec]]:
+def shown_for(campaign: Campaign) -> tuple[tuple[str, ...], Sequence[LoadSpec]]:
     trials = plan_campaign(campaign).trials
     choice = with_differences(campaign, trials).published
     assert choice is not None

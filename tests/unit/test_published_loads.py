@@ -23,7 +23,7 @@ from test_published_verdict import (
 )
 
 from tidegauge.campaign.plan.plan import plan_campaign, reference
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.published.examine import questions, report
 from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT
@@ -120,7 +120,7 @@ def test_more_producers_have_no_larger_window_together(path: Path, scale: str) -
             assert len({frozenset(side) for side in sides if side}) <= 1, (name, question.words)
 
 
-def at_the_window(system: str, resource: Resource) -> tuple[Measured, TrialResult]:
+def at_the_window(system: str, resource: Resource) -> tuple[Measured, LoadResult]:
     """A rate of 40,000 confirmed, and the trial at 44,000 that failed."""
     spec, finding = throughput(system, 40_000)
     goal = {**finding.details["goals"][0], "upper_msgs_per_s": 44_000.0}

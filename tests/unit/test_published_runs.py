@@ -28,7 +28,7 @@ from tidegauge.campaign.plan.fairness import contender
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.cli.main import run_command
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival, ClientSettings, Compression, ServerLimits, Workload
 from tidegauge.published.across import Lettered, together
 from tidegauge.published.model import Operand, Place
@@ -47,13 +47,13 @@ published:
 """
 
 
-def of_system(system: str, p99_ms: float, blocks: int = 1, **changes: Any) -> list[TrialResult]:
+def of_system(system: str, p99_ms: float, blocks: int = 1, **changes: Any) -> list[LoadResult]:
     return [
         measured(replace(trial(system, block=block), **changes), p99_ms * (1 + block / 100)) for block in range(blocks)
     ]
 
 
-def both(*runs: list[TrialResult]) -> Measured:
+def both(*runs: list[LoadResult]) -> Measured:
     return together([Lettered(letter, run_of(*one)) for letter, one in zip("ABC", runs, strict=False)])
 
 

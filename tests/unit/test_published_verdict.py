@@ -10,7 +10,7 @@ from run_samples import latency, result, spec
 
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Workload
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Report, Shape
@@ -153,7 +153,7 @@ def test_a_claim_holds_if_all_its_parts_do(verdicts: list[Verdict], whole: Verdi
     assert answer.verdict is whole
 
 
-def trial(system: str, *, level: int = 1, block: int = 0, partitions: int = 100, rule: str = "50%") -> TrialSpec:
+def trial(system: str, *, level: int = 1, block: int = 0, partitions: int = 100, rule: str = "50%") -> LoadSpec:
     made = spec(f"{system}@1", number=1, block=block)
     return replace(
         made,
@@ -165,11 +165,11 @@ def trial(system: str, *, level: int = 1, block: int = 0, partitions: int = 100,
     )
 
 
-def measured(made: TrialSpec, p99_ms: float, **changes: Any) -> TrialResult:
+def measured(made: LoadSpec, p99_ms: float, **changes: Any) -> LoadResult:
     return result(made, **{"response": replace(latency(), p99_ms=p99_ms), **changes})
 
 
-def run_of(*results: TrialResult, **more: object) -> Measured:
+def run_of(*results: LoadResult, **more: object) -> Measured:
     return Measured(tuple(result.spec for result in results), results, **more)  # type: ignore[arg-type]
 
 
@@ -190,7 +190,7 @@ PULSAR_BELOW = Ordering(
 )
 
 
-def pair(kafka_ms: float, pulsar_ms: float, blocks: int = 1) -> list[TrialResult]:
+def pair(kafka_ms: float, pulsar_ms: float, blocks: int = 1) -> list[LoadResult]:
     return [
         measured(trial(system, block=block), p99_ms * (1 + block / 100))
         for block in range(blocks)
@@ -198,7 +198,7 @@ def pair(kafka_ms: float, pulsar_ms: float, blocks: int = 1) -> list[TrialResult
     ]
 
 
-def doubtful(results: list[TrialResult]) -> list[TrialResult]:
+def doubtful(results: list[LoadResult]) -> list[LoadResult]:
     """The last of them is DOUBTFUL."""
     last = replace(results[-1], validity=Validity.DOUBTFUL, reasons=("warm-up not steady",))
     return [*results[:-1], last]
@@ -359,7 +359,7 @@ def test_a_growth_in_a_run(claim: Growth, p99s_ms: tuple[float, ...], verdict: V
         assert "10,000 partitions" in found.reason
 
 
-def throughput(system: str, rate: float, decided: bool = True, block: int = 0) -> tuple[TrialSpec, Finding]:
+def throughput(system: str, rate: float, decided: bool = True, block: int = 0) -> tuple[LoadSpec, Finding]:
     step_id = f"000{block}-max-throughput-{system}"
     made = replace(trial(system, block=block), trial_id=f"{step_id}-s01", experiment="max-throughput", rate_rule="")
     goal = {"decided": decided, "sustainable_msgs_per_s": rate, "problem": "" if decided else "every trial is INVALID"}
@@ -497,7 +497,7 @@ def test_a_published_figure_of_another_level_says_so() -> None:
     assert kafka.published_source == "head table, at 200,000 msg/s"
 
 
-def confirmed(system: str, rate: float, mean_scale: float) -> tuple[TrialSpec, Finding, TrialResult]:
+def confirmed(system: str, rate: float, mean_scale: float) -> tuple[LoadSpec, Finding, LoadResult]:
     """A search with the trial that confirmed what it found."""
     made, finding = throughput(system, rate)
     confirmation = replace(made, trial_id=f"{finding.finding_id}-s02-confirm", rate_rule="confirmation")
@@ -548,7 +548,7 @@ def test_the_lowest_of_three_is_compared_with_both_others() -> None:
     assert [side.published for part in found.parts for side in part.sides] == [20.0, 1.01, 25.0, 1.01]
 
 
-def end_to_end(made: TrialSpec, p99_ms: float) -> TrialResult:
+def end_to_end(made: LoadSpec, p99_ms: float) -> LoadResult:
     whole = result(made)
     slow = replace(whole.subscriptions[0], end_to_end=replace(latency(), p99_ms=p99_ms))
     return replace(whole, subscriptions=(slow,))

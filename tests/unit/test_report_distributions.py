@@ -12,7 +12,7 @@ from rich.console import Console, Group
 from run_samples import encoded, result, second, spec, totals
 
 from tidegauge import store
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival
 from tidegauge.report.distributions import content, merged, parts, within
 from tidegauge.statistics.intervals import Method
@@ -21,7 +21,7 @@ from tidegauge.store.details import read_details
 from tidegauge.store.window import response_by_stretch, window_rows
 
 
-def stored(tmp_path: Path, results: Sequence[TrialResult], seconds: int = 40) -> store.StoredRun:
+def stored(tmp_path: Path, results: Sequence[LoadResult], seconds: int = 40) -> store.StoredRun:
     """Runs whose windows hold 1,000 messages of 1 ms, and 30 of number + 1 ms in trial `number`."""
     run = store.create_run(tmp_path, "quick", "")
     for number, one in enumerate(results):
@@ -35,7 +35,7 @@ def stored(tmp_path: Path, results: Sequence[TrialResult], seconds: int = 40) ->
     return store.load_run(run.path)
 
 
-def blocks_of(count: int) -> list[TrialResult]:
+def blocks_of(count: int) -> list[LoadResult]:
     return [result(spec(number=n + 1, block=n)) for n in range(count)]
 
 

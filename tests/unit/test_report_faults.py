@@ -12,7 +12,7 @@ from run_samples import result, spec
 from tidegauge import store
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.faults import Fault, FaultKind, FaultResult
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult
 from tidegauge.plain import plain, typed
 from tidegauge.report.findings import NOTE, fault_notes, faults_table, planned_faults
 from tidegauge.report.html.sections import sections
@@ -26,7 +26,7 @@ KILL = Fault(FaultKind.KILL, 6.0, "random", 2.0)
 PAUSED = FaultResult(PAUSE, (2,), 2.01, 3.52, 1.0, 2.0, 4.2, 1530.0, 3.98, 0, 5, 1, 0, 0)
 
 
-def faulted(system: str, number: int, *found: FaultResult) -> TrialResult:
+def faulted(system: str, number: int, *found: FaultResult) -> LoadResult:
     trial = replace(spec(system, "latency", number, 0), faults=tuple(fault.fault for fault in found))
     return replace(result(trial, 1.0), faults=found)
 
@@ -90,7 +90,7 @@ def test_trials_with_other_faults_are_not_compared() -> None:
 
 def test_results_are_read_back_as_they_were_written() -> None:
     written = faulted(KAFKA, 1, PAUSED)
-    assert typed(TrialResult, plain(written)).faults == (PAUSED,)
+    assert typed(LoadResult, plain(written)).faults == (PAUSED,)
 
 
 def test_plots_mark_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report.junit import Case, document, run_junit
 from tidegauge.report.markdown import escaped, run_markdown, table
 from tidegauge.statistics.figures import FIGURES
@@ -21,7 +21,7 @@ from tidegauge.statistics.figures import FIGURES
 HOSTILE = "<script>alert(1)</script> | `x` \x00\x1b[31m *bold* \ud800\nnew line"
 
 
-def stored(tmp_path: Path, *results: TrialResult, status: str = "finished") -> store.StoredRun:
+def stored(tmp_path: Path, *results: LoadResult, status: str = "finished") -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "")
     run.thresholds = ("response_ms_p99 < 10", "lost == 0")
     run.plan(
@@ -33,7 +33,7 @@ def stored(tmp_path: Path, *results: TrialResult, status: str = "finished") -> s
     return store.load_run(run.path)
 
 
-def blocks_of(system: str, *scales: float) -> list[TrialResult]:
+def blocks_of(system: str, *scales: float) -> list[LoadResult]:
     return [result(spec(system, number=10 * n + len(system), block=n), one) for n, one in enumerate(scales)]
 
 

@@ -14,7 +14,7 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.lists import plan_list
@@ -27,13 +27,13 @@ from tidegauge.report.verdicts import verdicts
 PULSAR = "pulsar@4.2.4"
 
 
-def trial(number: int, system: str, form: str = "", at: str = "") -> TrialResult:
+def trial(number: int, system: str, form: str = "", at: str = "") -> LoadResult:
     made = replace(spec(system, number=number), choice=LevelChoice(2, form), point={"durability": at} if at else {})
     made = replace(made, trial_id=f"{made.trial_id}{at.replace(' ', '-')}")
     return replace(result(made, float(number)), level=LevelFinding(2, ("as set",)))
 
 
-def found(one: TrialResult) -> Finding:
+def found(one: LoadResult) -> Finding:
     figures = {"sustainable_msgs_per_s": 1000.0}
     return Finding(
         f"f-{one.spec.trial_id}", "max-throughput", one.spec.system, 0, True, ("Sustains 1,000.",),
@@ -41,7 +41,7 @@ def found(one: TrialResult) -> Finding:
     )  # fmt: skip
 
 
-def stored(runs: Path, name: str, *results: TrialResult, searched: bool = True) -> store.StoredRun:
+def stored(runs: Path, name: str, *results: LoadResult, searched: bool = True) -> store.StoredRun:
     run = store.create_run(runs, name, "", "c.yaml")
     run.plan([result.spec for result in results])
     for measured in results:

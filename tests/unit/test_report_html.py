@@ -24,7 +24,7 @@ from tidegauge.cli.planning import overrides_of as attest_overrides
 from tidegauge.config.fields import option_of
 from tidegauge.model.attest import FileSystem
 from tidegauge.model.tilt import Severity, Terms
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import again, settings
@@ -321,7 +321,7 @@ class TestAnswer:
         assert answer(replace(run, trials=first)).unsaid[0].startswith("One trial each")
 
 
-def changed(run: StoredRun, every: bool = False, **how: Callable[[TrialResult], object]) -> StoredRun:
+def changed(run: StoredRun, every: bool = False, **how: Callable[[LoadResult], object]) -> StoredRun:
     """The run with fields of its first result, or of all of them, computed anew."""
     trials = [
         replace(one, result=replace(one.result, **{name: make(one.result) for name, make in how.items()}))  # type: ignore[arg-type]
@@ -332,7 +332,7 @@ def changed(run: StoredRun, every: bool = False, **how: Callable[[TrialResult], 
     return replace(run, trials=tuple(trials))
 
 
-def limited(resource: Resource) -> Callable[[TrialResult], Limiting]:
+def limited(resource: Resource) -> Callable[[LoadResult], Limiting]:
     return lambda _: Limiting(resource, "", 0.97, "busy")
 
 
@@ -381,7 +381,7 @@ class TestPicture:
         assert None in spans  # Of resources, on an axis from zero.
 
 
-def spoilt_if_pulsar(result: TrialResult) -> Validity:
+def spoilt_if_pulsar(result: LoadResult) -> Validity:
     return Validity.INVALID if result.spec.system == PULSAR else result.validity
 
 

@@ -15,7 +15,7 @@ from tidegauge import store
 from tidegauge.cli.running import CODES
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.report.ending import End, again_words, ending, worth_acting_on
 from tidegauge.report.screen import LINES_MAX, run_screen
@@ -238,7 +238,7 @@ def test_the_command_to_run_again_has_every_option_that_was_given(tmp_path: Path
 
 
 def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:
-    bad: Sequence[TrialResult] = pair(validity=Validity.INVALID, reasons=("the generator was late",), limiting=BUSY)
+    bad: Sequence[LoadResult] = pair(validity=Validity.INVALID, reasons=("the generator was late",), limiting=BUSY)
     assert ending(stored(tmp_path, *bad)).why == (
         "In 1 of 2 trials (latency: Kafka) figures may not be used, the generator was late. "
         "The machine was busy (100% of 2 CPUs: servers 0.38, everything else 1.44)."

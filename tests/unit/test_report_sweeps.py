@@ -15,7 +15,7 @@ from tidegauge.comparison.blocks import blocks
 from tidegauge.durability import in_force
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report import compare, levels
 from tidegauge.report.findings import findings
 from tidegauge.report.names import SystemNames
@@ -25,12 +25,12 @@ from tidegauge.report.terminal import run_report
 from tidegauge.statistics.verdict import Verdict
 
 
-def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> TrialResult:
+def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> LoadResult:
     trial = replace(spec(system, number=number), point=point)
     return result(replace(trial, trial_id=f"{trial.trial_id}-{'-'.join(point.values())}"), scale)
 
 
-def level(one: TrialResult, number: int) -> TrialResult:
+def level(one: LoadResult, number: int) -> LoadResult:
     return replace(one, spec=replace(one.spec, choice=LevelChoice(number)), level=LevelFinding(number, ("as set",)))
 
 
@@ -126,7 +126,7 @@ def test_within_the_steps_of_a_search_nothing_is_better(pulsar: float, verdict: 
 
 
 def test_levels_are_equal_if_they_are_at_each_point() -> None:
-    def of(number: int, system: str, wanted: str, got: int) -> TrialResult:
+    def of(number: int, system: str, wanted: str, got: int) -> LoadResult:
         return level(at(number, system, durability=wanted), got)
 
     equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]

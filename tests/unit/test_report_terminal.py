@@ -15,7 +15,7 @@ from tidegauge import store
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.report.lists import plan_list, runs_list
 from tidegauge.report.summary import run_summary
@@ -33,12 +33,12 @@ def rendered(renderable: RenderableType, width: int = 100) -> str:
     return stream.getvalue()
 
 
-def peak(system: str, number: int = 1, block: int = 0) -> TrialSpec:
+def peak(system: str, number: int = 1, block: int = 0) -> LoadSpec:
     made = spec(system, "peak", number, block)
     return replace(made, workload=replace(made.workload, arrival=Arrival.CLOSED_LOOP), rate_rule="as fast as it goes")
 
 
-def stored(tmp_path: Path, *results: TrialResult, planned: int | None = None) -> store.StoredRun:
+def stored(tmp_path: Path, *results: LoadResult, planned: int | None = None) -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "", "campaigns/quick.yaml")
     run.plan([result.spec for result in results])
     for measured in results:
@@ -50,7 +50,7 @@ def stored(tmp_path: Path, *results: TrialResult, planned: int | None = None) ->
     )
 
 
-def pair(**second: object) -> list[TrialResult]:
+def pair(**second: object) -> list[LoadResult]:
     slow = result(replace(spec("kafka@4.3.1", number=2), rate_rule="50% of lowest peak"), 1.6)
     fast = result(replace(spec("pulsar@4.2.4"), rate_rule="50% of lowest peak"))
     return [fast, replace(slow, **second)]  # type: ignore[arg-type]
@@ -199,7 +199,7 @@ def test_an_invalid_only_trial_is_not_compared(tmp_path: Path) -> None:
     assert "latency: not compared with kafka@4.3.1, which has no valid trial." in text
 
 
-def repeated(scales: dict[str, tuple[float, ...]]) -> list[TrialResult]:
+def repeated(scales: dict[str, tuple[float, ...]]) -> list[LoadResult]:
     return [
         result(peak(system, 10 * block + number, block), scale)
         for number, (system, of_system) in enumerate(scales.items())

@@ -17,7 +17,7 @@ from tidegauge import store
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.report import usage
 from tidegauge.report.doctor import Diagnosis, doctor_report
@@ -118,7 +118,7 @@ def findings_of_json(run: StoredRun) -> set[str]:
     return named | {clause.partition(": ")[2] for one in found for clause in one["others"]}
 
 
-def with_results(run: StoredRun, change: Callable[[int, TrialResult], TrialResult]) -> StoredRun:
+def with_results(run: StoredRun, change: Callable[[int, LoadResult], LoadResult]) -> StoredRun:
     numbers = {one.spec.trial_id: number for number, one in enumerate(run.results)}
     trials = tuple(
         replace(trial, result=change(numbers[trial.result.spec.trial_id], trial.result)) if trial.result else trial

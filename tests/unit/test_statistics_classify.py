@@ -26,7 +26,8 @@ def latency(p50: float = 4.0, p99: float = 20.0, count: int = 100_000) -> Latenc
 
 
 def subscription(**changes: Any) -> SubscriptionResult:
-    clean = SubscriptionResult("sub-0", latency(), 1000, 0, 0, 0, 0, 0, 0, 0)
+    nothing = dict.fromkeys(("backlog", "lost", "duplicated", "reordered", "corrupt", "foreign", "negative_latency"), 0)
+    clean = SubscriptionResult(name="sub-0", end_to_end=latency(), received=1000, **nothing)
     return replace(clean, **changes)
 
 

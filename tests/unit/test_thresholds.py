@@ -9,7 +9,7 @@ import pytest
 from run_samples import latency, result, spec
 
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.thresholds import Asked, Known, Outcome, Ruling, Threshold, parse_threshold, rule
 
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_reported(text: object, message: str) -> None:
     assert message in str(caught.value)
 
 
-def latencies(*scales: float, system: str = "kafka@4.3.1", **changes: object) -> list[TrialResult]:
+def latencies(*scales: float, system: str = "kafka@4.3.1", **changes: object) -> list[LoadResult]:
     """A trial a block with a response p99 of 7.8 ms times the scale."""
     return [
         replace(result(spec(system, block=block), scale), **changes)  # type: ignore[arg-type]
@@ -80,14 +80,14 @@ def latencies(*scales: float, system: str = "kafka@4.3.1", **changes: object) ->
     ]
 
 
-def ruled(text: str, results: Sequence[TrialResult], findings: Sequence[Finding] = (), **asked: object) -> list[Ruling]:
+def ruled(text: str, results: Sequence[LoadResult], findings: Sequence[Finding] = (), **asked: object) -> list[Ruling]:
     made = Asked("latency", "latency", {}, False, results=results)
     sought = Asked("max-throughput", "max-throughput", {}, False, findings=findings)
     groups = [replace(made, **asked), sought] if results else [sought]  # type: ignore[arg-type]
     return list(rule([parse_threshold(text)], groups))
 
 
-def outcome(text: str, results: Sequence[TrialResult], **asked: object) -> Outcome:
+def outcome(text: str, results: Sequence[LoadResult], **asked: object) -> Outcome:
     (found,) = ruled(text, results, (), **asked)
     return found.outcome
 

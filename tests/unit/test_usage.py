@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from report_samples import ceilings
-from run_samples import result, spec
+from run_samples import reading, result, spec
 
 from tidegauge.campaign.read.fingerprint import meaning
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.ceilings import DiskCeiling
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Seen
 from tidegauge.usage import (
     Basis,
@@ -30,7 +30,7 @@ from tidegauge.usage import (
 )
 
 
-def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: object) -> TrialResult:
+def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: object) -> LoadResult:
     return replace(result(replace(spec(), **of_spec)), mb_per_s=mb_per_s, msgs_per_s=msgs_per_s)  # type: ignore[arg-type]
 
 
@@ -106,9 +106,7 @@ class TestShares:
         assert three.share == pytest.approx(0.1)
 
     def test_reading_alone_writes_nothing(self) -> None:
-        reading = moved(50.0)
-        reading = replace(reading, spec=replace(reading.spec, workload=replace(reading.spec.workload, producers=0)))
-        found = by_kind(shares(reading, ceilings()))
+        found = by_kind(shares(replace(reading(), mb_per_s=50.0), ceilings()))
         assert (Ceiling.WRITES, "ext4 on vda") not in found
         assert found[Ceiling.LOOPBACK, ""].used == 50e6
 

@@ -24,7 +24,7 @@ from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, machine
 from tidegauge.model.host import WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryPlan, WorkerMemory
-from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.trial import LoadSpec, Servers
 from tidegauge.model.workload import Arrival, ClientSettings, LateReaders, Payload, Workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.systems import registry
@@ -38,7 +38,7 @@ HUNDRED = Workload(partitions=100, producers=4, consumers=4)
 MANY_READERS = Workload(partitions=100, subscriptions=10, consumers=4, client=ClientSettings(batch_bytes_max=1 << 20))
 
 
-def trial(workload: Workload, rate: float | None = None, **changes: Any) -> TrialSpec:
+def trial(workload: Workload, rate: float | None = None, **changes: Any) -> LoadSpec:
     closed = workload if rate else replace(workload, arrival=Arrival.CLOSED_LOOP)
     return replace(spec(), **{"workload": closed, "msgs_per_s": rate, "nodes": 1, **changes})
 

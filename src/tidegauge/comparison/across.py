@@ -10,7 +10,7 @@ from tidegauge.comparison.differences import Difference, DisclosedRun, differenc
 from tidegauge.comparison.within import Ratio, findings_by_block, rest_on_doubt, values_by_block
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, TrialResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import count
 from tidegauge.published.across import Lettered, together
 from tidegauge.published.examine import Choice, examine, report
@@ -186,7 +186,7 @@ def _where(block: Block) -> str:
 
 
 def _remarks(
-    matched: Matched, base: Sequence[TrialResult], other: Sequence[TrialResult], letters: tuple[str, str]
+    matched: Matched, base: Sequence[MeasuredResult], other: Sequence[MeasuredResult], letters: tuple[str, str]
 ) -> list[str]:
     """What keeps the two from being the same question, and what a reader must know of either side."""
     first, second = matched.base.results[0], matched.other.results[0]
@@ -202,7 +202,7 @@ def _remarks(
     if alone[0] != alone[1]:
         found.append("the workload differs (see the campaigns above)")
     for letter, results in zip(letters, (base, other), strict=True):
-        lost = sum(subscription.lost for result in results for subscription in result.subscriptions)
+        lost = sum(result.lost for result in results)
         invalid = sum(result.validity is Validity.INVALID for result in results)
         found += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
         found += [f"{invalid} of {len(results)} trials are INVALID in {letter} and left out"] if invalid else []

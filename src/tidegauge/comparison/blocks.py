@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.model.workload import Arrival
 
 
@@ -22,12 +22,21 @@ class Block:
     """Results that are compared: the same experiment at the same load on the same workload, at one point of a sweep."""
 
     experiment: str
-    results: tuple[TrialResult, ...]
+    results: tuple[MeasuredResult, ...]
 
     @property
     def closed_loop(self) -> bool:
         """Whether there was no schedule."""
         return self.results[0].spec.workload.arrival is Arrival.CLOSED_LOOP
+
+    @property
+    def loads(self) -> tuple[LoadResult, ...]:
+        """Those that sent: all of them, or none where consumers read alone."""
+        return tuple(result for result in self.results if isinstance(result, LoadResult))
+
+    def loads_of(self, system: str) -> tuple[LoadResult, ...]:
+        """The same of one system."""
+        return tuple(load for load in self.loads if load.spec.system == system)
 
     @property
     def point(self) -> Mapping[str, str]:
@@ -43,21 +52,21 @@ class Block:
         """A system with the form in which it gives its durability level."""
         return self.of(system)[0].spec.label
 
-    def of(self, system: str) -> tuple[TrialResult, ...]:
+    def of(self, system: str) -> tuple[MeasuredResult, ...]:
         """All trials of one system."""
         return tuple(result for result in self.results if result.spec.system == system)
 
-    def usable(self, system: str) -> tuple[TrialResult, ...]:
+    def usable(self, system: str) -> tuple[MeasuredResult, ...]:
         """Its trials whose figures may be used."""
         return tuple(result for result in self.of(system) if result.validity is not Validity.INVALID)
 
 
 def blocks(results: Sequence[TrialResult]) -> list[Block]:
     """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
-    found: dict[tuple[object, ...], list[TrialResult]] = {}
+    found: dict[tuple[object, ...], list[MeasuredResult]] = {}
     for result in results:
         spec = result.spec
-        if spec.exploratory:
+        if spec.exploratory or not isinstance(result, MeasuredResult):
             continue
         # A system's own client settings differ between systems by their nature: they don't part what is compared.
         common = replace(spec.workload, producer_overrides={}, consumer_overrides={})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidegauge.comparison.blocks import Block
 from tidegauge.durability import in_force
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
 from tidegauge.statistics.intervals import by_block
 from tidegauge.statistics.verdict import Comparison, compare_paired, compare_unpaired
@@ -120,7 +120,7 @@ def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -
     return not doubted.isdisjoint(finding.published_trial_id for finding in findings)
 
 
-def values_by_block(results: Sequence[TrialResult], figure: Figure) -> dict[int, float]:
+def values_by_block(results: Sequence[MeasuredResult], figure: Figure) -> dict[int, float]:
     """A figure of trials, by block."""
     return by_block([(result.spec.block, figure.of(result)) for result in results])
 

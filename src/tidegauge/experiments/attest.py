@@ -36,7 +36,7 @@ from tidegauge.model.attest import (
 )
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestResult, AttestSpec, TrialSpec
 
 NAME = "attest"
 CUTS = 20
@@ -77,7 +77,7 @@ class AttestOptions(Fields):
     allow_by_level: bool = False
 
 
-def _plan(options: AttestOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+def _plan(options: AttestOptions, base: TrialSpec) -> tuple[AttestSpec, ...]:
     """The trial with the cuts, and its positive control where the level is none itself."""
     if base.attached:
         raise UserError(
@@ -89,7 +89,7 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
         if problem:
             raise UserError(f"attest: scenarios: {problem}.", "Set 'nodes: 3', or choose other scenarios.")
     subscriptions = replace(base.workload, subscriptions=SUBSCRIPTIONS)
-    base = replace(base, workload=subscriptions, msgs_per_s=options.rate, exploratory=True)
+    base = replace(base, workload=subscriptions, exploratory=True)
     seed = random.Random(f"{base.seed} attest").getrandbits(32)
     cycles = plan_cycles(options.scenarios, base.nodes, options.cuts, seed, second_cut=options.second_cut)
     synced = level_named(base.choice.level).local_sync
@@ -108,20 +108,19 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
 
 def _trial(
     options: AttestOptions, base: TrialSpec, trial_id: str, cycles: tuple[Cycle, ...], control: bool = False
-) -> TrialSpec:
+) -> AttestSpec:
     plan = AttestPlan(cycles, options.means, options.file_system, options.disk_size, options.serve_max, control)
     each_s = CYCLE_S + NODE_CYCLE_S * (base.nodes - 1)
-    return replace(base, trial_id=trial_id, attest=plan, measure_s=round(each_s * len(cycles), 1))
+    base = replace(base, trial_id=trial_id, measure_s=round(each_s * len(cycles), 1))
+    return AttestSpec(**base.shared, msgs_per_s=options.rate, attest=plan)
 
 
-def _run(options: AttestOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(options: AttestOptions, trials: tuple[AttestSpec, ...], lab: Lab[AttestSpec, AttestResult]) -> None:
     results = [lab.measure(trial) for trial in trials]
-    subject = results[0]
-    outcomes = [result.attest for result in results if result.attest is not None]
-    control = outcomes[1] if len(outcomes) > 1 else None
-    spec = subject.spec
-    judged = judge_scenarios(spec.choice.level, spec.nodes, options.scenarios, outcomes[0], control)
-    lab.found(_finding(options, spec, judged, outcomes[0], control))
+    spec, subject = results[0].spec, results[0].attest
+    control = results[1].attest if len(results) > 1 else None
+    judged = judge_scenarios(spec.choice.level, spec.nodes, options.scenarios, subject, control)
+    lab.found(_finding(options, spec, judged, subject, control))
 
 
 def _finding(

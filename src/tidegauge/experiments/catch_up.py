@@ -9,7 +9,7 @@ from __future__ import annotations
 from tidegauge.experiments.chasing import ChaseOptions, chase_sentence, finding, measured, objection, publish_sentence
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.finding import Cell
-from tidegauge.model.trial import CatchUp, TrialSpec
+from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
 from tidegauge.model.workload import PHASES
 
 NAME = "catch-up"
@@ -19,11 +19,11 @@ class CatchUpOptions(ChaseOptions):
     """Keys of `catch-up` in a campaign."""
 
 
-def _plan(options: CatchUpOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+def _plan(options: CatchUpOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     return (options.trial(base, base.workload.subscriptions),)
 
 
-def _run(options: CatchUpOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(options: CatchUpOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
     for trial in trials:
         result, found = measured(options, trial, lab)
         lab.found(finding(result, found, [chase_sentence(found), publish_sentence(found)], _row(found)))

@@ -26,7 +26,7 @@ from tidegauge.config.fields import (
 from tidegauge.experiments.latency import rate_objection, resolve_rate
 from tidegauge.experiments.procedure import Lab, TrialOptions
 from tidegauge.model.finding import Cell, Finding
-from tidegauge.model.trial import CatchUp, Latency, Servers, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import CatchUp, Latency, LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.model.workload import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
 from tidegauge.numbers import rounded, size
 from tidegauge.statistics.figures import FINDING_FIGURES
@@ -132,13 +132,11 @@ class ChaseOptions(TrialOptions):
     server_memory: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] | None = None
     disk: Annotated[Disk, BeforeValidator(member_of(Disk))] | None = None
 
-    def trial(self, base: TrialSpec, late: int) -> TrialSpec:
+    def trial(self, base: TrialSpec, late: int) -> LoadSpec:
         """The trial in which the last `late` subscriptions of each topic read late."""
         limits = ServerLimits(self.server_memory, self.disk is Disk.DIRECT_IO)
         return replace(
-            self.timed(base),
-            msgs_per_s=self.rate.msgs_per_s,
-            rate_rule=str(self.rate),
+            self.load(base, self.rate.msgs_per_s, str(self.rate)),
             late=LateReaders(
                 subscriptions=late,
                 backlog_msgs=self.backlog.messages(base.workload.payload.message_bytes, self.server_memory),
@@ -161,7 +159,7 @@ def objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
     return rate_objection(options.rate, earlier)
 
 
-def measured(options: ChaseOptions, trial: TrialSpec, lab: Lab) -> tuple[TrialResult, CatchUp]:
+def measured(options: ChaseOptions, trial: LoadSpec, lab: Lab) -> tuple[LoadResult, CatchUp]:
     """The trial at its rate. Raises `PreconditionError` if the rate can't be known, and what `Lab.measure` does."""
     rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
     result = lab.measure(replace(trial, msgs_per_s=rate))
@@ -170,7 +168,7 @@ def measured(options: ChaseOptions, trial: TrialSpec, lab: Lab) -> tuple[TrialRe
     return result, result.catch_up
 
 
-def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
+def finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
     """What a trial found. That a backlog never drains is an answer; only an INVALID trial gives none."""
     invalid = result.validity is Validity.INVALID
     summary = (
@@ -217,13 +215,13 @@ def finding(result: TrialResult, found: CatchUp, sentences: Sequence[str], row: 
     )
 
 
-def _figures(result: TrialResult) -> dict[str, float]:
+def _figures(result: LoadResult) -> dict[str, float]:
     """What thresholds and comparisons may name; a figure that there is none of is left out."""
     figures = {name: figure.of_trial(result) for name, figure in FINDING_FIGURES.items() if figure.of_trial}
     return {name: value for name, value in figures.items() if value is not None}
 
 
-def _state(result: TrialResult, found: CatchUp) -> str:
+def _state(result: LoadResult, found: CatchUp) -> str:
     if result.validity is Validity.INVALID:
         return "INVALID"
     return "drained" if found.chase_s is not None else "NEVER DRAINED"

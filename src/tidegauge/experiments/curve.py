@@ -12,7 +12,7 @@ from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, Share, 
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, TrialOptions
 from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.search.goals import Goal, Outcome, judge
 from tidegauge.statistics.figures import FIGURES
 
@@ -39,21 +39,19 @@ class CurveOptions(TrialOptions):
     servers: ServersChoice = Servers.SHARED
 
 
-def _plan(options: CurveOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+def _plan(options: CurveOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     of = "sustainable" if options.full_rate is None else f"{options.full_rate:g} msg/s"
-    step = replace(options.timed(base), servers=options.servers, exploratory=True)
     return tuple(
-        replace(
-            step,
-            trial_id=f"{base.trial_id}-s{number + 1:02d}",
-            rate_rule=f"{share:.0%} of {of}",
-            msgs_per_s=None if options.full_rate is None else options.full_rate * share,
+        options.load(
+            replace(base, trial_id=f"{base.trial_id}-s{number + 1:02d}", servers=options.servers, exploratory=True),
+            None if options.full_rate is None else options.full_rate * share,
+            f"{share:.0%} of {of}",
         )
         for number, share in enumerate(options.shares)
     )
 
 
-def _run(options: CurveOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
     full = options.full_rate or first_sustainable(lab.findings).get(planned[0].system)
     if full is None:
         raise PreconditionError(
@@ -71,7 +69,7 @@ def _run(options: CurveOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> Non
             lab.found(_finding(step_id, full, options.shares, results, len(planned)))
 
 
-def _state(result: TrialResult) -> str:
+def _state(result: LoadResult) -> str:
     """ "sustained", or what was not."""
     if result.validity is Validity.INVALID:
         return "INVALID"
@@ -80,7 +78,7 @@ def _state(result: TrialResult) -> str:
 
 
 def _finding(
-    step_id: str, full: float, shares: Sequence[float], results: Sequence[TrialResult], planned: int
+    step_id: str, full: float, shares: Sequence[float], results: Sequence[LoadResult], planned: int
 ) -> Finding:
     spec = results[0].spec
     invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
@@ -102,7 +100,7 @@ def _finding(
     )
 
 
-def _row(share: float, result: TrialResult) -> dict[str, Cell]:
+def _row(share: float, result: LoadResult) -> dict[str, Cell]:
     return {
         "load": f"{share:.0%}",
         "offered msg/s": result.offered_msgs_per_s,
@@ -114,7 +112,7 @@ def _row(share: float, result: TrialResult) -> dict[str, Cell]:
     }
 
 
-def _point(share: float, result: TrialResult) -> CurvePoint:
+def _point(share: float, result: LoadResult) -> CurvePoint:
     return CurvePoint(
         share=share,
         trial_id=result.spec.trial_id,

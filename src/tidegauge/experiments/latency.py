@@ -18,7 +18,7 @@ from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import LoadSpec, TrialResult, TrialSpec
 
 MEASURE_S_MAX = 30 * 86_400.0
 
@@ -29,24 +29,23 @@ class LatencyOptions(TrialOptions):
     rate: RateOrSchedule
 
 
-def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     rate = options.rate
     if isinstance(rate, Rate):
-        return (options.timed(replace(base, msgs_per_s=rate.msgs_per_s, rate_rule=str(rate))),)
-    known = all(phase.msgs_per_s is not None for phase in rate.rates)
-    trial = replace(options.timed(base), rate_rule=str(rate))
-    if known:
+        return (options.load(base, rate.msgs_per_s, str(rate)),)
+    trial = options.load(base, None, str(rate))
+    if all(phase.msgs_per_s is not None for phase in rate.rates):
         trial = _following(trial, rate, lambda phase: phase.msgs_per_s or 0.0)
     return (trial if rate.burst else replace(trial, measure_s=rate.length_s),)
 
 
-def _following(trial: TrialSpec, rule: ScheduleRule, msgs_per_s: Callable[[Rate], float]) -> TrialSpec:
+def _following(trial: LoadSpec, rule: ScheduleRule, msgs_per_s: Callable[[Rate], float]) -> LoadSpec:
     """The trial under a schedule, whose first rate is that of the warm-up."""
     schedule = rule.resolved(msgs_per_s)
     return replace(trial, schedule=schedule, msgs_per_s=schedule.first_msgs_per_s)
 
 
-def _run(options: LatencyOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
     for trial in trials:
         resolved = partial(resolve_rate, system=trial.system, so_far=lab.results, findings=lab.findings)
         if isinstance(options.rate, ScheduleRule):
@@ -69,9 +68,9 @@ def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], finding
             f"{system} has no measured {what} in this run, so '{rate}' has no meaning for it.",
             f"See why its {what} was not found, or give the rate in messages a second.",
         )
-    for earlier in so_far:
-        if earlier.spec.rate_rule == str(rate) and earlier.spec.msgs_per_s:
-            return earlier.spec.msgs_per_s
+    for spec in (earlier.spec for earlier in so_far):
+        if isinstance(spec, LoadSpec) and spec.rate_rule == str(rate) and spec.msgs_per_s:
+            return spec.msgs_per_s
     return round_to_two_digits(min(found.values()) * share)
 
 

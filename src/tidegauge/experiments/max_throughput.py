@@ -19,7 +19,7 @@ from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.peak import first_peaks, rate_stands
 from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, TrialOptions
 from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket, sentence
 from tidegauge.statistics.figures import SUSTAINABLE
@@ -99,8 +99,8 @@ class MaxThroughputOptions(TrialOptions):
         return self
 
 
-def _plan(options: MaxThroughputOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    step = replace(options.timed(base), rate_rule="searched", exploratory=True)
+def _plan(options: MaxThroughputOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+    step = options.load(replace(base, exploratory=True), None, "searched")
     searched = min(options.trials_max, _EXPECTED + 4 * (len(options.goals) - 1))
     trials = [_named(replace(step, servers=options.servers), base.trial_id, number + 1) for number in range(searched)]
     for number in range(len(options.goals)):
@@ -111,29 +111,29 @@ def _plan(options: MaxThroughputOptions, base: TrialSpec) -> tuple[TrialSpec, ..
     return tuple(trials)
 
 
-def _named(spec: TrialSpec, step_id: str, number: int, what: str = "") -> TrialSpec:
+def _named(spec: LoadSpec, step_id: str, number: int, what: str = "") -> LoadSpec:
     return replace(spec, trial_id=f"{step_id}-s{number:02d}{what}")
 
 
 class _Trials:
     """Makes the trials of one search from the planned ones, and numbers them."""
 
-    def __init__(self, options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+    def __init__(self, options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
         self.step_id = planned[0].trial_id.rsplit("-s", 1)[0]
         self.number = 0
         self._search, self._confirm = planned[0], planned[-1]
         self._lab = lab
 
-    def closed_loop(self) -> TrialResult:
+    def closed_loop(self) -> LoadResult:
         """As fast as it goes, to learn where to search."""
         workload = replace(self._search.workload, arrival=Arrival.CLOSED_LOOP)
         return self._measure(replace(self._search, workload=workload, rate_rule="as fast as it goes"), None)
 
-    def search(self, rate: float) -> TrialResult:
+    def search(self, rate: float) -> LoadResult:
         """One trial of the search."""
         return self._measure(self._search, rate)
 
-    def confirm(self, rate: float) -> TrialResult:
+    def confirm(self, rate: float) -> LoadResult:
         """A confirmation."""
         return self._measure(self._confirm, rate, "-confirm")
 
@@ -143,12 +143,12 @@ class _Trials:
         numbered = enumerate(left, self.number + 1)
         self._lab.decided(text, [_named(spec, self.step_id, number, what) for number, (spec, what) in numbered])
 
-    def _measure(self, spec: TrialSpec, rate: float | None, what: str = "") -> TrialResult:
+    def _measure(self, spec: LoadSpec, rate: float | None, what: str = "") -> LoadResult:
         self.number += 1
         return self._lab.measure(replace(_named(spec, self.step_id, self.number, what), msgs_per_s=rate))
 
 
-def _run(options: MaxThroughputOptions, planned: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
     # Loaded when a search begins: MLRsearch takes seconds to load, and a plan does without it.
     from tidegauge.search.sustained import Callbacks, SustainedSearch
 
@@ -199,7 +199,7 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
     return Space(low, high, (begin[0], begin[1]), options.width), ""
 
 
-def _finding(trials: _Trials, spec: TrialSpec, outcomes: Sequence[GoalOutcome]) -> Finding:
+def _finding(trials: _Trials, spec: LoadSpec, outcomes: Sequence[GoalOutcome]) -> Finding:
     outcomes = [replace(outcome, trials=trials.number) for outcome in outcomes]
     return Finding(
         finding_id=trials.step_id,

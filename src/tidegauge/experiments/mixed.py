@@ -19,7 +19,7 @@ from tidegauge.experiments.chasing import (
 )
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.finding import Cell
-from tidegauge.model.trial import CatchUp, TrialSpec
+from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
 from tidegauge.model.workload import PHASES
 
 NAME = "mixed"
@@ -29,12 +29,12 @@ class MixedOptions(ChaseOptions):
     """Keys of `mixed` in a campaign."""
 
 
-def _plan(options: MixedOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
+def _plan(options: MixedOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     workload = replace(base.workload, subscriptions=base.workload.subscriptions + 1)
     return (options.trial(replace(base, workload=workload), 1),)
 
 
-def _run(options: MixedOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(options: MixedOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
     for trial in trials:
         result, found = measured(options, trial, lab)
         chase = f"the catch-up reader: {chase_sentence(found)}"

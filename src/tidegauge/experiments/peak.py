@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
 
@@ -20,18 +20,17 @@ class PeakOptions(TrialOptions):
     """Keys of `peak` in a campaign."""
 
 
-def _plan(options: PeakOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    closed_loop = replace(base.workload, arrival=Arrival.CLOSED_LOOP)
-    trial = replace(base, workload=closed_loop, msgs_per_s=None, rate_rule="as fast as it goes")
-    return (options.timed(trial),)
+def _plan(options: PeakOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+    closed_loop = replace(base, workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP))
+    return (options.load(closed_loop, None, "as fast as it goes"),)
 
 
-def _run(_options: PeakOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(_options: PeakOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
     for trial in trials:
         lab.measure(trial)
 
 
-def rate_stands(result: TrialResult) -> bool:
+def rate_stands(result: LoadResult) -> bool:
     """Whether the rate of acknowledgement is the system's: also where only the receiving side was the generator's."""
     only_receiving = bool(result.reasons) and all(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)
     return result.msgs_per_s > 0 and (result.validity is not Validity.INVALID or only_receiving)
@@ -41,7 +40,7 @@ def first_peaks(so_far: Sequence[TrialResult]) -> dict[str, float]:
     """The first peak (msg/s) of each system whose rate stands."""
     peaks: dict[str, float] = {}
     for result in so_far:
-        if result.spec.experiment == "peak" and rate_stands(result):
+        if isinstance(result, LoadResult) and result.spec.experiment == "peak" and rate_stands(result):
             peaks.setdefault(result.spec.system, result.msgs_per_s)
     return peaks
 

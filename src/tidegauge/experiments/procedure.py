@@ -9,36 +9,41 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol
 
 from pydantic import BeforeValidator
+from typing_extensions import TypeVar
 
 import tidegauge.experiments as package
 from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin, member_of
 from tidegauge.errors import RunFailedError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, Servers, Spec, TrialResult, TrialSpec
 
 Options = TypeVar("Options", bound=Fields)
+Result = TypeVar("Result", bound=TrialResult)
+Spec_contra = TypeVar("Spec_contra", bound=TrialSpec, contravariant=True, default=LoadSpec)
+Result_co = TypeVar("Result_co", bound=TrialResult, covariant=True, default=LoadResult)
 
 
 class TrialOptions(Fields):
-    """Keys of an experiment made of trials. The warm-up ends between its bounds, as soon as figures are steady."""
+    """Keys of an experiment made of loads. The warm-up ends between its bounds, as soon as figures are steady."""
 
     warm_up_min: WarmUpMin = 10.0
     warm_up_max: WarmUpMax = 60.0
     measure: MeasureTime = 60.0
     drain_max: DrainMax = 60.0
 
-    def timed(self, trial: TrialSpec) -> TrialSpec:
-        """The trial with these times."""
-        return replace(
-            trial,
+    def load(self, base: TrialSpec, msgs_per_s: float | None, rate_rule: str) -> LoadSpec:
+        """The trial with these times, at a rate; None: in a closed loop, or nobody knows yet."""
+        shared = base.shared | {"measure_s": self.measure, "rate_rule": rate_rule}
+        return LoadSpec(
+            **shared,
+            msgs_per_s=msgs_per_s,
             warmup_s_min=self.warm_up_min,
             warmup_s_max=max(self.warm_up_min, self.warm_up_max),
-            measure_s=self.measure,
             drain_s_max=self.drain_max,
         )
 
@@ -47,8 +52,8 @@ class PreconditionError(RunFailedError):
     """A trial can't be made because one that it builds on failed; the message says which. Others may go on."""
 
 
-class Lab(Protocol):
-    """What a procedure works with: the run as it stands, and the means to go on with it."""
+class Lab(Protocol[Spec_contra, Result_co]):
+    """What a procedure works with: the run as it stands, and the means to go on with it, by trials of its kind."""
 
     @property
     def results(self) -> Sequence[TrialResult]:
@@ -60,7 +65,7 @@ class Lab(Protocol):
         """All findings of the run so far."""
         ...
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
+    def measure(self, spec: Spec_contra) -> Result_co:
         """Carry out one trial: a planned one, or one made on the fly with a `trial_id` of its own.
 
         Raises:
@@ -68,7 +73,7 @@ class Lab(Protocol):
         """
         ...
 
-    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+    def decided(self, text: str, left: Sequence[Spec_contra] = ()) -> None:
         """Announce a decision as it is made, in a sentence, and the trials that are expected yet."""
         ...
 
@@ -82,15 +87,15 @@ def _no_objection(_options: Fields, _earlier: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Experiment(Generic[Options]):
+class Experiment(Generic[Options, Spec, Result]):
     """One kind of experiment, for one system in one block at a time (the plan interleaves systems).
 
     Attributes:
         name: as campaign files write it.
         summary: one line for help texts.
         options: the model of its own keys in a campaign.
-        plan: from the options and a trial with everything but the experiment's part set, the trials intended. An
-            experiment that can't know how many it needs gives the ones it expects.
+        plan: from the options and what trials of all kinds have, the trials intended. An experiment that can't know how
+            many it needs gives the ones it expects.
         run: carries them out, or as many others as the question takes. Raises `PreconditionError` when it can't begin;
             errors of `Lab.measure` pass through.
         objection: "" or why these options don't fit after the experiments named earlier in the campaign.
@@ -99,8 +104,8 @@ class Experiment(Generic[Options]):
     name: str
     summary: str
     options: type[Options]
-    plan: Callable[[Options, TrialSpec], tuple[TrialSpec, ...]]
-    run: Callable[[Options, tuple[TrialSpec, ...], Lab], None]
+    plan: Callable[[Options, TrialSpec], tuple[Spec, ...]]
+    run: Callable[[Options, tuple[Spec, ...], Lab[Spec, Result]], None]
     objection: Callable[[Options, Sequence[str]], str] = _no_objection
 
 
@@ -116,11 +121,10 @@ PARTITION_S = 0.01
 
 def seconds_expected(trial: TrialSpec) -> float:
     """An estimate for one trial: warm-ups tend to end soon after their minimum."""
-    warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
     start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
     load = trial.workload
     topics_s = 0.0 if load.existing_topics else PARTITION_S * load.topics * load.partitions
-    return start_s + topics_s + warmup_s + trial.measure_s + _late_s(trial) + END_S
+    return start_s + topics_s + trial.measure_s + (_around_s(trial) if isinstance(trial, LoadSpec) else 0.0) + END_S
 
 
 def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str, spent_s: float) -> float:
@@ -135,15 +139,16 @@ def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str
     )
 
 
-def _late_s(trial: TrialSpec) -> float:
-    """What late readers take: building their backlog, and reading it about as fast again as it was written.
+def _around_s(trial: LoadSpec) -> float:
+    """What warm-up and late readers take: building their backlog, reading it about as fast again as it was written.
 
     At a rate that is found on the way nobody knows; then it is as much as they may take to read it, for both.
     """
+    warmup_s = trial.warmup_s_min + 0.25 * (trial.warmup_s_max - trial.warmup_s_min)
     if trial.late is None:
-        return 0.0
+        return warmup_s
     building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.late.chase_s_max
-    return max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
+    return warmup_s + max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
 
 
 ServersChoice = Annotated[Servers, BeforeValidator(member_of(Servers))]
@@ -151,9 +156,9 @@ ServersChoice = Annotated[Servers, BeforeValidator(member_of(Servers))]
 
 
 @cache
-def experiments() -> dict[str, Experiment[Any]]:
+def experiments() -> dict[str, Experiment[Any, Any, Any]]:
     """All experiments by name, sorted. Two of one name are a programming error."""
-    found: dict[str, Experiment[Any]] = {}
+    found: dict[str, Experiment[Any, Any, Any]] = {}
     for info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         experiment = getattr(module, "EXPERIMENT", None)

@@ -14,7 +14,7 @@ from pydantic import AfterValidator
 
 from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import ReadResult, ReadSpec, TrialSpec
 from tidegauge.model.workload import Arrival
 
 
@@ -25,18 +25,13 @@ class ReadOptions(Fields):
     idle: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 5.0
 
 
-def _plan(options: ReadOptions, base: TrialSpec) -> tuple[TrialSpec, ...]:
-    trial = replace(
-        base,
-        workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP),
-        rate_rule="as fast as it goes",
-        measure_s=options.measure,
-        drain_s_max=options.idle,
-    )
-    return (trial,)
+def _plan(options: ReadOptions, base: TrialSpec) -> tuple[ReadSpec, ...]:
+    workload = replace(base.workload, arrival=Arrival.CLOSED_LOOP)
+    base = replace(base, workload=workload, measure_s=options.measure, rate_rule="as fast as it goes")
+    return (ReadSpec(**base.shared, drain_s_max=options.idle),)
 
 
-def _run(_options: ReadOptions, trials: tuple[TrialSpec, ...], lab: Lab) -> None:
+def _run(_options: ReadOptions, trials: tuple[ReadSpec, ...], lab: Lab[ReadSpec, ReadResult]) -> None:
     for trial in trials:
         lab.measure(trial)
 

@@ -17,7 +17,7 @@ from tidegauge.hosts.ceilings_kept import fresh, read_kept
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.memory import dirty_limit_bytes
 from tidegauge.model.server import by_turns, node_disks
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.numbers import gib
 
 
@@ -60,7 +60,10 @@ def journal_bytes(spec: TrialSpec) -> int:
 
 def _seconds(spec: TrialSpec) -> float:
     """How long a trial may send at most."""
-    seconds = spec.warmup_s_max + spec.measure_s + 5
+    seconds = spec.measure_s + 5
+    if not isinstance(spec, LoadSpec):
+        return seconds
+    seconds += spec.warmup_s_max
     if spec.late is not None:
         # The load goes on while the backlog is read away, and after it.
         building_s = spec.late.backlog_msgs / spec.msgs_per_s if spec.msgs_per_s else 0.0
@@ -99,7 +102,7 @@ ASSUMED = FullSpeed(2e9, measured=False)
 
 def is_open_ended(spec: TrialSpec) -> bool:
     """Whether its rate, and so what it writes, is not known before."""
-    return spec.msgs_per_s is None and spec.attest is None and not spec.attached and not spec.reads_only
+    return isinstance(spec, LoadSpec) and spec.msgs_per_s is None and not spec.attached
 
 
 def full_speed(ceilings: Ceilings | None, devices: Sequence[str]) -> FullSpeed:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tidegauge import store
 from tidegauge.experiments.procedure import seconds_left
+from tidegauge.model.trial import LoadResult, MeasuredResult
 from tidegauge.plain import plain
 from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
@@ -102,8 +103,8 @@ def _run_content(run: store.StoredRun) -> dict[str, Any]:
                 "system": trial.spec.system if trial.spec else "",
                 "status": trial.status,
                 "validity": trial.result.validity.value if trial.result else "",
-                "msgs_per_s": plain(trial.result.msgs_per_s) if trial.result else None,
-                "response_p99_ms": trial.result.response.p99_ms if trial.result else None,
+                "msgs_per_s": plain(trial.result.msgs_per_s) if isinstance(trial.result, MeasuredResult) else None,
+                "response_p99_ms": trial.result.response.p99_ms if isinstance(trial.result, LoadResult) else None,
                 "reason": trial.problem or trial.reason,
             }
             for trial in run.trials

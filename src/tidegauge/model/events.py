@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, TrialSpec
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class TrialEnded:
     """`result` None when it failed; then `failure` says why."""
 
     spec: TrialSpec
-    result: TrialResult | None
+    result: AnyResult | None
     failure: str
 
 
@@ -90,7 +90,7 @@ class TrialKept:
     """A trial was made in an earlier session of the run and is not made again."""
 
     spec: TrialSpec
-    result: TrialResult
+    result: AnyResult
 
 
 @dataclass(frozen=True)

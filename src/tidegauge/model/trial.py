@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
 
 from tidegauge.model.attest import AttestOutcome, AttestPlan
 from tidegauge.model.faults import Fault, FaultResult
@@ -20,30 +21,24 @@ class Servers(StrEnum):
     SHARED = "shared"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialSpec:
-    """Everything that defines one trial. `msgs_per_s` None = closed loop, as fast as the window lets it go.
+    """What a trial of any kind is asked to do: on which servers, with which clients, and for how long.
 
     Attributes:
         trial_id: unique in its run and fit for a directory name: "0001-peak-kafka".
         system: "kafka@4.3.1".
         block: repetition number, from 0.
-        rate_rule: the rate as the campaign words it ("50% of lowest peak"); in a plan, where `msgs_per_s` is not known
-            yet, it distinguishes a trial that waits for its rate from a closed loop (whose `workload.arrival` says so).
+        rate_rule: the rate as the campaign words it ("50% of lowest peak"); in a plan it distinguishes a load that
+            waits for its rate from a closed loop (whose `workload.arrival` says so).
+        measure_s: of a load the measured window, of reading the longest, of an attestation an estimate of all cycles.
         servers: SHARED trials get topics of their own on servers that are not restarted between them.
         exploratory: a step towards a finding. Its figures are shown by the finding and not in tables of their own, and
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it reported; in a plan, what the campaign says.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
-        schedule: what the rate does in the measured window; None if it stays. `msgs_per_s` is then its first rate, in
-            force during the warm-up.
         point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
             within a point only.
-        late: subscriptions that begin to read only when a backlog waits for them; None = all read from the start.
-            `measure_s` is then the least time measured before they begin, and the time measured once they are done.
-        limits: what the servers may use; None = what the machine has.
-        attest: what is done to the servers of an attestation, cycle by cycle; None = nothing. Its rate is that of each
-            cycle's load, and `measure_s` an estimate of all cycles.
     """
 
     trial_id: str
@@ -54,23 +49,28 @@ class TrialSpec:
     block: int
     seed: int
     workload: Workload
-    msgs_per_s: float | None
-    warmup_s_min: float
-    warmup_s_max: float
-    measure_s: float
-    drain_s_max: float
+    measure_s: float = 0.0
     rate_rule: str = ""
     servers: Servers = Servers.FRESH
     exploratory: bool = False
     attached: bool = False
     copies: int = 0
     point: Mapping[str, str] = field(default_factory=dict)
-    late: LateReaders | None = None
-    limits: ServerLimits | None = None
-    schedule: RateSchedule | None = None
-    attest: AttestPlan | None = None
-    faults: tuple[Fault, ...] = ()
-    """What is done to nodes while it measures, by time; never one before another is over."""
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What trials of all kinds have, as arguments for one of another kind."""
+        return {shared.name: getattr(self, shared.name) for shared in fields(TrialSpec)}
+
+    @property
+    def most_msgs_per_s(self) -> float:
+        """The highest rate offered at any instant; 0 where it is not known beforehand, or nothing is sent."""
+        return 0.0
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What is done to nodes while it measures; only loads have any."""
+        return ()
 
     @property
     def form(self) -> str:
@@ -82,15 +82,58 @@ class TrialSpec:
         """The system with that form, as tables show it: "pulsar@4.2.4 (bypass)"."""
         return with_form(self.system, self.form)
 
-    @property
-    def most_msgs_per_s(self) -> float:
-        """The highest offered rate of any instant; 0 in a closed loop."""
-        return max(self.msgs_per_s or 0.0, self.schedule.most_msgs_per_s if self.schedule else 0.0)
+
+@dataclass(frozen=True, kw_only=True)
+class LoadSpec(TrialSpec):
+    """A trial that sends: at a rate, or in a closed loop (`msgs_per_s` None), as fast as the window lets it go.
+
+    Attributes:
+        schedule: what the rate does in the measured window; None if it stays. `msgs_per_s` is then its first rate, in
+            force during the warm-up.
+        late: subscriptions that begin to read only when a backlog waits for them; None = all read from the start.
+            `measure_s` is then the least time measured before they begin, and the time measured once they are done.
+        limits: what the servers may use; None = what the machine has.
+        faults: what is done to nodes while it measures, by time; never one before another is over.
+    """
+
+    msgs_per_s: float | None
+    warmup_s_min: float
+    warmup_s_max: float
+    drain_s_max: float
+    late: LateReaders | None = None
+    limits: ServerLimits | None = None
+    schedule: RateSchedule | None = None
+    faults: tuple[Fault, ...] = ()
 
     @property
-    def reads_only(self) -> bool:
-        """Whether nothing is sent: consumers read topics that others fill."""
-        return self.workload.producers == 0
+    def most_msgs_per_s(self) -> float:
+        """The highest rate offered at any instant; 0 in a closed loop, or where it is found on the way."""
+        return max(self.msgs_per_s or 0.0, self.schedule.most_msgs_per_s if self.schedule else 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSpec(TrialSpec):
+    """A trial that sends nothing: consumers read topics that others fill, until nothing has come for `drain_s_max`."""
+
+    drain_s_max: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttestSpec(TrialSpec):
+    """An attestation: what is done to the servers, cycle by cycle, while each cycle's load is sent at a rate."""
+
+    msgs_per_s: float
+    attest: AttestPlan
+
+    @property
+    def most_msgs_per_s(self) -> float:
+        """The rate of its load."""
+        return self.msgs_per_s
+
+
+AnySpec: TypeAlias = LoadSpec | ReadSpec | AttestSpec
+Spec = TypeVar("Spec", bound=TrialSpec)
+"""For what takes a trial of any kind and gives something of the same kind."""
 
 
 def with_form(name: str, form: str) -> str:
@@ -136,30 +179,44 @@ class Slope:
     high_per_s: float
 
 
-@dataclass(frozen=True)
-class SubscriptionResult:
-    """One subscription of a trial: whole-trial counts; end-to-end and the backlog's growth over the measured window.
-
-    `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
-    where that was not seen. `backlog_growth` is None where the window was too short. `verified`: where nothing
-    was sent, the messages that an earlier trial of Tidegauge had made, whose checksums were checked; `foreign` are all
-    others.
-    """
+@dataclass(frozen=True, kw_only=True)
+class SubscriptionCounts:
+    """What consumers of one subscription received in the whole trial. `foreign`: messages that it had not sent."""
 
     name: str
-    end_to_end: Latency
     received: int
+    corrupt: int
+    foreign: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubscriptionResult(SubscriptionCounts):
+    """One subscription of a load: whole-trial counts; end-to-end and the backlog's growth over the measured window.
+
+    `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
+    where that was not seen. `backlog_growth` is None where the window was too short.
+    """
+
+    end_to_end: Latency
     backlog: int
     lost: int
     duplicated: int
     reordered: int
-    corrupt: int
-    foreign: int
     negative_latency: int
     lost_examples: tuple[str, ...] = ()
     backlog_growth: Slope | None = None
-    verified: int = 0
     window_end_backlog: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSubscription(SubscriptionCounts):
+    """One subscription of a trial that only reads; of messages of others nothing is known but their number.
+
+    `verified`: messages that an earlier trial of Tidegauge had made, whose checksums were checked; `foreign` are all
+    others.
+    """
+
+    verified: int = 0
 
 
 @dataclass(frozen=True)
@@ -237,7 +294,7 @@ class CatchUp:
         slope: of the backlog while they read; None with fewer than six seconds.
         peak_read_msgs_per_s, peak_read_bytes_per_s: most received in one second by all late readers together.
         left_msgs: of the backlog at the end of `watched_s`.
-        limits: what of `TrialSpec.limits` was in force, and why the rest was not, in words.
+        limits: what of `LoadSpec.limits` was in force, and why the rest was not, in words.
     """
 
     backlog_msgs: int
@@ -268,30 +325,83 @@ class Validity(StrEnum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """What one trial found.
+    """What a trial of any kind found.
 
     Attributes:
-        msgs_per_s: acknowledged messages a second, by when their acknowledgement arrived, over the window; where
-            nothing is sent, received ones, between the first and the last receipt.
-        mb_per_s: message values acknowledged, 10^6 bytes a second.
         reasons: why it is not VALID; empty when it is.
         warnings: what a reader should know though the trial is valid.
-        server_cpu_s, worker_cpu_s: CPU seconds inside the measured window; None for servers that others run.
-        control_cpu_s: the same of Tidegauge's own control (this process and the host's agent), which runs beside; None
-            if it was not recorded.
-        steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
-        records: of a rate schedule, one for each step or kind of phase.
-        faults: one for each of the spec's, in their order.
+        worker_cpu_s, gc_pause_s: of the load generator, inside the measured window; of an attestation, of all cycles.
     """
 
     spec: TrialSpec
     started_at: str
     status: str
-    offered_msgs_per_s: float | None
+    validity: Validity = Validity.VALID
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    errors: tuple[tuple[str, str, int], ...]
+    worker_cpu_s: float
+    gc_pause_s: float
+    measured_s: float
+    level: LevelFinding
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredResult(TrialResult):
+    """A trial that measured how fast messages went: a load, or reading.
+
+    Attributes:
+        msgs_per_s: acknowledged messages a second, by when their acknowledgement arrived, over the window; where
+            nothing is sent, received ones, between the first and the last receipt.
+        mb_per_s: message values of these, 10^6 bytes a second.
+        offered_msgs_per_s: None where it went as fast as it goes.
+        server_cpu_s: CPU seconds inside the measured window; None for servers that others run.
+        control_cpu_s: the same of Tidegauge's own control (this process and the host's agent), which runs beside; None
+            if it was not recorded.
+        seen: what devices and loopback moved over the measured window; None if nobody looked.
+        limiting: what limited the rate (of late readers: the reading); None if what was used was not recorded.
+        telemetry_cpus: CPUs that recording it took on average.
+    """
+
+    spec: LoadSpec | ReadSpec
     msgs_per_s: float
     mb_per_s: float
+    offered_msgs_per_s: float | None = None
+    subscriptions: tuple[SubscriptionCounts, ...]
+    server_cpu_s: float | None
+    control_cpu_s: float | None = None
+    seen: Seen | None = None
+    limiting: Limiting | None = None
+    telemetry_cpus: float | None = None
+
+    @property
+    def lost(self) -> int:
+        """Acknowledged messages that did not arrive, over all subscriptions; none where nothing was sent."""
+        return 0
+
+    @property
+    def corrupt(self) -> int:
+        """Messages that arrived damaged, over all subscriptions."""
+        return sum(sub.corrupt for sub in self.subscriptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadResult(MeasuredResult):
+    """What a trial that sends found.
+
+    Attributes:
+        steady: whether warm-up ended because the figures were steady (False: it ran into its limit).
+        disk_fsync_ms: mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started.
+        catch_up: how late readers caught up; None without any.
+        records: of a rate schedule, one for each step or kind of phase.
+        faults: one for each of the spec's, in their order.
+        busy_consumer: the load generator's consumer that had no time left most often; None if each always had some.
+        jit_cpus: CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked.
+    """
+
+    spec: LoadSpec
     sent: int
     acked: int
     failed: int
@@ -301,33 +411,39 @@ class TrialResult:
     delay: Latency
     own_lag: Latency
     subscriptions: tuple[SubscriptionResult, ...]
-    validity: Validity
-    reasons: tuple[str, ...]
-    warnings: tuple[str, ...]
-    errors: tuple[tuple[str, str, int], ...]
-    worker_cpu_s: float
-    server_cpu_s: float | None
-    gc_pause_s: float
     warmup_s: float
     steady: bool
-    measured_s: float
-    level: LevelFinding
-    control_cpu_s: float | None = None
     disk_fsync_ms: float | None = None
-    """Mean of 4 KiB appends with fdatasync on the data's disk just before the servers were started."""
     catch_up: CatchUp | None = None
-    """How late readers caught up; None without any."""
     records: tuple[RecordResult, ...] = ()
-    seen: Seen | None = None
-    """What devices and loopback moved over the measured window; None if nobody looked."""
-    attest: AttestOutcome | None = None
-    """What the cycles of an attestation found; None of other trials."""
     faults: tuple[FaultResult, ...] = ()
-    limiting: Limiting | None = None
-    """What limited the rate (of late readers: the reading); None if what was used was not recorded."""
-    telemetry_cpus: float | None = None
-    """CPUs that recording it took on average."""
     busy_consumer: BusyConsumer | None = None
-    """The load generator's consumer that had no time left most often; None if each always had some."""
     jit_cpus: float | None = None
-    """CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked."""
+
+    @property
+    def lost(self) -> int:
+        """Acknowledged messages that did not arrive, over all subscriptions."""
+        return sum(sub.lost for sub in self.subscriptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadResult(MeasuredResult):
+    """What a trial that only read found."""
+
+    spec: ReadSpec
+    subscriptions: tuple[ReadSubscription, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttestResult(TrialResult):
+    """What the cycles of an attestation found. It has no rates and latencies: its load was interrupted."""
+
+    spec: AttestSpec
+    sent: int
+    acked: int
+    failed: int
+    unresolved: int
+    attest: AttestOutcome
+
+
+AnyResult: TypeAlias = LoadResult | ReadResult | AttestResult

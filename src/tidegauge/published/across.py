@@ -15,7 +15,7 @@ from tidegauge.fairness.case import Property
 from tidegauge.fairness.check import OWN_SERVER_SETTINGS, Contender, check
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec
 from tidegauge.published.differences import COMPARED
 from tidegauge.published.model import family
 from tidegauge.published.observe import Measured, Observed
@@ -64,7 +64,7 @@ class Lettered:
 def together(runs: Sequence[Lettered]) -> Measured:
     """All trials of the runs. Names begin with the run's letter; the blocks of a run follow those of the one before."""
     specs: list[TrialSpec] = []
-    results: list[TrialResult] = []
+    results: list[MeasuredResult] = []
     findings: list[Finding] = []
     failures: dict[str, str] = {}
     run_of: dict[str, str] = {}
@@ -92,7 +92,7 @@ def _name(letter: str, name: str) -> str:
     return f"{letter}:{name}"
 
 
-def _spec(spec: TrialSpec, letter: str, offset: int) -> TrialSpec:
+def _spec(spec: Spec, letter: str, offset: int) -> Spec:
     return replace(spec, trial_id=_name(letter, spec.trial_id), block=spec.block + offset)
 
 
@@ -124,9 +124,9 @@ def unlike(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Colle
         if sides[0] != sides[1]:
             values = [", ".join(compared.shown(value) for value in sorted(map(float, side))) for side in sides]
             return f"the runs differ in {compared.words}: {values[0] or 'none'} and {values[1] or 'none'}"
-    rates = [spec.msgs_per_s for spec in (*above, *below) if spec.msgs_per_s and not spec.exploratory]
-    if rates and "load" not in varied and max(rates) > min(rates) * (1 + RATE_SHARE_MAX):
-        return f"the runs differ in the offered rate: {min(rates):,.0f} to {max(rates):,.0f} msg/s"
+    rates = _rates([*above, *below])
+    if rates and "load" not in varied and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
+        return f"the runs differ in the offered rate: {rates[0]:,.0f} to {rates[-1]:,.0f} msg/s"
     return _versions(above, below) or _others(above, below, varied)
 
 
@@ -138,11 +138,16 @@ def unlike_rates(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied:
     if "load" in varied:
         return ""
     for block in sorted({spec.block for spec in above} & {spec.block for spec in below}):
-        specs = [spec for spec in (*above, *below) if spec.block == block and not spec.exploratory]
-        rates = sorted(spec.msgs_per_s for spec in specs if spec.msgs_per_s)
+        rates = _rates([spec for spec in (*above, *below) if spec.block == block])
         if rates and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
             return f"it was measured at different offered rates: {rates[0]:,.0f} and {rates[-1]:,.0f} msg/s"
     return ""
+
+
+def _rates(specs: Sequence[TrialSpec]) -> list[float]:
+    """The offered rates that were chosen, the lowest first."""
+    loads = [spec for spec in specs if isinstance(spec, LoadSpec) and not spec.exploratory]
+    return sorted(load.msgs_per_s for load in loads if load.msgs_per_s)
 
 
 def _versions(above: Sequence[TrialSpec], below: Sequence[TrialSpec]) -> str:
@@ -168,8 +173,9 @@ def _others(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Coll
 def _given(spec: TrialSpec) -> dict[str, object]:
     load = asdict(replace(spec.workload, producer_overrides={}, consumer_overrides={}))
     found = {**load.pop("payload"), **load.pop("client"), **load}
-    found |= {name: getattr(spec, name) for name in _OF_TRIAL}
-    found |= {f"late readers' {name}": getattr(spec.late, name) for name in _OF_LATE if spec.late is not None}
+    found |= {name: getattr(spec, name, None) for name in _OF_TRIAL}
+    late = spec.late if isinstance(spec, LoadSpec) else None
+    found |= {f"late readers' {name}": getattr(late, name) for name in _OF_LATE if late is not None}
     return {name: value for name, value in found.items() if name not in _COMPARED_FIELDS}
 
 

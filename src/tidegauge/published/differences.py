@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.model.trial import TrialSpec
-from tidegauge.model.workload import Arrival
+from tidegauge.model.trial import LoadSpec, TrialSpec
+from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.numbers import count, size
 from tidegauge.published.figures import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS
 from tidegauge.published.model import Planned, Report, family
@@ -95,7 +95,8 @@ def _send(figures: Sequence[str]) -> Iterator[str]:
 
 def _limits(trials: Sequence[TrialSpec]) -> Iterator[str]:
     """What servers may use in tests with a backlog, where it is less than the machine has."""
-    limits = [trial.limits for trial in trials if trial.late is not None and trial.limits is not None]
+    loads = [trial for trial in trials if isinstance(trial, LoadSpec)]
+    limits = [load.limits for load in loads if load.late is not None and load.limits is not None]
     sizes = dict.fromkeys(_size(limit.memory_bytes) for limit in limits if limit.memory_bytes is not None)
     if sizes:
         listed = _listed([*sizes])
@@ -178,13 +179,15 @@ def _different(system: str, here: Sequence[Mapping[str, str]], theirs: Mapping[s
 
 def _rate(trial: TrialSpec) -> _Value | str | None:
     """Of trials at a rate that was chosen, not found."""
-    if trial.experiment == MAX_THROUGHPUT or trial.workload.arrival is Arrival.CLOSED_LOOP or trial.reads_only:
+    closed_loop = trial.workload.arrival is Arrival.CLOSED_LOOP
+    if not isinstance(trial, LoadSpec) or trial.experiment == MAX_THROUGHPUT or closed_loop:
         return None
     return trial.rate_rule if trial.msgs_per_s is None or "%" in trial.rate_rule else trial.msgs_per_s
 
 
 def _backlog(trial: TrialSpec) -> _Value | None:
-    return trial.late.backlog_msgs * trial.workload.payload.message_bytes if trial.late is not None else None
+    late = _late(trial)
+    return late.backlog_msgs * trial.workload.payload.message_bytes if late is not None else None
 
 
 def _length(trial: TrialSpec) -> _Value | None:
@@ -195,8 +198,13 @@ def _length(trial: TrialSpec) -> _Value | None:
 
 def _reading(trial: TrialSpec) -> int:
     """Subscriptions that read all the time, or late ones where all are."""
-    late = trial.late.subscriptions if trial.late is not None else 0
+    found = _late(trial)
+    late = found.subscriptions if found is not None else 0
     return trial.workload.subscriptions - late or late
+
+
+def _late(trial: TrialSpec) -> LateReaders | None:
+    return trial.late if isinstance(trial, LoadSpec) else None
 
 
 def _size(size_bytes: _Value) -> str:

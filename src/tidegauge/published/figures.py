@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import MeasuredResult
 from tidegauge.statistics.figures import SUSTAINABLE, of_trial
 
 MAX_THROUGHPUT = "max-throughput"
@@ -41,7 +41,7 @@ class Figure:
         """Whether runs have it at all."""
         return bool(self.experiment)
 
-    def of_trial(self, result: TrialResult) -> float | None:
+    def of_trial(self, result: MeasuredResult) -> float | None:
         """The figure of one trial; None where it has too few samples, or it takes several trials."""
         getter = of_trial(self.name)
         return getter(result) if getter else None

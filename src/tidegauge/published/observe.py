@@ -10,7 +10,7 @@ from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.fairness.check import Contender
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.published.figures import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
@@ -36,7 +36,7 @@ class Measured:
     """
 
     specs: Sequence[TrialSpec]
-    results: Sequence[TrialResult]
+    results: Sequence[MeasuredResult]
     findings: Sequence[Finding] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
@@ -187,13 +187,14 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
     return Observed(values, tuple(problems), doubts, specs=tuple(spec for spec in fitting if spec.block in values))
 
 
-def _doubt(result: TrialResult) -> dict[int, str]:
+def _doubt(result: MeasuredResult) -> dict[int, str]:
     """Why a claim can't rest on a result alone, by its block; {} if it can. Stricter than `Validity`."""
-    why = result.reasons[0] if result.validity is Validity.DOUBTFUL else _shortcoming(result)
+    shortcoming = _shortcoming(result) if isinstance(result, LoadResult) else ""
+    why = result.reasons[0] if result.validity is Validity.DOUBTFUL else shortcoming
     return {result.spec.block: f"{result.spec.trial_id}: {why}"} if why else {}
 
 
-def _shortcoming(result: TrialResult) -> str:
+def _shortcoming(result: LoadResult) -> str:
     """What a valid trial's own figures say against deciding by them; "" for nothing."""
     late = result.catch_up
     if late is not None:
@@ -251,7 +252,7 @@ def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str
     above = [
         result.limiting
         for result in run.results
-        if result.spec.trial_id.startswith(f"{step_id}-s") and upper and result.spec.msgs_per_s == upper
+        if result.spec.trial_id.startswith(f"{step_id}-s") and upper and result.offered_msgs_per_s == upper
     ]
     return [
         f"{step_id}: {limiting.summary}: {limiting.words}"
@@ -260,7 +261,7 @@ def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str
     ]
 
 
-def _of_goal(figure: Figure, rate: float, spec: TrialSpec, confirmation: TrialResult | None) -> float | None:
+def _of_goal(figure: Figure, rate: float, spec: TrialSpec, confirmation: MeasuredResult | None) -> float | None:
     """Of the rate that was found, or of the trial that confirmed it."""
     if figure.name == SUSTAINABLE:
         return rate * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else rate

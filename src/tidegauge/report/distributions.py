@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import Latency, TrialResult, point_words
+from tidegauge.model.trial import Latency, MeasuredResult, TrialResult, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.plain import plain
 from tidegauge.report.layout import bullet
@@ -88,7 +88,7 @@ def within(run: StoredRun) -> list[Within]:
     return found
 
 
-def _within(block: Block, result: TrialResult, trial: TrialDetails) -> list[Within]:
+def _within(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
     name, system = _named(block), result.spec.system
     if block.closed_loop:
         rows = window_rows(trial)

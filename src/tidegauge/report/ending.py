@@ -14,7 +14,7 @@ from typing import Any
 from tidegauge.config.fields import DATA_KEYS, option_of
 from tidegauge.model.attest import Means
 from tidegauge.model.events import LEFT_OUT
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.numbers import plural
 from tidegauge.report import thresholds
@@ -113,7 +113,7 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def worth_acting_on(run: StoredRun) -> Worth:
     """Everything in order: durability, trials that failed or may not be used, systems left out, then warnings."""
     names = names_of(run)
-    results = [result for result in run.results if not result.spec.exploratory]
+    results = [result for result in run.measured if not result.spec.exploratory]
     found = [*_durability(run), *_failed(run, names), *_not_valid(results, names)]
     left_out = [note for note in run.notes if LEFT_OUT in note]
     found += [Advice(note, "") for note in left_out]
@@ -145,7 +145,7 @@ def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> 
     return f"In {len(own)} of {trials} trials ({places})"
 
 
-def busy_words(results: Sequence[TrialResult]) -> str:
+def busy_words(results: Sequence[MeasuredResult]) -> str:
     """How busy the machine was in the first of these trials that says so, "" for none."""
     for result in results:
         if result.limiting is not None and result.limiting.resource is Resource.HOST_CPU:
@@ -226,7 +226,7 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
     if run.status != "finished":
         return _unfinished(run, program)
     ruled = thresholds.rulings(run)
-    results = [result for result in run.results if not result.spec.exploratory]
+    results = [result for result in run.measured if not result.spec.exploratory]
     missed = [ruling for ruling in ruled if ruling.outcome is Outcome.MISSED]
     if missed:
         why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
@@ -235,14 +235,14 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
     if refuted:
         why = f"what {names_of(run).of(refuted[0].system)} acknowledged was lost in a power cut: durability is refuted"
         return Ending(End.REFUTED, _stop(why), f"The witness: {program} show {run_words(run)}")
-    broken = [result for result in results if any(sub.lost or sub.corrupt for sub in result.subscriptions)]
+    broken = [result for result in results if result.lost or result.corrupt]
     if broken:
         why = f"{where_words(broken, len(results), names_of(run))} acknowledged messages were lost or damaged"
         return Ending(End.BROKEN, _stop(why), f"Which, and the servers' logs: {program} show {run_words(run)}")
     return _open(run, results, program)
 
 
-def _open(run: StoredRun, results: list[TrialResult], program: str) -> Ending:
+def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> Ending:
     """INVALID where something asked has no answer, else GOOD."""
     invalid = [result for result in results if result.validity is Validity.INVALID]
     again = again_words(run, program)

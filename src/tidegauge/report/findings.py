@@ -12,7 +12,7 @@ from rich.text import Text
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
-from tidegauge.model.trial import TrialResult, TrialSpec, point_words
+from tidegauge.model.trial import LoadResult, TrialSpec, point_words
 from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, bullet
 from tidegauge.report.names import SystemNames
@@ -33,7 +33,7 @@ def faults_table(block: Block) -> FigureTable | None:
     rows = [
         (f"{system} {number}. {found[0].fault.name}, {_nodes(found)}", found)
         for system in block.systems
-        for number, found in enumerate(_by_number(block.of(system)), 1)
+        for number, found in enumerate(_by_number(block.loads_of(system)), 1)
     ]
     if not rows:
         return None
@@ -73,10 +73,10 @@ def faults_table(block: Block) -> FigureTable | None:
 
 def fault_notes(block: Block) -> list[str]:
     """What to know to read the table; [] without one. All trials of a block have the same faults."""
-    faults = [fault for result in block.results for fault in result.faults]
+    faults = [fault for load in block.loads for fault in load.faults]
     if not faults:
         return []
-    asked = next(result.faults for result in block.results if result.faults)
+    asked = next(load.faults for load in block.loads if load.faults)
     listed = "; ".join(f"{number}. {fault.fault.words()}" for number, fault in enumerate(asked, 1))
     unknown = any(fault.lost is None for fault in faults)
     return [f"The faults: {listed}.", NOTE, *([_SEVERAL] if unknown else [])]
@@ -91,7 +91,7 @@ def planned_faults(trials: Sequence[TrialSpec]) -> list[str]:
     ]
 
 
-def _by_number(trials: Sequence[TrialResult]) -> list[list[FaultResult]]:
+def _by_number(trials: Sequence[LoadResult]) -> list[list[FaultResult]]:
     """The first faults of all trials, the second ones, and so on."""
     most = max((len(trial.faults) for trial in trials), default=0)
     return [[trial.faults[place] for trial in trials if place < len(trial.faults)] for place in range(most)]

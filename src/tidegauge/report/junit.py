@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from xml.etree import ElementTree
 
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.numbers import in_unit
 from tidegauge.report import fairness, thresholds
 from tidegauge.statistics.figures import Shown, figures_shown
@@ -90,7 +90,7 @@ def _trial(trial: StoredTrial) -> Case:
     result = trial.result
     output = "\n".join((_figures(result), *result.reasons, *result.warnings))
     reasons = "; ".join(result.reasons)
-    if any(subscription.lost or subscription.corrupt for subscription in result.subscriptions):
+    if isinstance(result, MeasuredResult) and (result.lost or result.corrupt):
         return Case(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
     if result.validity is Validity.INVALID:
         return Case(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", output, result.measured_s)
@@ -98,7 +98,7 @@ def _trial(trial: StoredTrial) -> Case:
 
 
 def _figures(result: TrialResult) -> str:
-    known = [(figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT)]
+    known = [(figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT) if isinstance(result, MeasuredResult)]
     figures = [
         f"{figure.title} {in_unit(value, figure.unit)} {figure.unit}".rstrip()
         for figure, value in known

@@ -15,7 +15,7 @@ from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_ope
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import count, duration, gib, local_time, ms, plural, size
 from tidegauge.published.examine import Choice
@@ -91,7 +91,8 @@ def plan_list(
 
 def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     """How long a plan takes; only a bound where backlogs are written at rates that are found on the way."""
-    open_ended = [trial.late for trial in trials if trial.late is not None and trial.msgs_per_s is None]
+    unknown = [trial for trial in trials if isinstance(trial, LoadSpec) and trial.msgs_per_s is None]
+    open_ended = [trial.late for trial in unknown if trial.late is not None]
     if not open_ended:
         return f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."
     longest = duration(max(late.chase_s_max for late in open_ended))
@@ -116,11 +117,15 @@ def _rows(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
             *(Column(axis.rpartition(".")[2], tuple(trial.point.get(axis, "") for trial in first)) for axis in axes),
             Column(DURABILITY, tuple(levels.level_words(trial.choice) for trial in first)),
             Column("load", tuple(map(_load, rows))),
-            Column("warm-up", tuple(f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" for trial in first)),
+            Column("warm-up", tuple(map(_warm_up, first))),
             Column("measured", tuple(duration(trial.measure_s) for trial in first)),
         ),
         droppable=("warm-up", *([DURABILITY] if in_axes else []), "measured"),
     )
+
+
+def _warm_up(trial: TrialSpec) -> str:
+    return f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" if isinstance(trial, LoadSpec) else "none"
 
 
 def _load(alike: Sequence[TrialSpec]) -> str:
@@ -176,9 +181,9 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
     """What the messages in flight allow: from which time of an acknowledgement on they limit a rate; once each."""
     sentences: dict[str, None] = {}
     for trial in trials:
-        load = trial.workload
-        if not load.producers or trial.attest is not None:
+        if not isinstance(trial, LoadSpec):
             continue
+        load = trial.workload
         window = load.window_messages()
         whole = f"{count(window)} messages ({size(load.window_bytes())}) may be in flight over all producers"
         if trial.most_msgs_per_s:
@@ -212,7 +217,7 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
 
     `places`: of the servers' data, and of their journals; () = on one disk that is not looked at.
     """
-    known = [trial for trial in trials if trial.msgs_per_s is not None and not trial.attached]
+    known = [trial for trial in trials if trial.most_msgs_per_s and not trial.attached]
     unknown = [trial for trial in trials if is_open_ended(trial)]
     needs = []
     if known:
@@ -270,9 +275,8 @@ def offered(trial: TrialSpec) -> str:
     """The load of a planned trial; a rate that depends on an earlier trial as the campaign words it."""
     if trial.workload.arrival is Arrival.CLOSED_LOOP:
         return "closed loop"
-    if trial.msgs_per_s is None:
-        return trial.rate_rule or "set by an earlier trial"
-    return f"{count(trial.msgs_per_s)} msg/s"
+    rate = trial.msgs_per_s if isinstance(trial, LoadSpec | AttestSpec) else None
+    return trial.rate_rule or "set by an earlier trial" if rate is None else f"{count(rate)} msg/s"
 
 
 def _table(*heads: str) -> Table:

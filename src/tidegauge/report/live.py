@@ -28,7 +28,7 @@ from tidegauge.model.events import (
     UseNow,
 )
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import TrialSpec, Validity
+from tidegauge.model.trial import AttestResult, LoadResult, TrialSpec, Validity
 from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Paragraph
@@ -236,14 +236,14 @@ def outcome(ended: TrialEnded) -> str:
     if ended.result is None:
         return f"{ended.spec.trial_id}: failed: {ended.failure}"
     result = ended.result
-    if result.attest is not None and ended.spec.attest is not None:
-        return f"{ended.spec.trial_id}: {attest_outcome(ended.spec.attest, result.attest)}"
+    if isinstance(result, AttestResult):
+        return f"{ended.spec.trial_id}: {attest_outcome(result.spec.attest, result.attest)}"
     verdict = result.validity.value
     shown = verdict if result.validity is Validity.VALID else verdict.upper()
-    return (
-        f"{ended.spec.trial_id}: {count(result.msgs_per_s)} msg/s, response p50 {ms(result.response.p50_ms)}, "
-        f"p99 {ms(result.response.p99_ms)} ms: {shown}"
-    )
+    figures = f"{count(result.msgs_per_s)} msg/s"
+    if isinstance(result, LoadResult):
+        figures += f", response p50 {ms(result.response.p50_ms)}, p99 {ms(result.response.p99_ms)} ms"
+    return f"{ended.spec.trial_id}: {figures}: {shown}"
 
 
 def seconds_left(state: LiveState, now_s: float) -> float | None:

@@ -26,7 +26,7 @@ from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, AnySpec
 from tidegauge.model.use import Limiting
 from tidegauge.published.examine import Choice
 from tidegauge.published.verdict import PublishedOutcome
@@ -74,7 +74,7 @@ class PlanFile(TypedDict):
     """plan.json of a run; what `--dry-run --json` prints has further keys."""
 
     schema: Literal["tidegauge.plan/1"]
-    trials: list[TrialSpec]
+    trials: list[AnySpec]
     seconds_expected: NotRequired[float]
     warnings: NotRequired[list[str]]
     unequal: NotRequired[list[Tilt]]
@@ -133,7 +133,7 @@ class TrialFile(TypedDict):
     ended_at: str
     page_cache: Object | None
     session: NotRequired[int]
-    spec: TrialSpec
+    spec: AnySpec
 
 
 class SettingsFile(TypedDict):
@@ -164,7 +164,7 @@ class ResultFile(TypedDict):
     """result.json: what a trial found, and the totals that the worker reported."""
 
     schema: Literal["tidegauge.result/1"]
-    result: TrialResult
+    result: AnyResult
     totals: TotalFigures
 
 
@@ -250,7 +250,7 @@ class ExperimentReport(TypedDict):
     experiment: str
     point: NotRequired[Mapping[str, str]]
     closed_loop: bool
-    results: list[TrialResult]
+    results: list[AnyResult]
     comparisons: list[Object]
     not_compared_because: str
 
@@ -296,7 +296,7 @@ class Report(TypedDict):
     ceilings: NotRequired[RunCeilings | None]
     price: NotRequired[Price | None]
     usage: NotRequired[list[Usage]]
-    exploratory_trials: list[TrialResult]
+    exploratory_trials: list[AnyResult]
     trials_without_result: list[Unfinished]
     environment: Object
 

@@ -17,7 +17,7 @@ from tidegauge.attestation.record import CLAIMED_ONLY
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.durability import in_force
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
 from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
@@ -169,27 +169,28 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
     return table
 
 
-def _middle(results: Sequence[TrialResult], figure: Figure) -> float | None:
+def _middle(results: Sequence[MeasuredResult], figure: Figure) -> float | None:
     values = [value for value in map(figure.of, results) if value is not None]
     interval = estimate(values)
     return interval.value if interval else None
 
 
-def _messages(results: Sequence[TrialResult]) -> str:
+def _messages(results: Sequence[MeasuredResult]) -> str:
     """ "all intact", or how many of all trials were not."""
-    subs = [sub for result in results for sub in result.subscriptions]
+    loads = [result for result in results if isinstance(result, LoadResult)]
+    subs = [sub for load in loads for sub in load.subscriptions]
     counted = (
-        ("LOST", sum(sub.lost for sub in subs)),
-        ("DAMAGED", sum(sub.corrupt for sub in subs)),
+        ("LOST", sum(result.lost for result in results)),
+        ("DAMAGED", sum(result.corrupt for result in results)),
         ("twice", sum(sub.duplicated for sub in subs)),
         ("disordered", sum(sub.reordered for sub in subs)),
-        ("failed", sum(result.failed + result.unresolved for result in results)),
+        ("failed", sum(load.failed + load.unresolved for load in loads)),
         ("behind", max(map(_behind, results), default=0)),
     )
     return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or "intact"
 
 
-def _behind(result: TrialResult) -> int:
+def _behind(result: MeasuredResult) -> int:
     """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual."""
     waited = FIGURES["window_end_backlog"].of(result) or 0.0
     return int(waited) if waited > BEHIND_S * result.msgs_per_s else 0
@@ -202,7 +203,7 @@ def _limit(found: Limiting | None) -> str:
     return str(found.resource) if found.share is None else f"{found.resource} {found.share:.0%}"
 
 
-def _validity(results: Sequence[TrialResult]) -> str:
+def _validity(results: Sequence[MeasuredResult]) -> str:
     worst = max((result.validity for result in results), key=list(Validity).index)
     if worst is Validity.VALID:
         return worst.value

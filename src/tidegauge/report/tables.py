@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.trial import RecordResult, TrialResult, Validity
+from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, RecordResult, Validity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
@@ -23,7 +23,7 @@ def records_table(block: Block) -> FigureTable | None:
     rows = [
         (f"{system} {name}", records)
         for system in block.systems
-        for name, records in _by_name([result.records for result in _shown(block, system)])
+        for name, records in _by_name([load.records for load in _shown(block, system) if isinstance(load, LoadResult)])
     ]
     if not rows:
         return None
@@ -59,7 +59,7 @@ def records_table(block: Block) -> FigureTable | None:
     return FigureTable("system and step", tuple(label for label, _ in rows), groups)
 
 
-def _shown(block: Block, system: str) -> Sequence[TrialResult]:
+def _shown(block: Block, system: str) -> Sequence[MeasuredResult]:
     """A single trial whatever its validity, which the table above shows; of several those whose figures may be used."""
     trials = block.of(system)
     return trials if len(trials) == 1 else block.usable(system)
@@ -102,7 +102,7 @@ def remarks(block: Block) -> Iterable[Remark]:
 Reduce = Callable[[Sequence[float]], float]
 
 
-def figure_rows(block: Block) -> list[tuple[str, Sequence[TrialResult], Reduce]]:
+def figure_rows(block: Block) -> list[tuple[str, Sequence[MeasuredResult], Reduce]]:
     """Label, trials and what is made of them: each trial without repeats; else min, median and max of each system."""
     if all(len(block.of(system)) == 1 for system in block.systems):
         return [(block.label(system), block.of(system), max) for system in block.systems]
@@ -130,12 +130,12 @@ def figure_table(*blocks: Block) -> FigureTable:
     return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
 
 
-def _reduced(results: Sequence[TrialResult], figure: Figure, reduce: Reduce) -> float | None:
+def _reduced(results: Sequence[MeasuredResult], figure: Figure, reduce: Reduce) -> float | None:
     values = [value for value in map(figure.of, results) if value is not None]
     return float(reduce(values)) if values else None
 
 
-def _validity(results: Sequence[TrialResult]) -> str:
+def _validity(results: Sequence[MeasuredResult]) -> str:
     """ "valid", or in capitals what is not."""
     if not results:
         return "INVALID"
@@ -164,13 +164,13 @@ def footnotes(block: Block) -> list[str]:
         used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
         notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")
     notes += _own_settings(block)
-    if any(result.spec.late for result in block.results):
+    if any(load.spec.late for load in block.loads):
         notes.append(
             "Over the whole time before, during and after the catching up; what was found by phases is shown below. "
             "End-to-end times of late readers hold the time for which they were made to wait."
         )
     notes += _promises(block)
-    if block.closed_loop and not block.results[0].spec.reads_only:
+    if block.closed_loop and block.loads:
         notes.append(
             "Closed loop: the next message waits for an earlier one, so these times hide waiting; "
             "compare latency at a fixed rate."
@@ -182,9 +182,10 @@ def _promises(block: Block) -> list[str]:
     """What the workload's shape takes away from what is checked."""
     workload = block.results[0].spec.workload
     notes = []
-    if block.results[0].spec.reads_only:
-        read = sum(sub.received for result in block.results for sub in result.subscriptions)
-        verified = sum(sub.verified for result in block.results for sub in result.subscriptions)
+    reading = [result for result in block.results if isinstance(result, ReadResult)]
+    if reading:
+        read = sum(sub.received for result in reading for sub in result.subscriptions)
+        verified = sum(sub.verified for result in reading for sub in result.subscriptions)
         notes.append(
             f"Nothing was sent. msg/s: received. Of {count(read)} messages {count(verified)} were of an earlier run, "
             "and their checksums verified; of the others nothing is known but their number."

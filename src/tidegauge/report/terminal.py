@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
@@ -161,10 +161,10 @@ def _experiment(sweep: Swept) -> Iterable[RenderableType]:
     yield from remarks
 
 
-def load_words(result: TrialResult) -> str:
+def load_words(result: MeasuredResult) -> str:
     """The load of a trial: rate, arrival, length."""
     spec = result.spec
-    if spec.reads_only:
+    if not isinstance(spec, LoadSpec):
         return f"consumers alone, as fast as it goes, {duration(result.measured_s)} from the first to the last message"
     if spec.schedule is not None:
         load = f"{spec.rate_rule}; {count(result.offered_msgs_per_s)} msg/s on average, open loop"

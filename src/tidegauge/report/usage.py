@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tidegauge.comparison.blocks import blocks
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
-from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
 from tidegauge.plain import plain
@@ -26,7 +26,7 @@ TRIALS_MAX = 3
 """Named of those in which the same was found."""
 
 
-def limited_by(results: Sequence[TrialResult]) -> Limiting | None:
+def limited_by(results: Sequence[MeasuredResult]) -> Limiting | None:
     """What limited most of these trials of one system; None where nothing was recorded or they disagree."""
     limits = [result.limiting for result in results if result.limiting is not None]
     if not limits:
@@ -38,12 +38,12 @@ def limited_by(results: Sequence[TrialResult]) -> Limiting | None:
     return max(alike, key=lambda limiting: limiting.share or 0.0)
 
 
-def cell(result: TrialResult) -> str:
+def cell(result: MeasuredResult) -> str:
     """For a column."""
     return result.limiting.summary if result.limiting else MISSING
 
 
-def sentence(result: TrialResult) -> str:
+def sentence(result: MeasuredResult) -> str:
     """The evidence; "" where nothing was recorded. What was offered and came through needs none of its own."""
     limiting = result.limiting
     if limiting is None or (limiting.resource is Resource.OFFERED and not limiting.others):
@@ -61,7 +61,7 @@ def sentence(result: TrialResult) -> str:
     return f"{subject}: {what}: {limiting.words}.{also}"
 
 
-def further(results: Sequence[TrialResult], shown: Sequence[TrialResult]) -> list[str]:
+def further(results: Sequence[MeasuredResult], shown: Sequence[MeasuredResult]) -> list[str]:
     """What was found in other trials than those whose sentence is `shown` (repeated, tried, left out): one line each.
 
     One that the sentence of the same experiment, system and point has is not repeated.
@@ -78,11 +78,11 @@ def further(results: Sequence[TrialResult], shown: Sequence[TrialResult]) -> lis
     return [f"Near a limit also in {_listed(trials[name])}: {words}." for name, words in words_of.items()]
 
 
-def _where(result: TrialResult) -> tuple[str, str, str]:
+def _where(result: MeasuredResult) -> tuple[str, str, str]:
     return (result.spec.experiment, result.spec.system, point_words(result.spec.point))
 
 
-def _findings(result: TrialResult) -> list[tuple[str, str]]:
+def _findings(result: MeasuredResult) -> list[tuple[str, str]]:
     """Each resource that was found, with the evidence; its name has no share, which differs from trial to trial."""
     limiting = result.limiting
     if limiting is None:
@@ -106,7 +106,7 @@ TITLE = "Of what this machine can do"
 class Used:
     """One result with its shares and its cost (None without a price, or where it has none)."""
 
-    result: TrialResult
+    result: MeasuredResult
     shares: tuple[Share, ...]
     cost: Cost | None
 
@@ -130,11 +130,13 @@ def used(run: StoredRun) -> list[Used]:
     """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
     confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
     return [
-        _used(result, run) for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed
+        _used(result, run)
+        for result in run.measured
+        if not result.spec.exploratory or result.spec.trial_id in confirmed
     ]
 
 
-def _used(result: TrialResult, run: StoredRun) -> Used:
+def _used(result: MeasuredResult, run: StoredRun) -> Used:
     found = shares(result, run.ceilings) if run.ceilings is not None else ()
     return Used(result, found, cost(result, run.price) if run.price is not None else None)
 
@@ -240,7 +242,7 @@ def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
     """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
     shown = [row.result for row in found[:ROWS_MAX]]
-    lines = [*filter(None, map(sentence, shown)), *further(run.results, shown)]
+    lines = [*filter(None, map(sentence, shown)), *further(run.measured, shown)]
     if run.ceilings is not None and any(row.shares for row in found):
         lines.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for row in found for share in row.shares):

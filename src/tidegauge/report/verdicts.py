@@ -17,7 +17,7 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import in_force
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.numbers import count, ms, plural, short
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate
@@ -174,21 +174,22 @@ def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
 
 def _trial_question(block: Block) -> _Question:
     first = block.results[0]
-    if first.spec.reads_only or block.closed_loop:
-        verb = "read" if first.spec.reads_only else "took"
+    load = block.loads[0].spec if block.loads else None
+    if load is None or block.closed_loop:
+        verb = "took" if load else "read"
         sides = _sides(block, FIGURES["msgs_per_s"].of)
         return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
     # The highest percentile that all have samples enough for.
     known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
     results = [result for system in block.systems for result in block.usable(system)]
     figure = next((figure for figure in known if results and all(map(figure.of, results))), known[0])
-    rate = "the scheduled rates" if first.spec.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
-    faults = f" with {plural(len(first.spec.faults), 'fault')}" if first.spec.faults else ""
+    rate = "the scheduled rates" if load.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
+    faults = f" with {plural(len(load.faults), 'fault')}" if load.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "
     return _Question(lead, "", figure.title, "ms", False, _sides(block, figure.of), point_words(block.point))
 
 
-def _sides(block: Block, figure: Callable[[TrialResult], float | None]) -> tuple[_Side, ...]:
+def _sides(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tuple[_Side, ...]:
     sides = []
     for system in block.systems:
         results = block.usable(system)
@@ -200,7 +201,7 @@ def _sides(block: Block, figure: Callable[[TrialResult], float | None]) -> tuple
     return tuple(sides)
 
 
-def _shortfall(slow: Sequence[TrialResult]) -> str:
+def _shortfall(slow: Sequence[MeasuredResult]) -> str:
     worst = min(slow, key=lambda result: result.msgs_per_s)
     return f"did not keep up: {about(worst.msgs_per_s)} msg/s"
 
@@ -215,12 +216,12 @@ def _objection(block: Block, case: _Case) -> str:
     return ""
 
 
-def _damage(results: Sequence[TrialResult], case: _Case) -> str:
+def _damage(results: Sequence[MeasuredResult], case: _Case) -> str:
     """Acknowledged messages that were lost or damaged, by system."""
     damage = []
     for system in sorted({result.spec.system for result in results}):
-        subs = [sub for result in results if result.spec.system == system for sub in result.subscriptions]
-        lost, corrupt = sum(sub.lost for sub in subs), sum(sub.corrupt for sub in subs)
+        own = [result for result in results if result.spec.system == system]
+        lost, corrupt = sum(result.lost for result in own), sum(result.corrupt for result in own)
         if lost or corrupt:
             what = " and ".join(
                 [*([f"LOST {count(lost)}"] if lost else []), *([f"DAMAGED {count(corrupt)}"] if corrupt else [])]

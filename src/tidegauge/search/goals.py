@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 
-from tidegauge.model.trial import Latency, TrialResult, Validity
+from tidegauge.model.trial import Latency, LoadResult, Validity
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
 
@@ -97,7 +97,7 @@ class _Broken:
         return Verdict(Outcome.CLEAR_FAIL if self.clear else Outcome.FAIL, self.kind, self.clause)
 
 
-def judge(goal: Goal, result: TrialResult) -> Verdict:
+def judge(goal: Goal, result: LoadResult) -> Verdict:
     """Apply all clauses to an open-loop trial."""
     broken = next(chain(_integrity(result), _rate(result), _backlog(result)), None)
     verdict = broken.verdict if broken else _limits(goal, result)
@@ -106,12 +106,12 @@ def judge(goal: Goal, result: TrialResult) -> Verdict:
     return verdict
 
 
-def _offered(result: TrialResult) -> bool:
+def _offered(result: LoadResult) -> bool:
     """Whether the generator offered the load as intended."""
     return result.own_lag.p99_ms is not None and result.own_lag.p99_ms <= OWN_LAG_MS_MAX
 
 
-def _integrity(result: TrialResult) -> Iterator[_Broken]:
+def _integrity(result: LoadResult) -> Iterator[_Broken]:
     for sub in result.subscriptions:
         if sub.lost:
             yield _Broken("loss", f"{sub.lost:,} acknowledged messages were lost on {sub.name}", True)
@@ -121,7 +121,7 @@ def _integrity(result: TrialResult) -> Iterator[_Broken]:
         yield _Broken("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
 
 
-def _rate(result: TrialResult) -> Iterator[_Broken]:
+def _rate(result: LoadResult) -> Iterator[_Broken]:
     offered = result.offered_msgs_per_s or 0.0
     tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, offered * result.measured_s)))
     if result.msgs_per_s < (1 - tolerance) * offered:
@@ -129,7 +129,7 @@ def _rate(result: TrialResult) -> Iterator[_Broken]:
         yield _Broken("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
 
 
-def _backlog(result: TrialResult) -> Iterator[_Broken]:
+def _backlog(result: LoadResult) -> Iterator[_Broken]:
     offered = result.offered_msgs_per_s or 0.0
     for sub in result.subscriptions:
         slope = sub.backlog_growth
@@ -144,7 +144,7 @@ def _backlog(result: TrialResult) -> Iterator[_Broken]:
             yield _Broken("backlog", clause, False)
 
 
-def _limits(goal: Goal, result: TrialResult) -> Verdict:
+def _limits(goal: Goal, result: LoadResult) -> Verdict:
     missing = ""
     for limit in goal.limits:
         for where, latency in _series(limit.series, result):
@@ -158,7 +158,7 @@ def _limits(goal: Goal, result: TrialResult) -> Verdict:
     return Verdict(Outcome.UNDECIDED, "samples", missing) if missing else Verdict(Outcome.PASS)
 
 
-def _series(name: str, result: TrialResult) -> list[tuple[str, Latency]]:
+def _series(name: str, result: LoadResult) -> list[tuple[str, Latency]]:
     if name == "response":
         return [("", result.response)]
     return [(f" on {sub.name}", sub.end_to_end) for sub in result.subscriptions]
@@ -190,7 +190,7 @@ class GoalOutcome:
     lower: float | None
     upper: float | None
     above: Verdict | None
-    confirmation: TrialResult | None
+    confirmation: LoadResult | None
     stepped_down: int
     trials: int
     problem: str = ""

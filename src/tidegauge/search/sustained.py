@@ -31,7 +31,7 @@ from MLRsearch.discrete_load import DiscreteLoad
 from MLRsearch.discrete_result import DiscreteResult
 from MLRsearch.load_stats import LoadStats
 
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.search.goals import INVALID, Goal, GoalOutcome, Outcome, Verdict, bracket, judge
 
 _ONE_TRIAL = 1.0
@@ -186,8 +186,8 @@ class Callbacks:
     `search` and `confirm` make a trial at a rate.
     """
 
-    search: Callable[[float], TrialResult]
-    confirm: Callable[[float], TrialResult]
+    search: Callable[[float], LoadResult]
+    confirm: Callable[[float], LoadResult]
     announce: Callable[[str, int, int], None]
 
 
@@ -207,7 +207,7 @@ class SustainedSearch:
         self._trials_max = trials_max
         self._callbacks = callbacks
         self._steps: list[_Step] = []
-        self._confirmations: dict[float, list[TrialResult]] = {}
+        self._confirmations: dict[float, list[LoadResult]] = {}
         self._search = Search(len(self._goals), space, self._ask)
         self._ran_out = False
 
@@ -333,7 +333,7 @@ class SustainedSearch:
         problem = f"no confirmation held; the last, at {_msgs(upper or 0.0)}: {above.clause if above else ''}"
         return GoalOutcome(goal, False, None, upper, above, None, STEPS_DOWN_MAX + 1, self.trials, problem)
 
-    def _confirm(self, goal: Goal, rate: float) -> tuple[TrialResult, Verdict]:
+    def _confirm(self, goal: Goal, rate: float) -> tuple[LoadResult, Verdict]:
         """The confirmation at a rate, made again where it is INVALID or a stall may explain its fail."""
         made = self._confirmations.setdefault(rate, [])
         verdicts = [judge(goal, result) for result in made]
@@ -357,7 +357,7 @@ class SustainedSearch:
         return f"the bracket is {1 - lower / upper:.0%} wide, since {self._trials_max} trials were allowed"
 
 
-def _doubt(result: TrialResult) -> str:
+def _doubt(result: LoadResult) -> str:
     if result.validity is Validity.VALID:
         return ""
     what = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"

@@ -15,11 +15,12 @@ from enum import Flag, StrEnum, auto
 from typing import Any
 
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Latency, SubscriptionResult, TrialResult
+from tidegauge.model.trial import Latency, LoadResult, MeasuredResult, SubscriptionResult
 from tidegauge.model.workload import BEFORE, DURING, late_names
 
-Of = Callable[[TrialResult], float | None]
+Of = Callable[[MeasuredResult], float | None]
 """The figure of a result; None where there are too few samples, or nothing was measured."""
+OfLoad = Callable[[LoadResult], float | None]
 
 
 class Kind(StrEnum):
@@ -127,7 +128,7 @@ def _bracket_share(finding: Finding) -> float:
     return 0.0
 
 
-def prompt_readers(result: TrialResult) -> list[SubscriptionResult]:
+def prompt_readers(result: LoadResult) -> list[SubscriptionResult]:
     """All subscriptions but late readers beside others: the times of these hold how long they were made to wait."""
     late = late_names(len(result.subscriptions), result.spec.late)
     prompt = [subscription for subscription in result.subscriptions if subscription.name not in late]
@@ -148,7 +149,7 @@ def largest_times(latencies: Sequence[Latency]) -> Latency | None:
     return Latency(count=min(latency.count for latency in latencies), **worst)
 
 
-def _worst_end_to_end(result: TrialResult) -> Latency | None:
+def _worst_end_to_end(result: LoadResult) -> Latency | None:
     return largest_times([subscription.end_to_end for subscription in prompt_readers(result)])
 
 
@@ -169,18 +170,18 @@ _PERCENTILES = (
 def _times(
     series: str,
     title: str,
-    latency: Callable[[TrialResult], Latency | None],
+    latency: Callable[[LoadResult], Latency | None],
     columns: tuple[str, ...] = (),
     shown: Mapping[str, Shown] | None = None,
 ) -> list[Figure]:
     """All percentiles of a series. `columns`: those in the table of trials, after the head of their group."""
 
     def of(field: str) -> Of:
-        def figure(result: TrialResult) -> float | None:
+        def figure(result: LoadResult) -> float | None:
             found = latency(result)
             return getattr(found, field) if found is not None and found.count else None
 
-        return figure
+        return _of_load(figure)
 
     return [
         Figure(
@@ -198,18 +199,26 @@ def _times(
     ]
 
 
-def _summed(what: str) -> Of:
+def _of_load(figure: OfLoad, without: float | None = None) -> Of:
+    """A figure that only loads have. `without`: what it is where nothing was sent; 0 of counts of sent messages."""
+    return lambda result: figure(result) if isinstance(result, LoadResult) else without
+
+
+def _summed(what: str) -> OfLoad:
     return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
 
 
-def _lost(result: TrialResult) -> float | None:
+def _foreign(result: MeasuredResult) -> float:
+    return float(sum(subscription.foreign for subscription in result.subscriptions))
+
+
+def _lost(result: LoadResult) -> float | None:
     """None where the drain ended while consumers were behind: what they had not received may yet have come."""
-    lost = sum(subscription.lost for subscription in result.subscriptions)
     behind = any(subscription.backlog for subscription in result.subscriptions)
-    return None if behind and not lost else float(lost)
+    return None if behind and not result.lost else float(result.lost)
 
 
-def _window_end_backlog(result: TrialResult) -> float | None:
+def _window_end_backlog(result: LoadResult) -> float | None:
     """Of the slowest subscription; None where it was not seen. Late readers don't count."""
     late = late_names(len(result.subscriptions), result.spec.late)
     backlogs = [
@@ -218,14 +227,14 @@ def _window_end_backlog(result: TrialResult) -> float | None:
     return max((float(backlog) for backlog in backlogs if backlog is not None), default=None)
 
 
-def _backlog(result: TrialResult) -> float:
+def _backlog(result: LoadResult) -> float:
     return float(max((subscription.backlog for subscription in result.subscriptions), default=0))
 
 
 def _cores(cpu_s: str) -> Of:
     """CPU seconds of the window as cores kept busy on average."""
 
-    def figure(result: TrialResult) -> float | None:
+    def figure(result: MeasuredResult) -> float | None:
         used_s = getattr(result, cpu_s)
         return used_s / result.measured_s if used_s is not None and result.measured_s > 0 else None
 
@@ -233,26 +242,26 @@ def _cores(cpu_s: str) -> Of:
 
 
 def _catch_up(field: str) -> Of:
-    return lambda result: getattr(result.catch_up, field, None)
+    return _of_load(lambda result: getattr(result.catch_up, field, None))
 
 
 def _phase_p99(series: str, phase: str) -> Of:
     """Of a phase of a trial with late readers."""
 
-    def figure(result: TrialResult) -> float | None:
+    def figure(result: LoadResult) -> float | None:
         latency: Latency | None = getattr(result.catch_up.phase(phase), series) if result.catch_up else None
         return latency.p99_ms if latency is not None else None
 
-    return figure
+    return _of_load(figure)
 
 
 def _counted(name: str, title: str, of: Of, column: TableColumn | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
     return Figure(name, title, "", False, Kind.COUNTED, of, column=column, shown=shown)
 
 
-def _messages(what: str, of: Of | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
+def _messages(what: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
     """Messages to which something happened, over all subscriptions."""
-    return _counted(what, f"{what} messages", of or _summed(what), TableColumn("messages", what), shown)
+    return _counted(what, f"{what} messages", _of_load(of or _summed(what), 0.0), TableColumn("messages", what), shown)
 
 
 def _measured(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
@@ -281,20 +290,20 @@ _ALL = (
         {"p99": _EVERYWHERE & ~Shown.JUNIT},
     ),
     _counted(
-        "window_end_backlog", "backlog when the measured window ended", _window_end_backlog,
+        "window_end_backlog", "backlog when the measured window ended", _of_load(_window_end_backlog),
         TableColumn("backlog", "end"),
     ),
-    _counted("backlog", "backlog after the drain", _backlog, TableColumn("backlog", "left")),
+    _counted("backlog", "backlog after the drain", _of_load(_backlog, 0.0), TableColumn("backlog", "left")),
     _messages("lost", _lost, Shown.MARKDOWN),
     _messages("duplicated", shown=Shown.MARKDOWN),
     _messages("reordered"),
-    _messages("corrupt"),
-    _counted("foreign", "foreign messages", _summed("foreign")),
-    _counted("failed", "failed messages", lambda result: float(result.failed)),
-    _counted("unresolved", "messages without an outcome", lambda result: float(result.unresolved)),
+    _counted("corrupt", "corrupt messages", lambda result: float(result.corrupt), TableColumn("messages", "corrupt")),
+    _counted("foreign", "foreign messages", _foreign),
+    _counted("failed", "failed messages", _of_load(lambda result: float(result.failed), 0.0)),
+    _counted("unresolved", "messages without an outcome", _of_load(lambda result: float(result.unresolved), 0.0)),
     _counted(
         "unacknowledged", "messages failed or without an outcome",
-        lambda result: float(result.failed + result.unresolved), TableColumn("messages", "failed"),
+        _of_load(lambda result: float(result.failed + result.unresolved), 0.0), TableColumn("messages", "failed"),
     ),
     _measured("server_cpu_s", "CPU time of the servers", "s", lambda result: result.server_cpu_s),
     _measured("worker_cpu_s", "CPU time of the clients", "s", lambda result: result.worker_cpu_s),

@@ -14,7 +14,16 @@ from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import (
+    AnyResult,
+    AnySpec,
+    AttestResult,
+    AttestSpec,
+    LoadResult,
+    LoadSpec,
+    ReadResult,
+    ReadSpec,
+)
 from tidegauge.plain import typed
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store.files import (
@@ -52,8 +61,8 @@ class StoredTrial:
     trial_id: str
     status: str
     reason: str
-    spec: TrialSpec | None
-    result: TrialResult | None
+    spec: AnySpec | None
+    result: AnyResult | None
     problem: str
     session: int = 1
     digest: str = ""
@@ -64,7 +73,7 @@ class StoredTrial:
     def why(self) -> str:
         """What is known of the cause for having no result, and what an attestation had found by then."""
         parts = [self.problem or self.reason]
-        if self.cycles is not None and self.spec is not None and self.spec.attest is not None:
+        if self.cycles is not None and isinstance(self.spec, AttestSpec):
             parts.append(until_then(self.spec.choice.level, self.spec.nodes, self.spec.attest, self.cycles))
         return "; ".join(filter(None, parts))
 
@@ -96,7 +105,7 @@ class StoredRun:
     tidegauge_version: str
     campaign_path: str
     campaign_text: str
-    planned: tuple[TrialSpec, ...]
+    planned: tuple[AnySpec, ...]
     trials: tuple[StoredTrial, ...]
     environment: Mapping[str, Any]
     notes: tuple[str, ...] = ()
@@ -112,9 +121,14 @@ class StoredRun:
     price: Price | None = None
 
     @property
-    def results(self) -> tuple[TrialResult, ...]:
+    def results(self) -> tuple[AnyResult, ...]:
         """Results of all finished trials, in the order they were measured."""
         return tuple(trial.result for trial in self.trials if trial.result is not None)
+
+    @property
+    def measured(self) -> tuple[LoadResult | ReadResult, ...]:
+        """Those that measured how fast messages went."""
+        return tuple(result for result in self.results if not isinstance(result, AttestResult))
 
 
 def load_run(path: Path) -> StoredRun:
@@ -265,12 +279,13 @@ def _cycles(path: Path) -> AttestOutcome | None:
         return None
 
 
-def _result(content: Mapping[str, Any]) -> TrialResult:
+def _result(content: Mapping[str, Any]) -> AnyResult:
     """Raises `ValueError` for one of another schema, or that lacks what this Tidegauge needs."""
     schema = content.get("schema")
     if schema != RESULT_SCHEMA:
         raise ValueError(f"its schema is '{schema}'; this Tidegauge reads '{RESULT_SCHEMA}'")
-    return typed(TrialResult, content.get("result"))
+    result = content.get("result")
+    return typed(_KINDS[_kind(result.get("spec") if isinstance(result, Mapping) else None)], result)
 
 
 def _findings(directory: Path) -> tuple[Finding, ...]:
@@ -307,11 +322,24 @@ def _price(content: object) -> Price | None:
         return None
 
 
-def _spec(content: object) -> TrialSpec | None:
+_KINDS: Mapping[type[AnySpec], type[AnyResult]] = {LoadSpec: LoadResult, ReadSpec: ReadResult, AttestSpec: AttestResult}
+
+
+def _spec(content: object) -> AnySpec | None:
     try:
-        return typed(TrialSpec, content)
+        return typed(_kind(content), content)
     except ValueError:
         return None
+
+
+def _kind(spec: object) -> type[AnySpec]:
+    """Which kind of trial was stored. Older files have the keys of all kinds: null, or 0, where they say nothing."""
+    if not isinstance(spec, Mapping):
+        raise ValueError("its trial is not described")
+    if spec.get("attest") is not None:
+        return AttestSpec
+    workload = spec.get("workload")
+    return ReadSpec if isinstance(workload, Mapping) and workload.get("producers") == 0 else LoadSpec
 
 
 def _tilts(content: object) -> tuple[Tilt, ...]:

@@ -17,7 +17,7 @@ from tidegauge.fleet.api import Ability, Host, ProcessSpec, ProcessStatus, Rig
 from tidegauge.hosts import space
 from tidegauge.model.faults import FaultKind
 from tidegauge.model.server import Handles, by_turns
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.use import Sample
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import KEEPER, Seat, System
@@ -97,7 +97,7 @@ def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Abi
         )
 
 
-def rig_nodes(spec: TrialSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> NodeRig:
+def rig_nodes(spec: LoadSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> NodeRig:
     """Make what the faults need, registered for its end. `machines`: nodes to put into networks; fewer may keep data.
 
     Raises `RunFailedError`.
@@ -204,7 +204,8 @@ class Limited:
 
 def too_small(spec: TrialSpec, system: SystemChoice) -> str:
     """ "" or why the memory limit of a trial leaves servers no room for what they are given. Pure."""
-    limit_bytes = spec.limits.memory_bytes if spec.limits else None
+    limits = spec.limits if isinstance(spec, LoadSpec) else None
+    limit_bytes = limits.memory_bytes if limits else None
     own_mb = system.heap_mb + system.direct_memory_mb
     if limit_bytes is None or system.attach is not None or limit_bytes >= own_mb * _MIB:
         return ""
@@ -214,9 +215,7 @@ def too_small(spec: TrialSpec, system: SystemChoice) -> str:
     )
 
 
-def limit_servers(
-    spec: TrialSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack
-) -> Limited:
+def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack) -> Limited:
     """Make what the trial's limits ask for. `places` are where servers write, one for each disk; empty directories."""
     limits = spec.limits
     if limits is None:

@@ -30,7 +30,7 @@ from tidegauge.campaign.plan.contenders import label
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import MemoryAvailable, MemoryNeed, WorkerMemory
-from tidegauge.model.trial import Servers, TrialSpec, point_words
+from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System
@@ -86,7 +86,8 @@ class Workers:
 
     def of(self, spec: TrialSpec) -> WorkerMemory:
         """That of one trial; one that the plan does not hold (a search makes as many as it needs) has no known rate."""
-        planned = self._planned.get(spec.trial_id, replace(spec, msgs_per_s=None, schedule=None))
+        unknown = replace(spec, msgs_per_s=None, schedule=None) if isinstance(spec, LoadSpec) else spec
+        planned = self._planned.get(spec.trial_id, unknown)
         if planned.servers is not Servers.SHARED:
             return worker_memory(planned, self.choice, self.machine)
         shared = [trial for trial in self.trials if trial.servers is Servers.SHARED and trial.system == spec.system]
@@ -130,8 +131,7 @@ def _largest_worker(found: Sequence[WorkerMemory]) -> WorkerMemory:
 
 def _planned_rate(spec: TrialSpec) -> float:
     """The highest rate that is known beforehand; 0 = as fast as it goes, or nobody knows yet."""
-    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
-    return 0.0 if closed_loop or spec.reads_only else spec.most_msgs_per_s
+    return 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
 
 
 def _flow_mb(workload: Workload, rate: float, machine: Machine) -> int:
@@ -200,7 +200,7 @@ def _fetch_bytes(workload: Workload) -> int:
 
 def _stalled_bytes(spec: TrialSpec, rate: float) -> int:
     """What consumers can find at once: without a planned rate, or with a backlog to be read, any amount."""
-    if not rate or spec.late is not None:
+    if not rate or (isinstance(spec, LoadSpec) and spec.late is not None):
         return 1 << 62
     message_bytes = spec.workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES
     return round(rate * _STALL_S * spec.workload.subscriptions * message_bytes)

@@ -20,14 +20,14 @@ from typing import Any
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
 from tidegauge.campaign.plan.contenders import Contender, contenders
 from tidegauge.campaign.plan.limits import too_small
-from tidegauge.campaign.read.faults import check_trial
+from tidegauge.campaign.read.faults import faulted_trial
 from tidegauge.config.fields import Fields
 from tidegauge.config.source import Source
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments import max_throughput, peak
 from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
 from tidegauge.model.events import LEFT_OUT, Note
-from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, Servers, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
@@ -168,10 +168,10 @@ class Step:
     `rates_point` is the point whose rates its shares are of; None = its own.
     """
 
-    experiment: Experiment[Any]
+    experiment: Experiment[Any, Any, Any]
     options: Fields
     system: SystemChoice
-    trials: tuple[TrialSpec, ...]
+    trials: tuple[AnySpec, ...]
     deployment: str = ""
     rates_point: Mapping[str, str] | None = None
 
@@ -184,7 +184,7 @@ class Plan:
     left_out: tuple[str, ...] = ()
 
     @property
-    def trials(self) -> tuple[TrialSpec, ...]:
+    def trials(self) -> tuple[AnySpec, ...]:
         """All trials in order."""
         return tuple(trial for step in self.steps for trial in step.trials)
 
@@ -201,7 +201,8 @@ class Plan:
 
 def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     """What a user should know of a plan before it runs, one sentence each."""
-    short = [trial.warmup_s_max for trial in trials if trial.attest is None and too_short_to_judge(trial.warmup_s_max)]
+    warm_ups_s = [trial.warmup_s_max for trial in trials if isinstance(trial, LoadSpec)]
+    short = [most_s for most_s in warm_ups_s if too_short_to_judge(most_s)]
     if not short:
         return ()
     return (
@@ -274,24 +275,16 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         block=block,
         seed=random.Random(f"{campaign.seed} load {block}").getrandbits(63),
         workload=_with_overrides(campaign, system),
-        msgs_per_s=None,
-        warmup_s_min=0.0,
-        warmup_s_max=0.0,
-        measure_s=0.0,
-        drain_s_max=0.0,
         servers=campaign.deployment,
         attached=system.attach is not None,
         copies=system.copies,
         point=point.values,
-        faults=chosen.faults,
     )
     experiment = experiments()[chosen.name]
     trials = experiment.plan(chosen.options, base)
-    if base.faults:
-        # What a fault leaves of servers is nothing to measure another trial on.
-        trials = tuple(replace(trial, servers=Servers.FRESH) for trial in trials)
-    for trial in trials if base.faults else ():
-        check_trial(trial, chosen.faults_at, contender.machines, contender.network_problem)
+    if chosen.faults:
+        machines, problem = contender.machines, contender.network_problem
+        trials = tuple(faulted_trial(trial, chosen.faults, chosen.faults_at, machines, problem) for trial in trials)
     return Step(experiment, chosen.options, system, trials, contender.deployment)
 
 
@@ -299,7 +292,8 @@ def _with_forms(step: Step, system: System) -> Step:
     """With the system's best way of giving a level where a trial is at another level than the campaign's."""
     trials = []
     for trial in step.trials:
-        possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes) if trial.attest else []
+        attests = isinstance(trial, AttestSpec)
+        possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes) if attests else []
         best = next((choice for choice in possible if choice.level == trial.choice.level), trial.choice)
         trials.append(trial if trial.choice in possible else replace(trial, choice=best))
     return replace(step, trials=tuple(trials))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -11,7 +12,7 @@ from tidegauge.config.fields import Duration, Fields, Share, Size, duration_betw
 from tidegauge.config.source import KeyPath, Source, keys_of, validate
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec, Servers, TrialSpec
 
 KEY = "faults"
 _OF_KIND: Mapping[FaultKind, tuple[str, ...]] = {
@@ -118,8 +119,10 @@ def _problem(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | 
     return None
 
 
-def check_trial(trial: TrialSpec, where: str, machines: int, network_problem: str = "") -> None:
-    """Raise `UserError` if a planned trial can't have its faults.
+def faulted_trial(
+    trial: TrialSpec, faults: tuple[Fault, ...], where: str, machines: int, network_problem: str = ""
+) -> LoadSpec:
+    """A planned trial with faults, on servers of its own. Raises `UserError` if it can't have them.
 
     `where`: file and line of them; `machines`: how many nodes faults can be made on; `network_problem`: "" or why the
     system's nodes can't have networks of their own.
@@ -129,16 +132,16 @@ def check_trial(trial: TrialSpec, where: str, machines: int, network_problem: st
             f"{where}: faults: {trial.system} is a cluster that others run, and nothing is done to it.",
             "Leave 'faults' out, or let Tidegauge start the servers.",
         )
-    if trial.attest is not None:
+    if isinstance(trial, AttestSpec):
         raise UserError(
             f"{where}: faults: {trial.experiment} makes faults of its own.", "Choose among them with 'scenarios'."
         )
-    if trial.late is not None or trial.reads_only:
+    if not isinstance(trial, LoadSpec) or trial.late is not None:
         raise UserError(
             f"{where}: faults: {trial.experiment} measures readers that catch up, and has no window of known length.",
             "Put them into an experiment at a fixed load, such as latency.",
         )
-    for number, fault in enumerate(trial.faults, 1):
+    for number, fault in enumerate(faults, 1):
         if fault.target.isdigit() and int(fault.target) > machines:
             raise UserError(
                 f"{where}: faults: fault {number}: there is no node {fault.target}: {trial.system} has {machines}.",
@@ -156,6 +159,8 @@ def check_trial(trial: TrialSpec, where: str, machines: int, network_problem: st
                 f"{trial.measure_s:g} s are measured.",
                 "Measure longer; some seconds after the last fault show how the system recovers.",
             )
+    # What a fault leaves of servers is nothing to measure another trial on.
+    return replace(trial, faults=faults, servers=Servers.FRESH)
 
 
 def fault_keys() -> list[str]:

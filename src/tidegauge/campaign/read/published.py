@@ -190,7 +190,7 @@ def measured_of(run: StoredRun) -> Measured:
     failures = {trial.trial_id: trial.problem or trial.reason for trial in run.trials if trial.result is None}
     return Measured(
         tuple(specs.values()),
-        run.results,
+        run.measured,
         run.findings,
         failures,
         run.notes,

@@ -27,6 +27,7 @@ from tidegauge.hosts.data_files import Copy, Message, find_copies
 from tidegauge.model.attest import CLEAN, Act, CutOutcome, Cycle, CycleOutcome, Kind, Means
 from tidegauge.model.message import LOST, CommittedPositions, Fate, Found
 from tidegauge.model.server import Setting
+from tidegauge.model.trial import AttestSpec
 from tidegauge.systems.api import node_of
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.messages import Positions, ReadingWorker
@@ -59,7 +60,7 @@ class Watch:
 class CycleContext:
     """Where cycles take place: the session of an attestation and the disks that its nodes' data is on."""
 
-    session: Session
+    session: Session[AttestSpec]
     disks: tuple[Path, ...]
 
     @property
@@ -132,7 +133,7 @@ def run_cycle(context: CycleContext, cycle: Cycle, prepared: Prepared) -> CycleO
         _keep_up(context, began_s + cycle.tail_s)
         if cycle.acts:
             # What the load asks for while servers recover is a debt that it pays off before anything can be read.
-            session.worker.set_rate(AFTER_SHARE * (session.spec.msgs_per_s or 0.0))
+            session.worker.set_rate(AFTER_SHARE * session.spec.msgs_per_s)
             _serve_again(context, order, watch)
     except StartFailedError as error:
         watch.unavailable = error.message
@@ -241,7 +242,7 @@ def _cut(context: CycleContext, nodes: Sequence[int], watch: Watch) -> None:
     for number in nodes:
         deployment.set_down(number)
     asked_ns = time.monotonic_ns()
-    if plan is not None and plan.means is Means.CRASH:
+    if plan.means is Means.CRASH:
         rig.kill(processes)
         frozen_ns = mounted_ns = time.monotonic_ns()
         checks: Mapping[str, str] = {}

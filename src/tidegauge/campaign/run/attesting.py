@@ -28,13 +28,13 @@ from tidegauge.model.events import Note, PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.server import by_turns
-from tidegauge.model.trial import NO_LATENCY, TrialResult, TrialSpec, Validity
+from tidegauge.model.trial import AttestResult, AttestSpec
 from tidegauge.store.api import TrialStore
 
 
 def run_attestation(
-    spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, before: AttestOutcome | None = None
-) -> TrialResult:
+    spec: AttestSpec, subject: Subject, resources: RunResources, store: TrialStore, before: AttestOutcome | None = None
+) -> AttestResult:
     """Carry out an attestation trial and store its result.
 
     Args:
@@ -46,9 +46,6 @@ def run_attestation(
         LevelMismatchError: the system is not at the level that is to be attested.
         RunFailedError: a disk could not be made, a cut not be carried out, or the worker ended.
     """
-    plan = spec.attest
-    if plan is None:
-        raise ValueError(f"{spec.trial_id} is no attestation")
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     if before is not None:
         # At once, so that a session that comes to nothing costs none of them.
@@ -57,10 +54,10 @@ def run_attestation(
         for place in places(store):
             resources.host.track_directory(place)
             cleanup.callback(shutil.rmtree, place, ignore_errors=True)
-        disks = _make_disks(spec, plan, resources, store, cleanup)
+        disks = _make_disks(spec, resources, store, cleanup)
         session = _open(spec, subject, resources, store, cleanup)
         _settle(disks)
-        trial = _Trial(CycleContext(session, disks), plan, before)
+        trial = _Trial(CycleContext(session, disks), before)
         outcome = trial.run()
         totals = trial.totals
         if totals is None:
@@ -71,10 +68,9 @@ def run_attestation(
     return result
 
 
-def _make_disks(
-    spec: TrialSpec, plan: AttestPlan, resources: RunResources, store: TrialStore, cleanup: ExitStack
-) -> tuple[Path, ...]:
+def _make_disks(spec: AttestSpec, resources: RunResources, store: TrialStore, cleanup: ExitStack) -> tuple[Path, ...]:
     """A disk of its own for each node, on which the servers then run; none where processes only crash."""
+    plan = spec.attest
     if plan.means is Means.CRASH:
         return ()
     disks = "1 disk" if spec.nodes == 1 else f"{spec.nodes} disks"
@@ -102,7 +98,9 @@ def _settle(disks: Sequence[Path]) -> None:
         raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
-def _open(spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, cleanup: ExitStack) -> Session:
+def _open(
+    spec: AttestSpec, subject: Subject, resources: RunResources, store: TrialStore, cleanup: ExitStack
+) -> Session[AttestSpec]:
     """Servers and worker, ready. Raises `StartFailedError`."""
     store.distribution(subject.distribution)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
@@ -119,13 +117,13 @@ def _open(spec: TrialSpec, subject: Subject, resources: RunResources, store: Tri
 class _Trial:
     """The cycles of one trial as they are carried out."""
 
-    def __init__(self, context: CycleContext, plan: AttestPlan, before: AttestOutcome | None) -> None:
+    def __init__(self, context: CycleContext, before: AttestOutcome | None) -> None:
         self.level = LevelFinding(None, ())
         self.totals: TotalFigures | None = None
         self.took_s = 0.0
         self._context = context
         self._session = context.session
-        self._plan = plan
+        self._plan = plan = context.session.spec.attest
         self._digest = ""
         self._before = before
         self._kept = _kept(plan, before)
@@ -210,38 +208,22 @@ def _kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome,
 
 
 def _result(
-    spec: TrialSpec, started_at: str, trial: _Trial, totals: TotalFigures, outcome: AttestOutcome
-) -> TrialResult:
-    """The trial's result. Its rates and latencies are those of load that was interrupted, so none are given."""
-
+    spec: AttestSpec, started_at: str, trial: _Trial, totals: TotalFigures, outcome: AttestOutcome
+) -> AttestResult:
     def figure(*names: str) -> int:
         return sum(cycle.figures.get(name, 0) for cycle in outcome.cycles for name in names)
 
-    return TrialResult(
+    return AttestResult(
         spec=spec,
         started_at=started_at,
         status="finished",
-        offered_msgs_per_s=spec.msgs_per_s,
-        msgs_per_s=0.0,
-        mb_per_s=0.0,
         sent=figure("invoked"),
         acked=sum(cycle.acked for cycle in outcome.cycles),
         failed=figure("refused_gone", "refused_kept"),
         unresolved=figure("unknown_gone", "unknown_kept"),
-        response=NO_LATENCY,
-        service=NO_LATENCY,
-        delay=NO_LATENCY,
-        own_lag=NO_LATENCY,
-        subscriptions=(),
-        validity=Validity.VALID,
-        reasons=(),
-        warnings=(),
         errors=totals.errors,
         worker_cpu_s=totals.worker_cpu_ns / 1e9,
-        server_cpu_s=None,
         gc_pause_s=totals.gc_pause_ns / 1e9,
-        warmup_s=0.0,
-        steady=True,
         measured_s=trial.took_s,
         level=trial.level,
         attest=outcome,

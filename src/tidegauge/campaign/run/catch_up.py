@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session
-from tidegauge.model.trial import CatchUp
+from tidegauge.model.trial import CatchUp, LoadSpec
 from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateReaders, late_names
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
 
@@ -30,7 +30,9 @@ class Chased:
     found: CatchUp
 
 
-def chase_backlog(session: Session, follower: Follower, late: LateReaders, from_ns: int, begin_ns: int) -> Chased:
+def chase_backlog(
+    session: Session[LoadSpec], follower: Follower, late: LateReaders, from_ns: int, begin_ns: int
+) -> Chased:
     """Build the backlog, let the late readers at it, and measure on for a while when it is gone.
 
     Args:
@@ -63,7 +65,7 @@ def chase_backlog(session: Session, follower: Follower, late: LateReaders, from_
     return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, session.limits))
 
 
-def _build(session: Session, follower: Follower, late: LateReaders, from_ns: int) -> None:
+def _build(session: Session[LoadSpec], follower: Follower, late: LateReaders, from_ns: int) -> None:
     """Until the backlog is large enough and the phase long enough; with what there is if that takes far too long."""
     spec = session.spec
     rate = spec.msgs_per_s or 1.0
@@ -75,7 +77,9 @@ def _build(session: Session, follower: Follower, late: LateReaders, from_ns: int
         follower.until_next_second(latest_ns)
 
 
-def _read_away(session: Session, follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int) -> ChaseTimes:
+def _read_away(
+    session: Session[LoadSpec], follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int
+) -> ChaseTimes:
     """Until the backlog is gone or time is up."""
     # The last second before the readers' start ends at about that instant, and is known a little later.
     follower.until_known(resumed_ns - _SECOND_NS // 2, patience_s=3.0)
@@ -105,7 +109,7 @@ def _read_away(session: Session, follower: Follower, late: LateReaders, resumed_
     )
 
 
-def _after(session: Session, follower: Follower, from_ns: int, gone: bool) -> int:
+def _after(session: Session[LoadSpec], follower: Follower, from_ns: int, gone: bool) -> int:
     """Measure on once the backlog is gone, and close the window. Without that there is no *after*."""
     if not gone:
         until_ns = _edge(follower, _LEAD_NS)

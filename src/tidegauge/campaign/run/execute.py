@@ -47,7 +47,7 @@ from tidegauge.model.events import (
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import new_among
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, Servers, TrialResult, TrialSpec
 from tidegauge.store import known_attestations
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
@@ -62,7 +62,7 @@ class RunState(Protocol):
 
     results: list[TrialResult]
     findings: list[Finding]
-    expected: list[tuple[TrialSpec, ...]]
+    expected: list[tuple[AnySpec, ...]]
 
 
 class StepLab:
@@ -77,13 +77,13 @@ class StepLab:
         run: RunState,
         place: int,
         step: Step,
-        trial: Callable[[TrialSpec], TrialResult],
+        trial: Callable[[AnySpec], TrialResult],
         *,
         store: RunStore,
         observer: Observer,
         recorded: Recorded = NOTHING,
     ) -> None:
-        self.begun: list[TrialSpec] = []
+        self.begun: list[AnySpec] = []
         self._run = run
         self._place = place
         self._point = step.trials[0].point
@@ -108,7 +108,7 @@ class StepLab:
     def _knows(self, experiment: str, point: Mapping[str, str]) -> bool:
         return point == self._point or (experiment in FINDERS and point == self._rates_point)
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
+    def measure(self, spec: AnySpec) -> TrialResult:
         """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
         # What a fault leaves of servers is nothing to measure another trial on.
         spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
@@ -125,7 +125,7 @@ class StepLab:
         self._run.results.append(result)
         return result
 
-    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+    def decided(self, text: str, left: Sequence[AnySpec] = ()) -> None:
         """Report a decision, with what it is expected to cost yet."""
         self._run.expected[self._place] = (*self.begun, *left)
         if self._replaying:
@@ -159,7 +159,7 @@ class _Run:
         self.results: list[TrialResult] = []
         self.findings: list[Finding] = []
         self.expected = [step.trials for step in plan.steps]
-        self._planned: Sequence[TrialSpec] = plan.trials
+        self._planned: Sequence[AnySpec] = plan.trials
         self.failures: list[str] = []
         self.first_error: TidegaugeError | None = None
         self._store = store
@@ -214,12 +214,14 @@ class _Run:
             self._shared.close()
             self._skip(place, step, lab.begun, failure_text(error))
 
-    def _trial(self, subject: Subject, spec: TrialSpec) -> TrialResult:
+    def _trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         store = self._store.trial(spec)
         try:
-            if spec.attest is not None:
+            if isinstance(spec, AttestSpec):
                 self._shared.close()
-                result = run_attestation(spec, subject, self._resources, store, self._recorded.cycles_of(spec))
+                result: AnyResult = run_attestation(
+                    spec, subject, self._resources, store, self._recorded.cycles_of(spec)
+                )
             else:
                 result = run_trial(spec, subject, self._resources, store, self._shared)
         except BaseException as error:
@@ -232,7 +234,7 @@ class _Run:
         self._resources.observer(TrialEnded(spec, result, ""))
         return result
 
-    def _made(self, place: int, begun: Sequence[TrialSpec]) -> None:
+    def _made(self, place: int, begun: Sequence[AnySpec]) -> None:
         """Where an experiment made other trials than planned, the plan becomes those."""
         self.expected[place] = tuple(begun)
         stored = [spec.trial_id for spec in self._planned]
@@ -241,7 +243,7 @@ class _Run:
             self._planned = planned
             self._store.plan(planned)
 
-    def _skip(self, place: int, step: Step, begun: Sequence[TrialSpec], reason: str) -> None:
+    def _skip(self, place: int, step: Step, begun: Sequence[AnySpec], reason: str) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
         names = {spec.trial_id for spec in begun}
         skipped = [

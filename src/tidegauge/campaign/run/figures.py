@@ -13,7 +13,7 @@ from tidegauge.campaign.run.injection import LoadSeconds
 from tidegauge.errors import RunFailedError
 from tidegauge.model.events import Observer, SecondSeen, UseNow
 from tidegauge.model.load import SecondFigures
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import LoadSpec, ReadSpec
 from tidegauge.model.workload import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
@@ -137,7 +137,7 @@ class Follower:
 
     def __init__(
         self,
-        spec: TrialSpec,
+        spec: LoadSpec | ReadSpec,
         worker: LoadWorker,
         store: TrialStore,
         observer: Observer,
@@ -151,7 +151,8 @@ class Follower:
         """
         self.points = SecondHistory()
         self.timeline = Timeline(WARM_UP, 0)
-        late = frozenset(late_names(spec.workload.subscriptions, spec.late))
+        late_readers = spec.late if isinstance(spec, LoadSpec) else None
+        late = frozenset(late_names(spec.workload.subscriptions, late_readers))
         self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
         self.load = LoadSeconds()
         self.receiving = ReceivingTally()
@@ -236,7 +237,7 @@ class Follower:
         self._store.second(figures, phase)
         if phase == MEASURE or phase in PHASES:
             self.receiving.take(figures, judged=phase in (MEASURE, BEFORE))
-        if self._spec.late is not None:
+        if self.tally.late:
             self.tally.take(phase, figures)
         if self._spec.faults:
             self.load.take(figures)
@@ -250,12 +251,12 @@ class Follower:
         p50_ms, p99_ms = live_ms(figures.response)
         end_to_end_ms = [live_ms(sub.end_to_end)[1] for sub in figures.subscriptions]
         moved, moved_bytes = figures.acked, figures.acked_bytes
-        if self._spec.reads_only:
+        if isinstance(self._spec, ReadSpec):
             moved = sum(sub.received for sub in figures.subscriptions)
             moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
         rate = moved / length_s
         # What a closed loop sends is due when it is sent.
-        delay_ms = live_ms(figures.delay)[1] if self._spec.msgs_per_s else None
+        delay_ms = live_ms(figures.delay)[1] if self._spec.most_msgs_per_s else None
         jit_cpus = figures.jit_ns / 1e9 / length_s
         point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
         self.points.append(TimedPoint(figures.until_mono_ns, point))

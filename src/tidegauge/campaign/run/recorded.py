@@ -15,7 +15,7 @@ from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding
 from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, LoadSpec, TrialSpec
 from tidegauge.plain import plain
 
 START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` shows what it found."
@@ -30,7 +30,7 @@ class Trial:
     """A finished trial: as asked for, and what it found. `digest` is that of the system's files, "" if unknown."""
 
     spec: TrialSpec
-    result: TrialResult
+    result: AnyResult
     digest: str = ""
 
 
@@ -58,7 +58,7 @@ class Recorded:
     begun: Mapping[str, Begun] = field(default_factory=dict)
     archives_used: bool | None = None
 
-    def result_of(self, spec: TrialSpec) -> TrialResult | None:
+    def result_of(self, spec: TrialSpec) -> AnyResult | None:
         """What a trial found, if it was made, and at the rate that it has now (see `stale`).
 
         Raises `OtherwiseError` if one of that name was made with other values.
@@ -85,10 +85,10 @@ class Recorded:
         be a share of nothing, and the other systems' trials would face another load.
         """
         known = self.trials.get(spec.trial_id)
-        if known is None or "%" not in spec.rate_rule:
+        if known is None or not isinstance(known.spec, LoadSpec) or not isinstance(spec, LoadSpec):
             return ""
         changed = _changed(plain(known.spec), plain(spec))
-        if not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
+        if "%" not in spec.rate_rule or not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
             return ""
         was, now = (f"{planned.msgs_per_s or 0:,.0f}" for planned in (known.spec, spec))
         return (

@@ -23,10 +23,14 @@ from tidegauge.model.trial import (
     NO_LATENCY,
     BusyConsumer,
     CatchUp,
+    LoadResult,
+    LoadSpec,
+    MeasuredResult,
+    ReadResult,
+    ReadSpec,
+    ReadSubscription,
     RecordResult,
     SubscriptionResult,
-    TrialResult,
-    TrialSpec,
     Validity,
 )
 from tidegauge.model.use import Limiting, Seen
@@ -81,21 +85,21 @@ def seen_of(use: WindowUse) -> Seen:
     )
 
 
-def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:
+def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:
     """What limited the trial."""
     spec = session.spec
     window = totals.window
     producers = max(1, spec.workload.topics * spec.workload.producers)
     level = next((level for level in LEVELS if level.number == result.level.level), None)
-    reads = spec.reads_only or result.catch_up is not None
-    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
-    busy = result.busy_consumer
-    load = Load(
+    load = result if isinstance(result, LoadResult) else None
+    reads = load is None or load.catch_up is not None
+    busy = load.busy_consumer if load else None
+    asked = Load(
         msgs_per_s=result.msgs_per_s,
-        offered_msgs_per_s=None if closed_loop or reads else result.offered_msgs_per_s,
+        offered_msgs_per_s=None if reads else result.offered_msgs_per_s,
         blocked_share=window.blocked_ns / 1e9 / max(1e-9, result.measured_s) / producers,
         in_flight_max=spec.workload.in_flight_messages() * producers,
-        service_ms=result.service.mean_ms if result.service.count else None,
+        service_ms=load.service.mean_ms if load and load.service.count else None,
         nodes_needed=MAJORITY if level and level.replication_sync else 1,
         local_sync=bool(level and level.local_sync),
         servers=session.deployment.processes,
@@ -108,7 +112,7 @@ def limiting_of(session: Session, result: TrialResult, totals: TotalFigures, use
         connections=connections_of(spec),
     )
     known = session.resources.ceilings
-    return limiting_resource(load, use, known.ceilings if known else None)
+    return limiting_resource(asked, use, known.ceilings if known else None)
 
 
 def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
@@ -158,14 +162,14 @@ class Observed:
     warm_up: Sequence[SecondPoint] = ()
 
 
-def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> TrialResult:
-    """Rates, summaries and the verdict of one trial."""
+def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> LoadResult:
+    """Rates, summaries and the verdict of one load."""
     window = totals.window
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
     subscriptions = tuple(_subscription(sub, observed) for sub in totals.subscriptions)
     evidence = _evidence(spec, totals, observed, subscriptions, measured_s)
     verdict = classify(evidence)
-    return TrialResult(
+    return LoadResult(
         spec=spec,
         started_at=observed.started_at,
         status=verdict.status,
@@ -202,7 +206,7 @@ def make_result(spec: TrialSpec, totals: TotalFigures, observed: Observed) -> Tr
     )
 
 
-def _records(spec: TrialSpec, totals: TotalFigures, measured_s: float) -> tuple[RecordResult, ...]:
+def _records(spec: LoadSpec, totals: TotalFigures, measured_s: float) -> tuple[RecordResult, ...]:
     """One result for each record of the schedule that was in force for some of the window."""
     if spec.schedule is None:
         return ()
@@ -232,7 +236,7 @@ def _records(spec: TrialSpec, totals: TotalFigures, measured_s: float) -> tuple[
 
 
 def _evidence(
-    spec: TrialSpec,
+    spec: LoadSpec,
     totals: TotalFigures,
     observed: Observed,
     subscriptions: tuple[SubscriptionResult, ...],
@@ -269,12 +273,12 @@ def _evidence(
     )
 
 
-def _offered(spec: TrialSpec, measured_s: float) -> float | None:
+def _offered(spec: LoadSpec, measured_s: float) -> float | None:
     """Of a schedule the mean over the window."""
     return spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
 
 
-def _message_bytes(spec: TrialSpec, window: WindowFigures) -> float:
+def _message_bytes(spec: LoadSpec, window: WindowFigures) -> float:
     return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
 
 
@@ -307,7 +311,7 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
     ]
 
 
-def _late_warnings(spec: TrialSpec, found: CatchUp | None) -> list[str]:
+def _late_warnings(spec: LoadSpec, found: CatchUp | None) -> list[str]:
     """What weakens figures of late readers."""
     if found is None or spec.late is None:
         return []
@@ -327,7 +331,7 @@ _FIRST_S = 15.0
 """How long the first message may take: consumers of a large group must find their partitions first."""
 
 
-def read_only(session: Session, level: LevelFinding, started_at: str) -> tuple[TrialResult, TotalFigures]:
+def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) -> tuple[ReadResult, TotalFigures]:
     """Let the consumers read until the time is up, or nothing has come for `spec.drain_s_max`."""
     spec, worker = session.spec, session.worker
     begin_ns = worker.start(0.0)
@@ -351,7 +355,7 @@ def read_only(session: Session, level: LevelFinding, started_at: str) -> tuple[T
     return read_result(spec, totals, started_at, level, cpu_s), totals
 
 
-def _until_idle(session: Session, follower: Follower, limit_ns: int) -> None:
+def _until_idle(session: Session[ReadSpec], follower: Follower, limit_ns: int) -> None:
     received, since_s = 0, time.monotonic()
     while time.monotonic_ns() < limit_ns:
         follower.until(min(limit_ns, time.monotonic_ns() + _SECOND_NS // 4))
@@ -365,12 +369,12 @@ def _until_idle(session: Session, follower: Follower, limit_ns: int) -> None:
 
 
 def read_result(
-    spec: TrialSpec,
+    spec: ReadSpec,
     totals: TotalFigures,
     started_at: str,
     level: LevelFinding,
     cpu_s: tuple[float | None, float | None] = (None, None),
-) -> TrialResult:
+) -> ReadResult:
     """The result of a trial that only read. The rate is that of all subscriptions together. Pure.
 
     `cpu_s`: of the servers and of Tidegauge's own control, where they are known.
@@ -386,22 +390,18 @@ def read_result(
     nothing = [] if received else ["no message was received: the topics are empty, or nothing of them is kept for us"]
     validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt else Validity.VALID
     rate = received / read_s if received else 0.0
-    return TrialResult(
+    return ReadResult(
         spec=spec,
         started_at=started_at,
         status=FAILED_CHECK if corrupt else OK,
-        offered_msgs_per_s=None,
         msgs_per_s=rate,
         mb_per_s=rate * read_bytes / max(1, sum(sub.received for sub in subs)) / 1e6,
-        sent=0,
-        acked=0,
-        failed=0,
-        unresolved=0,
-        response=NO_LATENCY,
-        service=NO_LATENCY,
-        delay=NO_LATENCY,
-        own_lag=NO_LATENCY,
-        subscriptions=tuple(map(_foreign_subscription, subs)),
+        subscriptions=tuple(
+            ReadSubscription(
+                name=sub.name, received=sub.received, corrupt=sub.corrupt, foreign=sub.foreign, verified=sub.verified
+            )
+            for sub in subs
+        ),
         validity=validity,
         reasons=(*nothing, *corrupt),
         warnings=_warnings(read_s, received),
@@ -409,8 +409,6 @@ def read_result(
         worker_cpu_s=totals.window.worker_cpu_ns / 1e9,
         server_cpu_s=cpu_s[0],
         gc_pause_s=totals.window.gc_pause_ns / 1e9,
-        warmup_s=0.0,
-        steady=True,
         measured_s=read_s,
         level=level,
         control_cpu_s=cpu_s[1],
@@ -421,20 +419,3 @@ def _warnings(read_s: float, received: int) -> tuple[str, ...]:
     if not received or read_s >= 1.0:
         return ()
     return (f"everything was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer",)
-
-
-def _foreign_subscription(sub: SubscriptionTotals) -> SubscriptionResult:
-    """Of messages of others nothing is known but their number: none can be lost, late or out of order."""
-    return SubscriptionResult(
-        name=sub.name,
-        end_to_end=NO_LATENCY,
-        received=sub.received,
-        backlog=0,
-        lost=0,
-        duplicated=0,
-        reordered=0,
-        corrupt=sub.corrupt,
-        foreign=sub.foreign,
-        negative_latency=0,
-        verified=sub.verified,
-    )

@@ -8,10 +8,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Generic
+
+from typing_extensions import TypeVar
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.fairness import InForce
-from tidegauge.campaign.plan.limits import NO_RIG, LimitTools, NodeRig, limit_servers, rig_nodes
+from tidegauge.campaign.plan.limits import NO_RIG, Limited, LimitTools, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run import witnessing
 from tidegauge.campaign.run.injection import FaultContext, Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
@@ -26,7 +29,7 @@ from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.systems.attached import AttachedCluster
@@ -129,11 +132,14 @@ class Subject:
     wanted: str = ""
 
 
+Spec_co = TypeVar("Spec_co", bound=TrialSpec, covariant=True, default=TrialSpec)
+
+
 @dataclass(frozen=True)
-class Session:
+class Session(Generic[Spec_co]):
     """A trial with everything running. Of an attached cluster `spec.nodes` is what it reported, once it is ready."""
 
-    spec: TrialSpec
+    spec: Spec_co
     resources: RunResources
     store: TrialStore
     subject: Subject
@@ -157,7 +163,7 @@ class Session:
         if self.spec.attached:
             return ATTACHED_READY_S_MAX
         started_s = READY_S_MAX + READY_S_MAX_NEXT_NODE * (self.spec.nodes - 1)
-        return started_s if self.spec.attest is None else max(started_s, self.spec.attest.serve_s_max)
+        return max(started_s, self.spec.attest.serve_s_max) if isinstance(self.spec, AttestSpec) else started_s
 
     def phase(self, name: str, detail: str = "", seconds_max: float | None = None) -> None:
         """Report what begins now."""
@@ -198,14 +204,14 @@ class Session:
 
 
 def open_session(
-    spec: TrialSpec,
+    spec: Spec,
     subject: Subject,
     resources: RunResources,
     store: TrialStore,
     *,
     running: Running | None,
     cleanup: ExitStack,
-) -> Session:
+) -> Session[Spec]:
     """Servers and worker, ready: those that are running already, or new ones, or the cluster of others.
 
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
@@ -226,9 +232,12 @@ def open_session(
         _register(session, cleanup)
         return _with_nodes_reported(session)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    limited = limit_servers(spec, resources.host, resources.limits, [] if spec.attached else _written(store), cleanup)
-    machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
-    node_rig = rig_nodes(spec, machines, resources.host, store, cleanup)
+    limited, node_rig = Limited(resources.host), NO_RIG
+    if isinstance(spec, LoadSpec):
+        data = [] if spec.attached else _written(store)
+        limited = limit_servers(spec, resources.host, resources.limits, data, cleanup)
+        machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
+        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup)
     deployment = start_servers(spec, subject, limited.host, store, node_rig)
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
@@ -252,7 +261,7 @@ def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore
     return resources.drop_page_cache([store.directory, *_written(store)])
 
 
-def with_faults(session: Session, topics: Sequence[str], cleanup: ExitStack) -> Session:
+def with_faults(session: Session[Spec], topics: Sequence[str], cleanup: ExitStack) -> Session[Spec]:
     """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
     if not session.spec.faults:
         return session
@@ -289,7 +298,7 @@ def start_servers(
         disks=tuple(node_rig.disks.values()) or store.disks,
         journal_disks=() if node_rig.disks else store.journal_disks,
         seats=node_rig.seats,
-        starts_often=spec.attest is not None,
+        starts_often=isinstance(spec, AttestSpec),
     )
     return subject.system.deploy(request, host)
 
@@ -375,7 +384,7 @@ def _probe(session: Session, seconds_max: float) -> None:
         raise
 
 
-def _with_nodes_reported(session: Session) -> Session:
+def _with_nodes_reported(session: Session[Spec]) -> Session[Spec]:
     """With the number of nodes that a cluster of others has, if it reports it."""
     if not session.spec.attached:
         return session

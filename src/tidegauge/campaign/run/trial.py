@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from tidegauge.attestation.record import carried, settings_digest
 from tidegauge.campaign.plan.fairness import InForce
@@ -42,13 +43,15 @@ from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, ReadResult, ReadSpec, Servers, Spec, TrialSpec
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.steady import cold_because, jit_cpus, too_short_to_judge, unsteady_because
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadOrder
+
+Result = TypeVar("Result", bound=MeasuredResult)
 
 _TELLING_S = 2.0
 """Before that long the pace of the first few says nothing."""
@@ -85,6 +88,7 @@ def load_order(
     spec: TrialSpec, system: System, deployment: Deployment, topic_names: Sequence[str], directory: Path
 ) -> LoadOrder:
     """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's."""
+    load = spec if isinstance(spec, LoadSpec) else None
     return LoadOrder(
         connection=deployment.connection,
         driver=system.driver,
@@ -94,14 +98,14 @@ def load_order(
         topic_settings={**system.topic_settings(spec.choice), **_beside(deployment)},
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=spec.workload,
-        msgs_per_s=spec.msgs_per_s or 0.0,
+        msgs_per_s=load.msgs_per_s or 0.0 if load else spec.most_msgs_per_s,
         trial_id=trial_number(directory),
         seed=spec.seed,
         own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
-        subscriptions_start_paused=spec.late.subscriptions if spec.late else 0,
+        subscriptions_start_paused=load.late.subscriptions if load and load.late else 0,
         # What is read before the clock starts would be in no figure.
-        consumers_start_paused=spec.reads_only,
-        schedule=spec.schedule,
+        consumers_start_paused=isinstance(spec, ReadSpec),
+        schedule=load.schedule if load else None,
     )
 
 
@@ -126,9 +130,13 @@ _LATE_NS = _SECOND_NS // 2
 
 
 def run_trial(
-    spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, shared: SharedServers | None = None
-) -> TrialResult:
-    """Carry out one trial and store its result.
+    spec: LoadSpec | ReadSpec,
+    subject: Subject,
+    resources: RunResources,
+    store: TrialStore,
+    shared: SharedServers | None = None,
+) -> LoadResult | ReadResult:
+    """Carry out one trial that loads or reads, and store its result.
 
     Args:
         shared: where a trial that shares its servers finds and leaves them; what it keeps is ended before a trial that
@@ -144,15 +152,23 @@ def run_trial(
         shared.close()
     shared.close_unless(_wanted(spec, subject))
     try:
-        return _run_trial(spec, subject, resources, store, shared)
+        if isinstance(spec, ReadSpec):
+            return _run_trial(spec, subject, resources, store, shared, measure=read_only)
+        return _run_trial(spec, subject, resources, store, shared, measure=_measure)
     except BaseException:
         shared.close()
         raise
 
 
 def _run_trial(
-    spec: TrialSpec, subject: Subject, resources: RunResources, store: TrialStore, shared: SharedServers
-) -> TrialResult:
+    spec: Spec,
+    subject: Subject,
+    resources: RunResources,
+    store: TrialStore,
+    shared: SharedServers,
+    *,
+    measure: Callable[[Session[Spec], LevelFinding, str], tuple[Result, TotalFigures]],
+) -> Result:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         if not spec.attached:
@@ -165,7 +181,6 @@ def _run_trial(
         order, level = _prepare(session)
         level = _witnessed(session, order, level)
         session = with_faults(session, order.topic_names, cleanup)
-        measure = read_only if spec.reads_only else _measure
         result, totals = _recorded(session, lambda followed: measure(followed, level, started_at))
         store.finish(result, totals)
         delete_topics(session)
@@ -178,8 +193,8 @@ def _run_trial(
 
 
 def _recorded(
-    session: Session, measure: Callable[[Session], tuple[TrialResult, TotalFigures]]
-) -> tuple[TrialResult, TotalFigures]:
+    session: Session[Spec], measure: Callable[[Session[Spec]], tuple[Result, TotalFigures]]
+) -> tuple[Result, TotalFigures]:
     """Measure while what is used is recorded, and name what limited the result."""
     use = begin_recording(session)
     if use is None:
@@ -197,7 +212,7 @@ def _recorded(
 
 def _wanted(spec: TrialSpec, subject: Subject) -> str:
     """Equal for trials that could use the same servers."""
-    return f"{subject.wanted} {spec.limits}"
+    return f"{subject.wanted} {spec.limits if isinstance(spec, LoadSpec) else None}"
 
 
 def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
@@ -253,7 +268,7 @@ def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> Level
     return level
 
 
-def _measure(session: Session, level: LevelFinding, started_at: str) -> tuple[TrialResult, TotalFigures]:
+def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -> tuple[LoadResult, TotalFigures]:
     """Warm up, measure, drain."""
     spec, worker = session.spec, session.worker
     session.phase("warm-up", _offer(spec), spec.warmup_s_max)
@@ -335,14 +350,14 @@ def _await_faults(session: Session, follower: Follower) -> None:
         follower.until(time.monotonic_ns() + _SECOND_NS // 2)
 
 
-def _offer(spec: TrialSpec) -> str:
+def _offer(spec: LoadSpec) -> str:
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     if spec.schedule is not None:
         return f"at {spec.msgs_per_s:,.0f} msg/s, where the schedule begins"
     return "as fast as it goes" if closed_loop else f"at {spec.msgs_per_s:,.0f} msg/s"
 
 
-def _warm_up(session: Session, follower: Follower, begin_ns: int) -> tuple[str, str]:
+def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> tuple[str, str]:
     """Until figures are steady and the load generator is warm, within the bounds.
 
     For each "" or why it was not. A warm-up of fixed length waits for neither: then what matters is what of the
@@ -370,7 +385,7 @@ def _window(follower: Follower, measure_s: float) -> tuple[int, int]:
     return from_ns, from_ns + round(measure_s * _SECOND_NS)
 
 
-def _drain(session: Session, follower: Follower) -> tuple[str, TotalFigures]:
+def _drain(session: Session[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
     """Until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit")."""
     deadline_s = time.monotonic() + session.spec.drain_s_max
     received, progress_s = -1, time.monotonic()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.durability import in_force
 from tidegauge.model.attest import Attestation
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.numbers import count, duration, plural
 from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
@@ -109,7 +109,7 @@ def _badges(run: StoredRun) -> list[Badge]:
     if cuts:
         badges.append(_cuts_badge(run, cuts))
     else:
-        badges += [_message_badge(run), _generator_badge(run.results), _clock_badge(run.results)]
+        badges += [_message_badge(run), _generator_badge(run.measured), _clock_badge(run.results)]
     badges.append(_validity_badge(run))
     if run.terms.unequal:
         badges.append(Badge(BAD, "UNEQUAL terms", fairness.headline(run.terms).removesuffix(":"), "fairness"))
@@ -177,9 +177,10 @@ def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
 
 def _message_badge(run: StoredRun) -> Badge:
     """Over all trials but the steps of searches, whose losses are answers to the question asked."""
-    results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
-    acked = sum(result.acked for result in results)
-    subscriptions = [subscription for result in results for subscription in result.subscriptions]
+    all_loads = [result for result in run.results if isinstance(result, LoadResult)]
+    loads = [load for load in all_loads if not load.spec.exploratory] or all_loads
+    acked = sum(load.acked for load in loads)
+    subscriptions = [subscription for load in loads for subscription in load.subscriptions]
     if not subscriptions:
         return Badge(DOUBT, "Messages not checked", "Nobody read, so nothing is known of loss, damage or order.")
     found = {
@@ -199,7 +200,7 @@ def _millions(number: int) -> str:
     return f"{number / 1e6:.3g} million" if number >= 1e6 else count(number)
 
 
-def _generator_badge(results: Sequence[TrialResult]) -> Badge:
+def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     """Whether figures are those of the load generator instead of the system's."""
     limited = {result.limiting.resource for result in results if result.limiting is not None}
     late = [result for result in results if any(reason.startswith(OWN_LAG) for reason in result.reasons)]
@@ -236,7 +237,8 @@ def _generator_badge(results: Sequence[TrialResult]) -> Badge:
 
 
 def _clock_badge(results: Sequence[TrialResult]) -> Badge:
-    negative = sum(subscription.negative_latency for result in results for subscription in result.subscriptions)
+    loads = [result for result in results if isinstance(result, LoadResult)]
+    negative = sum(subscription.negative_latency for load in loads for subscription in load.subscriptions)
     if negative:
         sentence = f"{count(negative)} messages seem to have arrived before they were sent: the clock can't be trusted."
         return Badge(BAD, "Clock went backwards", sentence)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegauge.fairness.case import normal_settings
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
 from tidegauge.plain import Parts, flatten, json_parts
 from tidegauge.report.ending import command_words
 from tidegauge.report.plots.percentiles import Details
-from tidegauge.statistics.figures import FIGURES, Shown, figures_shown
+from tidegauge.statistics.figures import FIGURES, Figure, Shown, figures_shown
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun, StoredTrial
 
@@ -72,18 +72,23 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
         trial.trial_id,
         system,
         _load(result),
-        *(in_unit(figure.of(result), figure.unit) for figure in shown),
-        f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}{_compiling(result)}",
-        ", ".join(in_unit(figure.of(result), figure.unit) for figure in used),
+        *(_cell(figure, result) for figure in shown),
+        _warm_up(result) if isinstance(result, LoadResult) else "",
+        ", ".join(_cell(figure, result) for figure in used),
         result.validity.value if result.validity.value == "valid" else result.validity.value.upper(),
         _why(result),
     )
 
 
-def _compiling(result: TrialResult) -> str:
-    """What was left of it for the window, where that can be read in two digits."""
+def _cell(figure: Figure, result: TrialResult) -> str:
+    return in_unit(figure.of(result) if isinstance(result, MeasuredResult) else None, figure.unit)
+
+
+def _warm_up(result: LoadResult) -> str:
+    """With what was left of compiling for the window, where that can be read in two digits."""
     left = result.jit_cpus or 0.0
-    return f", then {left:.2f} CPUs compiling" if left >= 0.005 else ""
+    compiling = f", then {left:.2f} CPUs compiling" if left >= 0.005 else ""
+    return f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}{compiling}"
 
 
 def _why(result: TrialResult) -> str:
@@ -93,7 +98,8 @@ def _why(result: TrialResult) -> str:
 
 
 def _load(result: TrialResult) -> str:
-    return "closed loop" if result.offered_msgs_per_s is None else f"{count(result.offered_msgs_per_s)} msg/s"
+    offered = result.offered_msgs_per_s if isinstance(result, MeasuredResult) else result.spec.most_msgs_per_s
+    return "closed loop" if offered is None else f"{count(offered)} msg/s"
 
 
 def settings(run: StoredRun, details: Details) -> list[Settings]:

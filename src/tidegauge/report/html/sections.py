@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.report import usage
 from tidegauge.report.findings import fault_notes, faults_table, finding_table, named
 from tidegauge.report.layout import ColumnGroup, FigureTable
@@ -163,7 +163,7 @@ def _split(table: FigureTable) -> tuple[FigureTable, ...]:
 
 def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> Part:
     """What an experiment found; beside it the trials that confirmed it."""
-    confirmed = _confirmations(findings, run.results)
+    confirmed = _confirmations(findings, run.measured)
     more: list[Plot] = []
     if confirmed is not None:
         more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
@@ -189,7 +189,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
     )
 
 
-def _confirmations(findings: Sequence[Finding], results: Sequence[TrialResult]) -> Block | None:
+def _confirmations(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> Block | None:
     """The trials that the findings publish, of the goal that each search lists first."""
     names = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
     chosen = tuple(result for result in results if result.spec.trial_id in names)

@@ -20,7 +20,7 @@ _READ = Axis("received by late readers, msg/s", form=Form.COUNT, from_zero=True)
 
 def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     """Backlog, reading rate, and what producers and the other readers felt; none without late readers."""
-    if block.results[0].spec.late is None:
+    if not any(load.spec.late for load in block.loads):
         return []
     charts = [
         Chart("backlog", "Backlog while readers catch up", _BACKLOG, _late_backlog, "Messages yet to be read"),
@@ -41,7 +41,7 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
 
 
 def _lines(block: Block, system: str, details: Details, chart: Chart) -> Iterator[Series]:
-    results = block.of(system)
+    results = block.loads_of(system)
     for number, result in enumerate(results[:TRIALS_MAX], 1):
         trial = details.get(result.spec.trial_id)
         zero_ns = None if trial is None else began_ns(trial)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import CurvePoint, Finding
-from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.report.compare import estimate
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
@@ -64,7 +64,8 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
     """The rate of each trial of a search, in the order of the trials, and whether it was sustained."""
     series, parts = [], []
     for finding in findings:
-        steps = [result for result in results if result.spec.trial_id.startswith(f"{finding.finding_id}-s")]
+        loads = [result for result in results if isinstance(result, LoadResult)]
+        steps = [load for load in loads if load.spec.trial_id.startswith(f"{finding.finding_id}-s")]
         rated = [step for step in steps if step.offered_msgs_per_s is not None]
         if not rated:
             continue
@@ -89,7 +90,7 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
     return [Plot(f"{prefix}-search", "Steps of the search", description, x, y, tuple(series))]
 
 
-def state(result: TrialResult) -> str:
+def state(result: LoadResult) -> str:
     """ "sustained", "INVALID", or what was not sustained."""
     if result.validity is Validity.INVALID:
         return "INVALID"
@@ -97,7 +98,7 @@ def state(result: TrialResult) -> str:
     return _SUSTAINED if verdict.outcome is Outcome.PASS else f"not sustained ({verdict.kind})"
 
 
-def _words(result: TrialResult, state_words: str) -> str:
+def _words(result: LoadResult, state_words: str) -> str:
     confirmation = "confirmation" if result.spec.trial_id.endswith("-confirm") else ""
     return ", ".join(part for part in (confirmation, state_words) if part)
 

@@ -16,7 +16,7 @@ from tidegauge.report.plots.load import load_plots, sweep_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import swept
 from tidegauge.report.usage import Used
-from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Ceiling, Share
 
@@ -206,8 +206,9 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     found = []
     for block in tables:
         for system in block.systems if not block.closed_loop else ():
-            trials = [trial for trial in block.usable(system) or block.of(system) if trial.response.p99_ms]
-            values = [trial.response.p99_ms or 0.0 for trial in trials]
+            p99_ms = FIGURES["response_ms_p99"].of
+            trials = [trial for trial in block.usable(system) or block.of(system) if p99_ms(trial)]
+            values = [p99_ms(trial) or 0.0 for trial in trials]
             known = _known(values, system, block.experiment, "response p99", within)
             if known is None or not block.results[0].offered_msgs_per_s:
                 continue
@@ -265,7 +266,7 @@ def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -
             searched.setdefault(finding.system, []).append(value)
     known: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
     label = "sustained"
-    peaks = [block for block in tables if block.closed_loop and not block.results[0].spec.reads_only]
+    peaks = [block for block in tables if block.closed_loop and block.loads]
     if not known and peaks:
         block = peaks[0]
         label = block.experiment

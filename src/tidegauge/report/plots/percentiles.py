@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.numbers import ms
 from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series
 from tidegauge.statistics.figures import prompt_readers
@@ -54,7 +54,7 @@ def curve(*histograms: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]
     )
 
 
-def _merged(results: Sequence[TrialResult], details: Details, kind: str) -> list[Histogram]:
+def _merged(results: Sequence[LoadResult], details: Details, kind: str) -> list[Histogram]:
     """Samples of all trials; of end-to-end those of each subscription but late readers, as the figures have it."""
     whole: dict[str, Histogram] = {}
     for result in results:
@@ -74,7 +74,7 @@ def _merged(results: Sequence[TrialResult], details: Details, kind: str) -> list
 
 def _system(block: Block, system: str, details: Details, kind: str) -> Series | None:
     """A system's usable trials merged; where all are INVALID those, named as such."""
-    used = block.usable(system) or block.of(system)
+    used = [load for load in block.usable(system) or block.of(system) if isinstance(load, LoadResult)]
     percentiles, latencies = curve(*_merged(used, details, kind))
     if not percentiles:
         return None

@@ -296,13 +296,13 @@ def _faults(block: Block) -> tuple[Span, ...]:
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
     so that the shade is the darker the more systems still had the fault.
     """
-    most = max((len(result.faults) for result in block.results), default=0)
+    most = max((len(load.faults) for load in block.loads), default=0)
     return tuple(span for place in range(most) for span in _marks(block, place))
 
 
 def _marks(block: Block, place: int) -> list[Span]:
     """Of the faults with this number in all trials, ordered by their ends."""
-    made = [result.faults[place] for result in block.results if place < len(result.faults)]
+    made = [load.faults[place] for load in block.loads if place < len(load.faults)]
     begin = min(fault.from_s for fault in made)
     found: list[Span] = []
     for fault in sorted(made, key=lambda fault: fault.until_s):
