@@ -249,10 +249,11 @@ def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str
 
     Of the trials at the lowest rate that failed. Where nobody recorded what limited a trial, nothing is known.
     """
+    loads = [result for result in run.results if isinstance(result, LoadResult)]
     above = [
-        result.limiting
-        for result in run.results
-        if result.spec.trial_id.startswith(f"{step_id}-s") and upper and result.offered_msgs_per_s == upper
+        load.limiting
+        for load in loads
+        if load.spec.trial_id.startswith(f"{step_id}-s") and upper and load.spec.msgs_per_s == upper
     ]
     return [
         f"{step_id}: {limiting.summary}: {limiting.words}"
