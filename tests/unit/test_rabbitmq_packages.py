@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.errors import UserError
 from tidegauge.systems.rabbitmq import provision
-from tidegauge.systems.rabbitmq.config import find_layout, version_numbers
+from tidegauge.systems.rabbitmq.config import find_layout
 from tidegauge.systems.rabbitmq.provision import (
     Apt,
     AptError,

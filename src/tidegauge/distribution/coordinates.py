@@ -121,19 +121,25 @@ def parse_metadata(xml: str) -> list[str]:
 
 def nearest_versions(wanted: str, existing: Sequence[str], count: int = 4) -> list[str]:
     """The versions nearest to `wanted`, nearest first: by major, minor, patch number; releases before others."""
-    target = _numbers(wanted)
+    target = version_numbers(wanted)
 
     def distance(version: str) -> tuple[object, ...]:
-        gaps = [abs(a - b) for a, b in zip(_numbers(version), target, strict=True)]
+        gaps = [abs(a - b) for a, b in zip(version_numbers(version), target, strict=True)]
         return (gaps[0], not _is_release(version), *gaps[1:])
 
     return sorted(existing, key=distance)[:count]
 
 
-def _numbers(version: str) -> tuple[int, int, int]:
-    """The first three numbers of a version; 0 for those it does not have."""
+def version_numbers(version: str) -> tuple[int, int, int]:
+    """(4, 3, 6) of "4.3.6-1"; 0 for the numbers that a version does not have."""
     numbers = [int(part) for part in re.findall(r"\d+", version.partition("-")[0])[:3]]
     return tuple([*numbers, 0, 0, 0][:3])  # type: ignore[return-value]
+
+
+def is_before(version: str, release: tuple[int, int]) -> bool:
+    """Whether a version is older than a release, (4, 2); not of what is no version, such as a directory's path."""
+    numbers = version.split(".")[:2]
+    return len(numbers) == 2 and all(map(str.isdecimal, numbers)) and (int(numbers[0]), int(numbers[1])) < release
 
 
 def _is_release(version: str) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tidegauge.distribution.coordinates import Coordinate, Recipe
+from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import provision, provision_directory
 from tidegauge.durability.levels import levels_for_nodes
-from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.model.host import ProcessMemory
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
@@ -52,17 +51,9 @@ def recipe(version: str) -> Recipe:
         extra=(SLF4J_BINDING,),
         exclusions=EXCLUSIONS,
         java_min=JAVA_MIN,
-        java_max=JAVA_MAX_BEFORE_3_9 if _before_3_9(version) else None,
+        java_max=JAVA_MAX_BEFORE_3_9 if is_before(version, (3, 9)) else None,
         verified=VERIFIED,
     )
-
-
-def _before_3_9(version: str) -> bool:
-    parts = version.split(".")
-    try:
-        return (int(parts[0]), int(parts[1])) < (3, 9)
-    except (IndexError, ValueError):
-        return False
 
 
 RULES = AttachRules(
@@ -106,6 +97,15 @@ class KafkaSystem(System):
     metrics = METRICS
     spaces_in_paths = True
 
+    # What the folder's other modules know, as `System` asks it.
+    attach = staticmethod(attach)
+    topic_settings = staticmethod(level.topic_settings)
+    client_acks = staticmethod(level.client_acks)
+    incomplete = staticmethod(incomplete)
+    derive_level = staticmethod(level.derive_level)
+    client_facts = staticmethod(fairness.client_facts)
+    hazards = staticmethod(fairness.hazards)
+
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
         fetch_agent(report)
@@ -141,35 +141,7 @@ class KafkaSystem(System):
         """See `System.handles`. A log is one open file and two mapped indexes (4.3.1: 10,106 files, 20,422 maps)."""
         return Handles(partitions + 300, 2 * partitions + 1000)
 
-    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
-        """See `System.topic_settings`."""
-        return level.topic_settings(choice)
-
-    def client_acks(self, choice: LevelChoice, nodes: int) -> str:
-        """See `System.client_acks`."""
-        return level.client_acks(choice, nodes)
-
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return deploy(request, host)
-
-    def attach(self, request: AttachRequest) -> AttachedCluster:
-        """See `System.attach`."""
-        return attach(request)
-
-    def incomplete(self, settings: list[Setting], nodes: int) -> str:
-        """See `System.incomplete`."""
-        return incomplete(settings, nodes)
-
-    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
-        """See `System.derive_level`."""
-        return level.derive_level(settings, choice, nodes)
-
-    def client_facts(self, case: Case) -> ClientFacts:
-        """See `System.client_facts`."""
-        return fairness.client_facts(case)
-
-    def hazards(self, case: Case) -> list[Hazard]:
-        """See `System.hazards`."""
-        return fairness.hazards(case)

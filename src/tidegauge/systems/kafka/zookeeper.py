@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tidegauge.distribution.coordinates import is_before
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.jvm import java_process, make_directories, properties_text, write_text, zookeeper_settings
@@ -40,10 +41,7 @@ class Zookeeper:
 
 def needs_zookeeper(version: str) -> bool:
     """Whether this version keeps its metadata in ZooKeeper. Pure."""
-    parts = version.split(".")
-    return parts[0].isdecimal() and (int(parts[0]), int(parts[1]) if parts[1:] and parts[1].isdecimal() else 0) < (
-        _KRAFT_SINCE
-    )
+    return is_before(version, _KRAFT_SINCE)
 
 
 def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
+from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
@@ -77,23 +78,23 @@ class Shape:
         )
 
 
-def shape_problem(options: Mapping[str, str], nodes: int) -> str:
+def shape_problem(shape: Mapping[str, str], nodes: int) -> str:
     """Why these options can't be, with what is allowed; "" if they can."""
-    for key in options:
+    for key in shape:
         if key not in OPTIONS:
             return f"unknown key '{key}'{nearest(key, OPTIONS)}; allowed: {', '.join(OPTIONS)}"
-    brokers = options.get(BROKERS, str(nodes))
+    brokers = shape.get(BROKERS, str(nodes))
     if not (brokers.isascii() and brokers.isdecimal() and 1 <= int(brokers) <= nodes):
         most = f"a number from 1 to {nodes}, the number of nodes" if nodes > 1 else "1, since there is one node"
         return f"{BROKERS}: '{brokers}': must be {most}"
-    layout = options.get(LAYOUT, CO_LOCATED)
+    layout = shape.get(LAYOUT, CO_LOCATED)
     if layout not in LAYOUTS:
         return f"{LAYOUT}: '{layout}': must be one of {', '.join(LAYOUTS)}{nearest(layout, LAYOUTS)}"
     if layout == TIERED and nodes == 1:
         return f"{LAYOUT}: '{TIERED}' needs several nodes: on one node, broker and bookie are one process"
-    if BOOKIE_SHARE in options and not _share(options[BOOKIE_SHARE]):
+    if BOOKIE_SHARE in shape and not _share(shape[BOOKIE_SHARE]):
         allowed = f"{BOOKIE_PERCENT_MIN}% to {BOOKIE_PERCENT_MAX}% of a node's memory, in whole percent"
-        return f"{BOOKIE_SHARE}: '{options[BOOKIE_SHARE]}': must be {allowed}"
+        return f"{BOOKIE_SHARE}: '{shape[BOOKIE_SHARE]}': must be {allowed}"
     return ""
 
 
@@ -252,8 +253,7 @@ def standalone_is_mute(version: str) -> bool:
 
     Seen with 2.6.0, 2.9.1 and 2.10.5; 2.11, which also moved the metadata from a ZooKeeper to RocksDB, answers.
     """
-    parts = version.split(".")
-    return parts[0] == "2" and len(parts) > 1 and parts[1].isdecimal() and int(parts[1]) < 11
+    return is_before(version, (2, 11))
 
 
 def standalone_arguments(

@@ -15,7 +15,6 @@ from tidegauge.fairness.case import (
     lower,
     neutral_facts,
     number,
-    shown,
     whole_ms,
 )
 from tidegauge.model.tilt import Severity
@@ -105,114 +104,93 @@ def _nodes(case: Case) -> tuple[Fact, Fact]:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    return [
-        *_check_delay(case),
-        *_switching(case),
-        *_channels(case),
-        *_group_wait(case),
-        *_bypass(case),
-        *_deduplication(case),
-    ]
+    rules = (_check_delay, _switching, _channels, _group_wait, _bypass, _deduplication)
+    return [hazard for rule in rules if (hazard := rule(case)) is not None]
 
 
-def _check_delay(case: Case) -> list[Hazard]:
-    delays = [(name, value) for name, value in case.server("broker", CHECK_DELAY) if number(value)]
-    return [
-        Hazard(
-            "new-entries-check",
-            f"{name}={value}",
-            "a consumer that has read everything learns of a new message only at the next check",
-            f"up to {value} ms more end-to-end latency",
-            f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
-            f"remove {name} from the system's `settings`: Tidegauge sets 0",
-        )
-        for name, value in delays[:1]
-    ]
+def _check_delay(case: Case) -> Hazard | None:
+    delay = next((value for _, value in case.server("broker", CHECK_DELAY) if number(value)), None)
+    if delay is None:
+        return None
+    return Hazard(
+        "new-entries-check",
+        f"{CHECK_DELAY}={delay}",
+        "a consumer that has read everything learns of a new message only at the next check",
+        f"up to {delay} ms more end-to-end latency",
+        f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
+        f"remove {CHECK_DELAY} from the system's `settings`: Tidegauge sets 0",
+    )
 
 
-def _switching(case: Case) -> list[Hazard]:
+def _switching(case: Case) -> Hazard | None:
     value = number(case.client("producer", SWITCH))
     if value is None or value >= 2 or case.workload.partitions < 2:
-        return []
-    return [
-        Hazard(
-            "partition-switch",
-            f"{SWITCH}={value:g}",
-            "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
-            NO_FIGURE,
-            f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
-            f"remove {SWITCH} from the system's `producer`",
-        )
-    ]
+        return None
+    return Hazard(
+        "partition-switch",
+        f"{SWITCH}={value:g}",
+        "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
+        NO_FIGURE,
+        f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
+        f"remove {SWITCH} from the system's `producer`",
+    )
 
 
-def _channels(case: Case) -> list[Hazard]:
+def _channels(case: Case) -> Hazard | None:
     """On one node broker and bookie are one process that always takes one channel: nothing to choose."""
-    if case.nodes == 1:
-        return []
-    few = [
-        (name, value)
-        for name, value in case.server("broker", CHANNELS)
-        if (number(value) or CHANNELS_PUBLISHED) < CHANNELS_PUBLISHED
-    ]
-    return [
-        Hazard(
-            "bookie-channels",
-            shown(few[:1]),
-            "all requests of a broker to a bookie go through so few connections and the threads behind them",
-            f"{NO_FIGURE} for this alone",
-            f"{STREAMNATIVE_2020}, Pulsar's tuning: {CHANNELS_PUBLISHED} instead of 16",
-            f"set {CHANNELS}: {CHANNELS_PUBLISHED} in the system's `settings` to repeat that report",
-            Severity.ADVICE,
-        )
-        for _ in few[:1]
-    ]
+    counts = (value for _, value in case.server("broker", CHANNELS))
+    few = next((value for value in counts if (number(value) or CHANNELS_PUBLISHED) < CHANNELS_PUBLISHED), None)
+    if case.nodes == 1 or few is None:
+        return None
+    return Hazard(
+        "bookie-channels",
+        f"{CHANNELS}={few}",
+        "all requests of a broker to a bookie go through so few connections and the threads behind them",
+        f"{NO_FIGURE} for this alone",
+        f"{STREAMNATIVE_2020}, Pulsar's tuning: {CHANNELS_PUBLISHED} instead of 16",
+        f"set {CHANNELS}: {CHANNELS_PUBLISHED} in the system's `settings` to repeat that report",
+        Severity.ADVICE,
+    )
 
 
-def _group_wait(case: Case) -> list[Hazard]:
-    waits = [(name, value) for name, value in case.server("bookie", GROUP_WAIT) if (number(value) or 0) > 1]
-    if not waits or case.choice.form == BYPASS:
-        return []
-    return [
-        Hazard(
-            "journal-group-wait",
-            shown(waits[:1]),
-            "the journal collects entries for so long before it writes them, beside the batches of the clients",
-            f"up to {waits[0][1]} ms more publish latency at low rates",
-            f"BookKeeper's configuration; {STREAMNATIVE_2020} used 1",
-            f"remove {GROUP_WAIT} from the system's `settings`: Tidegauge sets 1",
-        )
-    ]
+def _group_wait(case: Case) -> Hazard | None:
+    wait = next((value for _, value in case.server("bookie", GROUP_WAIT) if (number(value) or 0) > 1), None)
+    if wait is None or case.choice.form == BYPASS:
+        return None
+    return Hazard(
+        "journal-group-wait",
+        f"{GROUP_WAIT}={wait}",
+        "the journal collects entries for so long before it writes them, beside the batches of the clients",
+        f"up to {wait} ms more publish latency at low rates",
+        f"BookKeeper's configuration; {STREAMNATIVE_2020} used 1",
+        f"remove {GROUP_WAIT} from the system's `settings`: Tidegauge sets 1",
+    )
 
 
-def _bypass(case: Case) -> list[Hazard]:
+def _bypass(case: Case) -> Hazard | None:
     if case.choice.form != BYPASS:
-        return []
-    return [
-        Hazard(
-            "bypassed-journal",
-            f"form={BYPASS} (journalWriteData=false)",
-            "an acknowledged message is in the memory of processes only, and killing them loses it; the other systems "
-            "have written it to the page cache",
-            "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
-            f"{STREAMNATIVE_2020}, level 2",
-            "leave `form` out or name the form journal",
-            Severity.ADVICE,
-        )
-    ]
+        return None
+    return Hazard(
+        "bypassed-journal",
+        f"form={BYPASS} (journalWriteData=false)",
+        "an acknowledged message is in the memory of processes only, and killing them loses it; the other systems "
+        "have written it to the page cache",
+        "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
+        f"{STREAMNATIVE_2020}, level 2",
+        "leave `form` out or name the form journal",
+        Severity.ADVICE,
+    )
 
 
-def _deduplication(case: Case) -> list[Hazard]:
+def _deduplication(case: Case) -> Hazard | None:
     if not any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
-        return []
-    return [
-        Hazard(
-            "deduplication",
-            f"{DEDUPLICATION}=true",
-            "the brokers keep and check the sequence of every producer, which is off by default",
-            NO_FIGURE,
-            BY_DEFINITION,
-            f"remove {DEDUPLICATION} from the system's `settings`, though Kafka's client does the like by default",
-            Severity.ADVICE,
-        )
-    ]
+        return None
+    return Hazard(
+        "deduplication",
+        f"{DEDUPLICATION}=true",
+        "the brokers keep and check the sequence of every producer, which is off by default",
+        NO_FIGURE,
+        BY_DEFINITION,
+        f"remove {DEDUPLICATION} from the system's `settings`, though Kafka's client does the like by default",
+        Severity.ADVICE,
+    )

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from tidegauge.distribution.coordinates import Coordinate, Recipe
+from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import provision, provision_directory
 from tidegauge.durability.levels import levels_for_nodes
 from tidegauge.errors import RunFailedError
-from tidegauge.fairness.case import Case, ClientFacts, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.model.host import ProcessMemory
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
@@ -80,7 +79,7 @@ def recipe(version: str) -> Recipe:
         exclusions=EXCLUSIONS,
         archive=Coordinate(GROUP, "pulsar-server-distribution", version, "tar.gz", "bin"),
         java_min=JAVA_MIN,
-        java_max=JAVA_MAX_BEFORE_4 if version.partition(".")[0] in ("1", "2", "3") else None,
+        java_max=JAVA_MAX_BEFORE_4 if is_before(version, (4, 0)) else None,
         verified=VERIFIED,
     )
 
@@ -156,6 +155,14 @@ class PulsarSystem(System):
     metrics = METRICS
     server_defaults = BROKER_DEFAULTS
 
+    # What the folder's other modules know, as `System` asks it.
+    shape_problem = staticmethod(shape_problem)
+    attach = staticmethod(attach)
+    incomplete = staticmethod(level.incomplete)
+    derive_level = staticmethod(level.derive_level)
+    client_facts = staticmethod(fairness.client_facts)
+    hazards = staticmethod(fairness.hazards)
+
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
         if "/" in version:
@@ -169,10 +176,6 @@ class PulsarSystem(System):
             forms = ("",) if number in (1, 3) else (level.JOURNAL, level.BYPASS)
             choices.extend(LevelChoice(number, form) for form in forms)
         return choices
-
-    def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
-        """See `System.shape_problem`."""
-        return shape_problem(shape, nodes)
 
     def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
         """See `System.machines`: tiered brokers are nodes of their own."""
@@ -201,23 +204,3 @@ class PulsarSystem(System):
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         shape_of(request.shape, request.nodes)
         return deploy_standalone(request, host) if request.nodes == 1 else deploy_cluster(request, host)
-
-    def attach(self, request: AttachRequest) -> AttachedCluster:
-        """See `System.attach`."""
-        return attach(request)
-
-    def incomplete(self, settings: list[Setting], nodes: int) -> str:
-        """See `System.incomplete`."""
-        return level.incomplete(settings, nodes)
-
-    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
-        """See `System.derive_level`."""
-        return level.derive_level(settings, choice, nodes)
-
-    def client_facts(self, case: Case) -> ClientFacts:
-        """See `System.client_facts`."""
-        return fairness.client_facts(case)
-
-    def hazards(self, case: Case) -> list[Hazard]:
-        """See `System.hazards`."""
-        return fairness.hazards(case)

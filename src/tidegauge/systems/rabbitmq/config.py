@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.errors import UserError
 from tidegauge.systems.api import LOOPBACK, Seat
 
@@ -81,12 +82,6 @@ def version_of(server: Path) -> str:
         if VERSION.fullmatch(text):
             return text
     return ""
-
-
-def version_numbers(version: str) -> tuple[int, int, int]:
-    """(4, 3, 6) of "4.3.6"; zeros for what is not given. Pure."""
-    numbers = [int(part) for part in re.findall(r"\d+", version.partition("-")[0])[:3]]
-    return tuple([*numbers, 0, 0, 0][:3])  # type: ignore[return-value]
 
 
 def _folders(directory: Path, pattern: str) -> list[Path]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting
@@ -32,7 +33,6 @@ from tidegauge.systems.rabbitmq.config import (
     has_streams,
     node_environment,
     rabbitmq_conf,
-    version_numbers,
 )
 from tidegauge.systems.rabbitmq.level import form_of, leaders
 from tidegauge.systems.servers import Servers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegauge.distribution.coordinates import is_before
 from tidegauge.durability.levels import NODES_FOR_REPLICATION
 from tidegauge.fairness.case import (
     CONFLUENT_2020,
@@ -40,29 +41,25 @@ def subscription_problem(kind: SubscriptionType, version: str, stream: bool, exi
         return ""
     if kind in (SubscriptionType.SHARED, SubscriptionType.EXCLUSIVE):
         return "every consumer reads all of a stream; 'failover' (single active consumer) is what streams have"
-    numbers = version.split(".")[:2]
-    known = len(numbers) == 2 and all(part.isdecimal() for part in numbers)
-    if known and tuple(map(int, numbers)) < STREAM_FAILOVER_SINCE:
+    if is_before(version, STREAM_FAILOVER_SINCE):
         return f"streams have a single active consumer from 3.11 on, and this is {version}"
     return ""
 
 
-def subscription_hazards(case: Case) -> list[Hazard]:
+def subscription_hazard(case: Case) -> Hazard | None:
     """What only RabbitMQ does with subscriptions of the workload's type."""
     workload = case.workload
     if workload.subscription_type is not SubscriptionType.FAILOVER or workload.partitions == 1:
-        return []
-    return [
-        Hazard(
-            "failover-subscriptions",
-            "lets the consumer that came first to a queue be its active one, so one consumer may read all partitions",
-            "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
-            NO_FIGURE,
-            "documentation of RabbitMQ: single active consumer",
-            "know it when comparing, or leave out 'subscription-type', by which partitions are spread everywhere",
-            Severity.ADVICE,
-        )
-    ]
+        return None
+    return Hazard(
+        "failover-subscriptions",
+        "lets the consumer that came first to a queue be its active one, so one consumer may read all partitions",
+        "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
+        NO_FIGURE,
+        "documentation of RabbitMQ: single active consumer",
+        "know it when comparing, or leave out 'subscription-type', by which partitions are spread everywhere",
+        Severity.ADVICE,
+    )
 
 
 STREAM = "stream"
@@ -119,83 +116,81 @@ def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
 
 def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
-    own = [*_automatic_acknowledgement(case), *_no_confirms(case), *_transient(case, possible), *_one_copy(case)]
-    return [*own, *subscription_hazards(case)]
+    found = (
+        _automatic_acknowledgement(case),
+        _no_confirms(case),
+        _transient(case, possible),
+        _one_copy(case),
+        subscription_hazard(case),
+    )
+    return [hazard for hazard in found if hazard is not None]
 
 
-def _automatic_acknowledgement(case: Case) -> list[Hazard]:
+def _automatic_acknowledgement(case: Case) -> Hazard | None:
     """Streams have no acknowledgements: a reader keeps its position, as in a log."""
     acknowledgement = case.client("consumer", "acknowledgement")
     if case.in_force is None and case.consumer.get(AUTO_ACK) == "true":
         acknowledgement = "automatic"
     if acknowledgement is None or acknowledgement.startswith("manual"):
-        return []
-    return [
-        Hazard(
-            "automatic-acknowledgement",
-            f"acknowledgement={acknowledgement}",
-            "a message counts as consumed once it was written to the socket: RabbitMQ neither waits for the consumer "
-            "nor keeps what it has not handled",
-            f"{NO_FIGURE}; the report of 2020 had it on",
-            CONFLUENT_2020,
-            "let consumers acknowledge by hand, as Tidegauge's do",
-        )
-    ]
+        return None
+    return Hazard(
+        "automatic-acknowledgement",
+        f"acknowledgement={acknowledgement}",
+        "a message counts as consumed once it was written to the socket: RabbitMQ neither waits for the consumer "
+        "nor keeps what it has not handled",
+        f"{NO_FIGURE}; the report of 2020 had it on",
+        CONFLUENT_2020,
+        "let consumers acknowledge by hand, as Tidegauge's do",
+    )
 
 
-def _no_confirms(case: Case) -> list[Hazard]:
+def _no_confirms(case: Case) -> Hazard | None:
     confirms = case.client("producer", "publisher.confirms")
     if confirms is None or confirms == "true":
-        return []
-    return [
-        Hazard(
-            "no-publisher-confirms",
-            f"publisher.confirms={confirms}",
-            "nothing shows when a message has arrived, so there is neither a level nor a response time",
-            NO_FIGURE,
-            "RabbitMQ's guide on publisher confirms",
-            "let producers ask for confirms, as Tidegauge's do",
-        )
-    ]
+        return None
+    return Hazard(
+        "no-publisher-confirms",
+        f"publisher.confirms={confirms}",
+        "nothing shows when a message has arrived, so there is neither a level nor a response time",
+        NO_FIGURE,
+        "RabbitMQ's guide on publisher confirms",
+        "let producers ask for confirms, as Tidegauge's do",
+    )
 
 
-def _one_copy(case: Case) -> list[Hazard]:
+def _one_copy(case: Case) -> Hazard | None:
     if case.nodes < NODES_FOR_REPLICATION or case.choice.level not in LEVELS_WITHOUT_COPIES:
-        return []
-    return [
-        Hazard(
-            "one-copy",
-            f"queue.members=1 on {case.nodes} nodes",
-            "RabbitMQ has no copies that nobody waits for: it writes each message once where the other systems write "
-            "it three times, two of them later",
-            NO_FIGURE,
-            "RabbitMQ's documentation of quorum queues and streams",
-            "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
-            Severity.ADVICE,
-        )
-    ]
+        return None
+    return Hazard(
+        "one-copy",
+        f"queue.members=1 on {case.nodes} nodes",
+        "RabbitMQ has no copies that nobody waits for: it writes each message once where the other systems write "
+        "it three times, two of them later",
+        NO_FIGURE,
+        "RabbitMQ's documentation of quorum queues and streams",
+        "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
+        Severity.ADVICE,
+    )
 
 
-def _transient(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
+def _transient(case: Case, possible: Sequence[LevelChoice]) -> Hazard | None:
     mode = case.client("producer", "delivery_mode") or ("" if form_of(case.choice).persistent else "1 (transient)")
     if not mode or number(mode) == 2:
-        return []
+        return None
     written = [
         choice.form for choice in possible if choice.level == case.choice.level and FORMS[choice.form].persistent
     ]
     forced = case.choice.level == 4 and not written
-    return [
-        Hazard(
-            "transient-messages",
-            f"delivery_mode={mode}",
-            "RabbitMQ need not write these messages at all, where the other systems write theirs",
-            f"{NO_FIGURE}; the report of 2020 had them transient",
-            CONFLUENT_2020,
-            "nothing to set: this version has no other way at this level"
-            if forced
-            else f"choose the form {' or '.join(written)}"
-            if written
-            else "choose another level: this version has no other way at this one",
-            Severity.ADVICE if forced else Severity.UNEQUAL,
-        )
-    ]
+    return Hazard(
+        "transient-messages",
+        f"delivery_mode={mode}",
+        "RabbitMQ need not write these messages at all, where the other systems write theirs",
+        f"{NO_FIGURE}; the report of 2020 had them transient",
+        CONFLUENT_2020,
+        "nothing to set: this version has no other way at this level"
+        if forced
+        else f"choose the form {' or '.join(written)}"
+        if written
+        else "choose another level: this version has no other way at this one",
+        Severity.ADVICE if forced else Severity.UNEQUAL,
+    )

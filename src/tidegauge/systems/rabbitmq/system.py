@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidegauge.fairness.case import Case, ClientFacts, Hazard
+from tidegauge.distribution.coordinates import version_numbers
+from tidegauge.fairness.case import Case, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.model.host import ProcessMemory
-from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Distribution, Handles, Setting
-from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Handles, Setting
+from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
 from tidegauge.systems.rabbitmq import fairness, level
-from tidegauge.systems.rabbitmq.config import find_server, version_numbers, version_of
+from tidegauge.systems.rabbitmq.config import find_server, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
 from tidegauge.systems.rabbitmq.fairness import subscription_problem
 from tidegauge.systems.rabbitmq.level import form_of
@@ -81,9 +82,14 @@ class RabbitmqSystem(System):
     metrics = METRICS
     host_needs = (DEBIAN_PACKAGES,)
 
-    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
-        """See `System.provision`."""
-        return provision(version, report)
+    # What the folder's other modules know, as `System` asks it.
+    provision = staticmethod(provision)
+    attach = staticmethod(attach)
+    topic_settings = staticmethod(level.topic_settings)
+    serves_replicas = staticmethod(level.serves_replicas)
+    incomplete = staticmethod(level.incomplete)
+    derive_level = staticmethod(level.derive_level)
+    client_facts = staticmethod(fairness.client_facts)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`. Most levels have several forms, by queue type."""
@@ -98,10 +104,6 @@ class RabbitmqSystem(System):
         stream = level.topic_settings(choice).get("queue.type", "") == "stream"
         return subscription_problem(kind, version, stream, existing)
 
-    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
-        """See `System.serves_replicas`. Queues are read from their leader; each node hands out its copy of a stream."""
-        return level.serves_replicas(choice, workload)
-
     def processes(
         self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
     ) -> Sequence[ProcessMemory]:
@@ -112,30 +114,10 @@ class RabbitmqSystem(System):
         """See `System.handles`. A stream is a segment and its index, a queue at most as much."""
         return Handles(2 * partitions + 500, 1000)
 
-    def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
-        """See `System.topic_settings`."""
-        return level.topic_settings(choice)
-
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return deploy(request, host)
-
-    def attach(self, request: AttachRequest) -> AttachedCluster:
-        """See `System.attach`."""
-        return attach(request)
-
-    def incomplete(self, settings: list[Setting], nodes: int) -> str:
-        """See `System.incomplete`."""
-        return level.incomplete(settings, nodes)
-
-    def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
-        """See `System.derive_level`."""
-        return level.derive_level(settings, choice, nodes)
-
-    def client_facts(self, case: Case) -> ClientFacts:
-        """See `System.client_facts`."""
-        return fairness.client_facts(case)
 
     def hazards(self, case: Case) -> list[Hazard]:
         """See `System.hazards`."""
