@@ -13,9 +13,9 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
-from tidegauge.report.plots.chase import began_ns, chase_plots
 from tidegauge.report.plots.load import longest_axis, sweep_plots
 from tidegauge.report.plots.model import Plot
+from tidegauge.report.plots.timeline import began_ns, chase_plots
 from tidegauge.report.sweeps import swept
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredTrial

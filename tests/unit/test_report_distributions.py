@@ -16,9 +16,8 @@ from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival
 from tidegauge.report.distributions import content, merged, parts, within
 from tidegauge.statistics.intervals import Method
-from tidegauge.store import window
-from tidegauge.store.details import read_details
-from tidegauge.store.window import response_by_stretch, window_rows
+from tidegauge.store import details
+from tidegauge.store.details import read_details, response_by_stretch, window_rows
 
 
 def stored(tmp_path: Path, results: Sequence[LoadResult], seconds: int = 40) -> store.StoredRun:
@@ -103,10 +102,10 @@ def test_long_windows_are_read_by_stretches_and_very_long_ones_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (trial,) = stored(tmp_path, blocks_of(1)).trials
-    monkeypatch.setattr(window, "STRETCHES_MAX", 12)
+    monkeypatch.setattr(details, "STRETCHES_MAX", 12)
     stretches = response_by_stretch(read_details(trial))
     assert [stretch.count for stretch in stretches] == [3 * 51] * 10
-    monkeypatch.setattr(window, "SECONDS_MAX", 29)
+    monkeypatch.setattr(details, "WINDOW_SECONDS_MAX", 29)
     assert response_by_stretch(read_details(trial)) == []
 
 

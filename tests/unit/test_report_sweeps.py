@@ -12,7 +12,7 @@ from run_samples import latency, result, spec, totals
 from tidegauge import store
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import blocks
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, Validity
@@ -130,23 +130,23 @@ def test_levels_are_equal_if_they_are_at_each_point() -> None:
         return level(at(number, system, durability=wanted), got)
 
     equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]
-    assert in_force.equal(equal)
+    assert levels_equal(equal)
     assert [where for where, _ in levels.by_point(equal)] == ["durability=3", "durability=4"]
     assert levels.headline(equal).startswith("At durability=3: Durability: level 3 for every system")
     assert "At durability=4: Durability: level 4" in levels.headline(equal)
     assert len(levels.details(equal)) == 4
-    assert not in_force.equal([*equal[:3], of(4, "kafka@1", "4", 3)])
-    assert not in_force.equal([])
+    assert not levels_equal([*equal[:3], of(4, "kafka@1", "4", 3)])
+    assert not levels_equal([])
     assert levels.by_point(equal[:2]) == [("", equal[:2])]
     unknown = [replace(result, level=LevelFinding(None, ())) for result in equal[:2]]
-    assert not in_force.equal(unknown), "two levels that nobody knows are not known to be equal"
+    assert not levels_equal(unknown), "two levels that nobody knows are not known to be equal"
 
 
 def test_the_trial_that_was_not_at_the_level_asked_for_stands_for_its_system() -> None:
     first, second = (level(at(number, "kafka@1", durability="3"), 3) for number in (1, 2))
     second = replace(second, level=LevelFinding(4, ("as found",)))
     for results in ([first, second], [second, first]):
-        assert in_force.findings(results)["kafka@1"][1].level == 4
+        assert levels_found(results)["kafka@1"][1].level == 4
         assert "NOT AS ASKED" in levels.headline(results)
 
 

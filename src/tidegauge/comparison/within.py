@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_equal
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
@@ -59,7 +59,7 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
 
     None where levels differ either, unless `across_levels`: the user has explicitly asked to compare these.
     """
-    if not (across_levels or in_force.equal(block.results)) or len(block.systems) < 2:
+    if not (across_levels or levels_equal(block.results)) or len(block.systems) < 2:
         return []
     baseline, *others = block.systems
     found = []
@@ -82,7 +82,7 @@ def finding_ratios(
     Args:
         results: of the same run; those on which a finding rests decide whether it is DOUBTFUL.
     """
-    if not (across_levels or in_force.equal(results)):
+    if not (across_levels or levels_equal(results)):
         return []
     found = []
     for experiment, at in dict.fromkeys((finding.experiment, point_words(finding.point)) for finding in findings):

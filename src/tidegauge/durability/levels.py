@@ -1,4 +1,4 @@
-"""The four durability levels as data, and what a deployment of a given shape can claim. Pure."""
+"""The four durability levels as data, what a deployment can claim, and what the systems of a run really gave. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.trial import TrialResult, point_words
 
 NODES_FOR_REPLICATION = 3
 
@@ -67,3 +68,41 @@ def finding_of(
 def describe_choice(choice: LevelChoice) -> str:
     """ "level 4 (journal)"."""
     return f"level {choice.level}" + (f" ({choice.form})" if choice.form else "")
+
+
+def levels_found(results: Sequence[TrialResult]) -> dict[str, tuple[LevelChoice, LevelFinding]]:
+    """By system: what was asked and what was found; of several trials the first that has a problem, else the first."""
+    found: dict[str, tuple[LevelChoice, LevelFinding]] = {}
+    for result in results:
+        name = result.spec.system
+        if name not in found or (as_asked(*found[name]) and not as_asked(result.spec.choice, result.level)):
+            found[name] = (result.spec.choice, result.level)
+    return dict(sorted(found.items()))
+
+
+def as_asked(choice: LevelChoice, finding: LevelFinding) -> bool:
+    """Whether the settings in force give the level that was asked for."""
+    return (choice.as_found or finding.level == choice.level) and not finding.problems
+
+
+def levels_equal(results: Sequence[TrialResult]) -> bool:
+    """Whether all systems gave one and the same known level, at each point of a sweep.
+
+    Trials of unequal levels must not be ranked.
+    """
+    points = results_by_point(results)
+    return bool(points) and all(map(equal_at_point, points.values()))
+
+
+def results_by_point(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
+    """Results by the point of the sweep at which they were measured, in words."""
+    points: dict[str, list[TrialResult]] = {}
+    for result in results:
+        points.setdefault(point_words(result.spec.point), []).append(result)
+    return points
+
+
+def equal_at_point(results: Sequence[TrialResult]) -> bool:
+    """`levels_equal` of the trials of one point."""
+    levels = {finding.level for _, finding in levels_found(results).values()}
+    return len(levels) == 1 and None not in levels

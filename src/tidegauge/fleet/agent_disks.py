@@ -14,7 +14,7 @@ from tidegauge.fleet import children, reap
 from tidegauge.fleet.api import CutReport
 from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
-from tidegauge.hosts import fuse_disk, loop_disk, power_cut, procfs, slow_disk
+from tidegauge.hosts import fuse_disk, loop_disk, procfs, slow_disk
 from tidegauge.hosts.fuse_disk import FuseDisk
 from tidegauge.model.host import DeviceFileSystem, DiskCheck, FileSystem
 
@@ -142,7 +142,7 @@ class AgentDisks:
         if place in self._fuse:
             self._fuse[place].cut_off()
         else:
-            power_cut.cut_off(descriptor)
+            loop_disk.cut_off(descriptor)
 
     def _mounted_again(self, place: Path, number: str) -> list[DiskCheck]:
         """What its file system's check said, where there is one to check."""
@@ -150,7 +150,7 @@ class AgentDisks:
             if place in self._fuse:
                 self._fuse[place].mount_again()
                 return []
-            return [power_cut.mount_again(place, number, self._file_systems[place])]
+            return [loop_disk.mount_again(place, number, self._file_systems[place])]
         except OSError as error:
             raise RunFailedError(
                 f"The disk {place} can't be mounted again after the power cut: {_words(error)}{_used_by(place)}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.comparison.within import Ratio
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_equal
 from tidegauge.model.trial import point_words, with_form
 from tidegauge.numbers import factor, in_unit, percent, plural
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, figure_interval, geometric_mean
@@ -128,7 +128,7 @@ def objection(block: Block, across_levels: bool = False) -> str:
     if len(block.systems) < 2:
         return ""
     name = _named(block.experiment, block.point)
-    if not (across_levels or in_force.equal(block.results)):
+    if not (across_levels or levels_equal(block.results)):
         return f"{name}: not compared, since the systems do not give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]
     if unusable:

@@ -22,9 +22,8 @@ from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.statistics.intervals import Interval
 from tidegauge.statistics.summary import latency_summary
 from tidegauge.statistics.within_trial import mean_within, percentile_within
-from tidegauge.store.details import TrialDetails, read_details
+from tidegauge.store.details import TrialDetails, read_details, response_by_stretch, window_rows
 from tidegauge.store.read import StoredRun
-from tidegauge.store.window import response_by_stretch, window_rows
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from tidegauge.durability.in_force import _equal_here, _points, as_asked, findings
-from tidegauge.durability.levels import LEVELS
+from tidegauge.durability.levels import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
 from tidegauge.model.trial import TrialResult, point_words
 
@@ -22,14 +21,14 @@ class Standing(StrEnum):
 
 def standing(results: Sequence[TrialResult]) -> Standing:
     """That of the worst point of a sweep. Anything but KEPT must be read with every figure."""
-    return max(map(_standing, _points(results).values()), key=list(Standing).index, default=Standing.UNKNOWN)
+    return max(map(_standing, results_by_point(results).values()), key=list(Standing).index, default=Standing.UNKNOWN)
 
 
 def _standing(results: Sequence[TrialResult]) -> Standing:
-    found = findings(results)
+    found = levels_found(results)
     if all(finding.level is None for _, finding in found.values()):
         return Standing.UNKNOWN
-    if not _equal_here(results):
+    if not equal_at_point(results):
         return Standing.NOT_EQUAL
     kept = all(as_asked(choice, finding) for choice, finding in found.values())
     return Standing.KEPT if kept else Standing.NOT_AS_ASKED
@@ -50,7 +49,7 @@ def short_name(level: int | None) -> str:
 
 def witnesses(results: Sequence[TrialResult]) -> str:
     """By what the levels are known: "settings read back", and where all systems agree "and seen in system calls"."""
-    seen = all(_agrees(finding) for _, finding in findings(results).values())
+    seen = all(_agrees(finding) for _, finding in levels_found(results).values())
     return "settings read back" + (" and seen in system calls" if seen else "")
 
 
@@ -89,7 +88,7 @@ def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult
     One group without words where it is the same at all points.
     """
     groups: dict[str, list[TrialResult]] = {}
-    for at_point in _points(results).values():
+    for at_point in results_by_point(results).values():
         groups.setdefault(_headline(at_point), []).extend(at_point)
     if len(groups) < 2:
         return [("", list(results))]
@@ -108,7 +107,7 @@ def headline(results: Sequence[TrialResult]) -> str:
 
 
 def _headline(results: Sequence[TrialResult]) -> str:
-    found = findings(results)
+    found = levels_found(results)
     if not found:
         return ""
     stands = _standing(results)
@@ -135,7 +134,7 @@ def details(results: Sequence[TrialResult]) -> list[str]:
 
 def _details(results: Sequence[TrialResult]) -> list[str]:
     lines = []
-    for system, (choice, finding) in findings(results).items():
+    for system, (choice, finding) in levels_found(results).items():
         given = _given(finding) + _form(choice)
         given += f", {finding.attested}" if finding.attested else ""
         asked = "" if finding.level == choice.level else f", {_wanted(choice)} level {choice.level}"

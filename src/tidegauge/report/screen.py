@@ -16,7 +16,7 @@ from rich.text import Text
 from tidegauge.attestation.record import CLAIMED_ONLY
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_found
 from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
 from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
@@ -82,7 +82,7 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run.environment.get("host")).removeprefix("Host: ")
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
-    found = in_force.findings(run.results)
+    found = levels_found(run.results)
     if not found:
         return
     good = levels.standing(run.results) is levels.Standing.KEPT

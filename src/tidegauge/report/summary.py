@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import blocks
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
@@ -33,7 +33,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         **fairness.content(run.terms),
         "thresholds": thresholds.content(run),
         "durability": {
-            "equal": in_force.equal(run.results),
+            "equal": levels_equal(run.results),
             "headline": levels.headline(run.results),
             "systems": _levels_of(run.results),
             "points": [
@@ -79,7 +79,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
 def _levels_of(results: Sequence[TrialResult]) -> dict[str, Any]:
     return {
         system: {"asked": plain(choice), "found": plain(finding)}
-        for system, (choice, finding) in in_force.findings(results).items()
+        for system, (choice, finding) in levels_found(results).items()
     }
 
 

@@ -15,7 +15,7 @@ from math import floor, log10
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.within import Ratio
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.numbers import count, ms, plural, short
@@ -86,7 +86,7 @@ def level_phrase(run: StoredRun) -> str:
     In capitals where the levels are not what their reader would take for granted.
     """
     stands = levels.standing(run.results)
-    found = in_force.findings(run.results)
+    found = levels_found(run.results)
     if not found:
         return ""
     if stands is levels.Standing.UNKNOWN:
@@ -211,7 +211,7 @@ def _objection(block: Block, case: _Case) -> str:
     bad = [system for system in block.systems if not block.usable(system)]
     if bad:
         return f"no VALID trial of {case.names.listed(bad)}"
-    if len(block.systems) > 1 and not (case.run.terms.allowed or in_force.equal(block.results)):
+    if len(block.systems) > 1 and not (case.run.terms.allowed or levels_equal(block.results)):
         return "don't compare these: the durability levels DIFFER or are unknown"
     return ""
 

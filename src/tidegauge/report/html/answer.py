@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.durability import in_force
+from tidegauge.durability.levels import levels_found
 from tidegauge.model.attest import Attestation
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
@@ -149,7 +149,7 @@ def _level_badge(run: StoredRun) -> Badge:
             levels.Standing.UNKNOWN: "Level UNKNOWN",
         }
         return Badge(BAD, words[stands], sentence, "durability")
-    findings = [finding for _, finding in in_force.findings(run.results).values()]
+    findings = [finding for _, finding in levels_found(run.results).values()]
     numbers = sorted({result.spec.choice.level for result in run.results})
     level = f"Level{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {levels.witnesses(run.results)}"
     if any(finding.attested.startswith("REFUTED") for finding in findings):

@@ -12,12 +12,11 @@ from tidegauge.report import usage
 from tidegauge.report.findings import fault_notes, faults_table, finding_table, named
 from tidegauge.report.layout import ColumnGroup, FigureTable
 from tidegauge.report.names import names_of
-from tidegauge.report.plots.chase import chase_plots
 from tidegauge.report.plots.load import load_plots, search_plots, sweep_plots
 from tidegauge.report.plots.model import Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
 from tidegauge.report.plots.percentiles import percentile_plots
-from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, timelines, trial_timelines
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, timelines, trial_timelines
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Remark, figure_table, footnotes, records_table, remarks
 from tidegauge.report.terminal import load_words, workload_words

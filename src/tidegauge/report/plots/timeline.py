@@ -1,13 +1,18 @@
-"""Second by second: rate, latency and resources of all trials of a block, aligned where measuring begins."""
+"""Second by second: rate, latency and resources of all trials of a block, and how late readers caught up.
+
+Aligned where measuring begins, or where the late readers do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import median
 from typing import Any
 
 from tidegauge.comparison.blocks import Block
+from tidegauge.model.workload import BEFORE, DURING, PHASES, late_names
 from tidegauge.numbers import count, ms, short
 from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series, Span, thinned
 from tidegauge.report.plots.percentiles import Details
@@ -34,8 +39,6 @@ class Chart:
     axis: Axis
     column: Column
     meaning: str
-    of_use: bool = False
-    """Whether the rows are those of what was used, instead of the load's seconds."""
 
 
 def _plain(name: str, factor: float = 1.0) -> Column:
@@ -99,7 +102,6 @@ USED = (
         Axis("cores, all server processes together", form=Form.SHORT, from_zero=True),
         _rate("server_cpu_s"),
         "CPU seconds a second that all server processes used together",
-        of_use=True,
     ),
     Chart(
         "host-cpu",
@@ -107,7 +109,6 @@ USED = (
         Axis("% of all CPUs, whoever used them", form=Form.SHORT, from_zero=True),
         _plain("host_cpu_percent"),
         "Share of all CPUs that were busy, whoever used them",
-        of_use=True,
     ),
     Chart(
         "server-memory",
@@ -115,7 +116,6 @@ USED = (
         Axis("MiB resident", form=Form.COUNT, from_zero=True),
         _plain("server_resident_bytes", 1 / _MIB),
         "Memory of all server processes together",
-        of_use=True,
     ),
     Chart(
         "server-gc",
@@ -123,7 +123,6 @@ USED = (
         Axis("ms in each second", form=Form.MS, from_zero=True),
         _plain("server_gc_pause_s", 1000.0),
         "Time that garbage collection stopped servers in each second, summed over them",
-        of_use=True,
     ),
     Chart(
         "disk-written",
@@ -131,7 +130,6 @@ USED = (
         Axis("MB/s", form=Form.SHORT, from_zero=True),
         _mb_rate("disk_written_bytes"),
         "Bytes written to the disks that hold the servers' data, whoever wrote them",
-        of_use=True,
     ),
     Chart(
         "disk-read",
@@ -139,7 +137,6 @@ USED = (
         Axis("MB/s", form=Form.SHORT, from_zero=True),
         _mb_rate("disk_read_bytes"),
         "Bytes read from the disks that hold the servers' data, whoever read them",
-        of_use=True,
     ),
     Chart(
         "disk-flushes",
@@ -147,7 +144,6 @@ USED = (
         Axis("flushes/s", form=Form.SHORT, from_zero=True),
         _rate("disk_flushes"),
         "How often a second the servers' disks emptied their own cache, which a sync asks for",
-        of_use=True,
     ),
     Chart(
         "disk-busy",
@@ -155,7 +151,6 @@ USED = (
         Axis("% of the time", form=Form.SHORT, from_zero=True),
         _plain("disk_busy_percent"),
         "Share of the time for which the busiest of the servers' disks had a request under way",
-        of_use=True,
     ),
     Chart(
         "io-stall",
@@ -163,7 +158,6 @@ USED = (
         Axis("% of the time", form=Form.SHORT, from_zero=True),
         _plain("io_stall_percent"),
         "Share of the time in which some task of the host waited for I/O (pressure-stall information)",
-        of_use=True,
     ),
     Chart(
         "cpu-stall",
@@ -171,7 +165,6 @@ USED = (
         Axis("% of the time", form=Form.SHORT, from_zero=True),
         _plain("cpu_stall_percent"),
         "Share of the time in which some task of the host waited for a CPU (pressure-stall information)",
-        of_use=True,
     ),
     Chart(
         "loopback",
@@ -179,7 +172,6 @@ USED = (
         Axis("MB/s", form=Form.SHORT, from_zero=True),
         _mb_rate("loopback_bytes"),
         "Bytes sent over loopback, whoever sent them",
-        of_use=True,
     ),
     Chart(
         "context-switches",
@@ -187,9 +179,9 @@ USED = (
         Axis("a second, all threads", form=Form.COUNT, from_zero=True),
         _rate("server_context_switches"),
         "How often a thread of any server was given a CPU, a second",
-        of_use=True,
     ),
 )
+"""Drawn from the rows of what was used, instead of the load's seconds."""
 RESOURCES = (
     Chart(
         "backlog",
@@ -320,7 +312,7 @@ def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> li
 
 
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
-    rows = trial.use if chart.of_use else trial.seconds
+    rows = trial.use if chart in USED else trial.seconds
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
     at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
     x, y = thinned(at, [chart.column(row) for row in rows], POINTS_MAX)
@@ -341,3 +333,95 @@ def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
             if span is not None:
                 return (span,)
     return ()
+
+
+CHASE = (
+    Chart(
+        "backlog",
+        "Backlog while readers catch up",
+        Axis("messages, largest of the late readers", form=Form.COUNT, from_zero=True),
+        _plain("late_backlog_msgs"),
+        "Messages yet to be read",
+    ),
+    Chart(
+        "reading",
+        "Reading rate of late readers",
+        Axis("received by late readers, msg/s", form=Form.COUNT, from_zero=True),
+        _rate("late_received_msgs"),
+        "Messages read in each second",
+    ),
+    *MAIN,
+)
+
+
+def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
+    """Backlog, reading rate, and what producers and the other readers felt; none without late readers."""
+    if not any(load.spec.late for load in block.loads):
+        return []
+    found = []
+    for chart in CHASE:
+        series = [
+            line for system in block.systems for line in _chase_lines(block, system, details, chart) if any(line.y)
+        ]
+        if series:
+            description = f"{chart.meaning}; 0 is when the late readers begin. {'; '.join(map(_chase_end, series))}."
+            x = Axis("seconds since late readers began", form=Form.SECOND)
+            spans = _chase_phases(block, details)
+            found.append(
+                Plot(f"{prefix}-chase-{chart.name}", chart.title, description, x, chart.axis, tuple(series), spans)
+            )
+    return found
+
+
+def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> Iterator[Series]:
+    results = block.loads_of(system)
+    for number, result in enumerate(results[:TRIALS_MAX], 1):
+        trial = details.get(result.spec.trial_id)
+        zero_ns = None if trial is None else began_ns(trial)
+        if trial is None or zero_ns is None:
+            continue
+        names = frozenset(late_names(len(result.subscriptions), result.spec.late))
+        rows = [_with_late(row, names) for row in trial.seconds]
+        at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
+        x, y = thinned(at, [chart.column(row) for row in rows], POINTS_MAX)
+        yield Series(system, f"trial {number}" if len(results) > 1 else "", x, y)
+
+
+def began_ns(trial: TrialDetails) -> int | None:
+    """When the late readers began (monotonic ns): the first second of the phase *during*; None if it never came."""
+    return next((int(row["from_mono_ns"]) for row in trial.seconds if row.get("phase") == DURING), None)
+
+
+def _with_late(row: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """A row of the seconds with what late readers received and have yet to."""
+    late = [subscription for subscription in row.get("subscriptions") or () if subscription["name"] in names]
+    return {
+        **row,
+        "late_backlog_msgs": max((subscription["backlog_msgs"] for subscription in late), default=None),
+        "late_received_msgs": sum(subscription["received_msgs"] for subscription in late),
+    }
+
+
+def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
+    """Of a single trial all phases; of several, which catch up at different speeds, only where the readers begin."""
+    if len(block.results) > 1:
+        return (Span(0.0, 0.0, "late readers begin"),)
+    trial = details.get(block.results[0].spec.trial_id)
+    zero_ns = None if trial is None else began_ns(trial)
+    if trial is None or zero_ns is None:
+        return ()
+    spans = []
+    for phase, rows in groupby(trial.seconds, key=lambda row: row.get("phase")):
+        if phase in PHASES:
+            own = list(rows)
+            begin, end = (
+                (time_ns - zero_ns) / _NS_PER_S for time_ns in (own[0]["from_mono_ns"], own[-1]["until_mono_ns"])
+            )
+            # Shaded and unshaded by turns, so that neighbours can be told apart.
+            spans.append(Span(begin, end if phase == DURING else begin, "" if phase == BEFORE else str(phase)))
+    return tuple(spans)
+
+
+def _chase_end(series: Series) -> str:
+    known = [value for value in series.y if value is not None]
+    return f"{series.name}: largest {max(known):,.0f}, at the end {known[-1]:,.0f}"
