@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tidegauge.cli.main import run_command
-from tidegauge.cli.planning import AttestRequest, overrides_of
+from tidegauge.cli.planning import AttestRequest, attest_overrides
 from tidegauge.hosts import fuse_disk, loop_disk
 from tidegauge.model.attest import FileSystem
 
@@ -27,7 +27,7 @@ def asked(**changes: Any) -> dict[str, Any]:
         "crash": False,
         "seed": None,
     }
-    return overrides_of(AttestRequest(**{**wanted, **changes}))
+    return attest_overrides(AttestRequest(**{**wanted, **changes}))
 
 
 @pytest.mark.parametrize(("level", "nodes"), [(1, 3), (2, 3), (3, 1), (4, 1)])

@@ -19,8 +19,7 @@ from typer.main import get_command
 from tidegauge import store
 from tidegauge.cli.main import app
 from tidegauge.cli.options import overrides_of
-from tidegauge.cli.planning import AttestRequest
-from tidegauge.cli.planning import overrides_of as attest_overrides
+from tidegauge.cli.planning import AttestRequest, attest_overrides
 from tidegauge.config.fields import option_of
 from tidegauge.model.attest import FileSystem
 from tidegauge.model.tilt import Severity, Terms

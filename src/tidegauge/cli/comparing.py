@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +37,7 @@ def compare(request: CompareRequest, out: Output) -> int:
         raise UserError(f"--noise {request.noise:g}: must be a share between 0 and 1, such as 0.03 for 3 %.")
     if len(request.runs) < 2:
         raise UserError("One run can't be compared.", "Name two or more: tidegauge compare RUN RUN.")
-    if len(request.runs) > len(LETTERS):
-        raise UserError(f"{len(request.runs)} runs are too many; at most {len(LETTERS)} can be compared at once.")
-    paths = [store.find_run(request.runs_directory, name).resolve() for name in request.runs]
-    twice = sorted({path.name for path in paths if paths.count(path) > 1})
-    if twice:
-        raise UserError(f"{', '.join(twice)} is given twice.", "Name different runs.")
-    runs = [_disclosed_run(store.load_run(path)) for path in paths]
+    runs = [_disclosed_run(run) for run in _load(request.runs, request.runs_directory, "compared")]
     for disclosed_run in runs:
         if not disclosed_run.run.results:
             problems = [trial.problem for trial in disclosed_run.run.trials if trial.problem]
@@ -63,23 +58,20 @@ def _disclosed_run(run: store.StoredRun) -> DisclosedRun:
     return DisclosedRun(run, {system: read_disclosed(trial) for system, trial in last.items()})
 
 
-@dataclass(frozen=True)
-class PublishedRequest:
-    """What the user asked for."""
-
-    runs: tuple[str, ...]
-    runs_directory: Path
-
-
-def examine_runs(request: PublishedRequest, out: Output) -> int:
-    """Examine and show. Raises `UserError` if runs can't be read or must not be put together."""
-    if len(request.runs) > len(LETTERS):
-        raise UserError(f"{len(request.runs)} runs are too many; at most {len(LETTERS)} can be examined at once.")
-    paths = [store.find_run(request.runs_directory, name).resolve() for name in request.runs]
+def _load(names: Sequence[str], runs_directory: Path, done: str) -> list[store.StoredRun]:
+    """Different runs, not too many of them to be `done` what they are named for. Raises `UserError`."""
+    if len(names) > len(LETTERS):
+        raise UserError(f"{len(names)} runs are too many; at most {len(LETTERS)} can be {done} at once.")
+    paths = [store.find_run(runs_directory, name).resolve() for name in names]
     twice = sorted({path.name for path in paths if paths.count(path) > 1})
     if twice:
         raise UserError(f"{', '.join(twice)} is given twice.", "Name different runs.")
-    runs = [store.load_run(path) for path in paths]
+    return [store.load_run(path) for path in paths]
+
+
+def examine_runs(names: Sequence[str], runs_directory: Path, out: Output) -> int:
+    """Examine and show. Raises `UserError` if runs can't be read or must not be put together."""
+    runs = _load(names, runs_directory, "examined")
     choices = [_choice(run) for run in runs]
     measured = list(map(measured_of, runs))
     outcome = examined(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)

@@ -9,8 +9,9 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import Abort, TyperException
@@ -34,19 +35,22 @@ from tidegauge.cli.options import (
     Prometheus,
     Repeat,
     Resume,
+    RunOptions,
     RunsDir,
     ScaleOption,
     Systems,
     Thresholds,
     WantedFiles,
     WithExperiments,
+    WorkerHeap,
     campaign_path,
+    data_places,
     overrides_of,
     ready_campaign,
 )
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output
-from tidegauge.cli.verbs import ATTEST_EXAMPLE, OMB_EXAMPLE, PUBLISHED_EXAMPLE, attest, omb, published
 from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.model.attest import FileSystem, Scenario
 from tidegauge.published.scale import Scale
 
 RUN_EXAMPLE = (
@@ -108,13 +112,8 @@ def quick(
 ) -> int:
     """Measure Kafka, Pulsar and, if available, RabbitMQ: one node each, equal durability, a few minutes."""
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
-    return _run(
-        ready_campaign("quick"),
-        overrides,
-        runs_dir,
-        _RunOptions(dry_run, allow_unequal, live, as_json, prometheus),
-        WantedFiles(junit, markdown),
-    )
+    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, allow_unequal, live, prometheus)
+    return _run(ready_campaign("quick"), overrides, options, as_json)
 
 
 @app.command(cls=WithExperiments, epilog=RUN_EXAMPLE)
@@ -153,19 +152,126 @@ def run(
         "scale": None if scale is Scale.SHARES else scale.value,
     }
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold, more=more)
-    options, files = _RunOptions(dry_run, allow_unequal, live, as_json, prometheus), WantedFiles(junit, markdown)
+    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, allow_unequal, live, prometheus)
     if resume is not None:
-        return _resume(_Resumed(resume, campaign, runs_dir), overrides, options, files)
+        return _resume(resume, campaign, overrides, options, as_json)
     if campaign is None:
         raise UserError("A campaign is needed, or --resume with a run.", "Such as: tidegauge run campaigns/quick.yaml")
-    return _run(campaign_path(campaign), overrides, runs_dir, options, files)
+    return _run(campaign_path(campaign), overrides, options, as_json)
 
 
-app.command(epilog=ATTEST_EXAMPLE)(attest)
-app.command(epilog=PUBLISHED_EXAMPLE)(published)
+def _resume(name: str, campaign: str | None, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
+    from tidegauge.cli.resuming import resume_run
+
+    if overrides or options.allow_unequal:
+        raise UserError(
+            "A resumed run keeps its original options: none that changes the campaign can be given with --resume.",
+            "Leave the options out, or start a new run.",
+        )
+    path = campaign_path(campaign) if campaign is not None else None
+    return resume_run(name, path, options, Output(as_json))
 
 
-app.command(epilog=OMB_EXAMPLE)(omb)
+class ScenarioName(StrEnum):
+    """What `--scenario` takes."""
+
+    ALL = Scenario.ALL.value
+    ONE = Scenario.ONE.value
+    LEADER = Scenario.LEADER.value
+    ROLLING = Scenario.ROLLING.value
+    LAGGING_MAJORITY = Scenario.LAGGING_MAJORITY.value
+
+
+@app.command(epilog="Example: tidegauge attest kafka --level 1 --scenario all --scenario leader --cuts 20")
+def attest(
+    system: Annotated[str, typer.Argument(help="The system, with or without a version: kafka, pulsar@4.2.4.")],
+    *,
+    level: Annotated[int, typer.Option("--level", min=1, max=4, help="The durability level to test by power cuts.")],
+    form: Annotated[str, typer.Option("--form", help="Which way of giving the level, of systems with several.")] = "",
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, max=9, help="Default: 3 for levels 1 and 2, else 1.")
+    ] = None,
+    cuts: Annotated[int, typer.Option("--cuts", min=1, max=1000, help="Cuts of each scenario.")] = 20,
+    scenario: Annotated[
+        list[ScenarioName] | None, typer.Option("--scenario", help="Who loses power; may be repeated (default: all).")
+    ] = None,
+    second_cut: Annotated[bool, typer.Option("--second-cut", help="Cut once more while servers recover.")] = False,
+    file_system: Annotated[
+        FileSystem, typer.Option("--file-system", help="Of the nodes' disks; fuse needs no root.")
+    ] = FileSystem.EXT4,
+    crash: Annotated[
+        bool, typer.Option("--crash", help="Kill processes instead: a process crash, not a power cut; needs no root.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Decides which nodes are cut when (default: 1).")] = None,
+    data_dir: DataDir = None,
+    dry_run: DryRun = False,
+    junit: Junit = None,
+    markdown: Markdown = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Cut the power under load and count what was acknowledged and is gone. Needs root and loop devices.
+
+    Without them: `--file-system fuse`, where libfuse's passthrough_ll is, or `--crash`; both are less than a power cut.
+
+    Ends with 5 if messages were lost (refuted), 3 if the cuts could not have shown it, 0 if none was lost.
+    """
+    from tidegauge.cli.planning import AttestRequest, attest_overrides
+
+    request = AttestRequest(
+        system, level, form, nodes, cuts, tuple(scenario or ()), second_cut, file_system, crash, seed
+    )
+    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run)
+    return _run(ready_campaign("attest"), attest_overrides(request) | data_places(data_dir), options, as_json)
+
+
+@app.command(epilog="Example: tidegauge published 2026-11-20 last")
+def published(
+    runs: Annotated[list[str], typer.Argument(help="Runs of campaigns of one published report, as `show` takes them.")],
+    *,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Examine a published report's claims over several runs, such as of systems that took turns on the same hosts."""
+    from tidegauge.cli.comparing import examine_runs
+
+    return examine_runs(runs, runs_dir, Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
+def omb(
+    workloads: Annotated[list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.")],
+    *,
+    driver: Annotated[
+        list[Path] | None, typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.")
+    ] = None,
+    managed: Annotated[
+        bool, typer.Option("--managed", help="Start servers here instead of attaching to those that the files name.")
+    ] = False,
+    time_scale: Annotated[
+        float, typer.Option("--time-scale", help="Multiplies the files' minutes: 0.1 for a first look.")
+    ] = 1.0,
+    output_directory: Annotated[
+        Path | None, typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.")
+    ] = None,
+    level: Level = None,
+    form: Annotated[str, typer.Option("--form", help="Which way of giving the level, as the system names it.")] = "",
+    heap: Heap = None,
+    direct_memory: DirectMemory = None,
+    in_flight: InFlight = None,
+    worker_heap: WorkerHeap = None,
+    dry_run: DryRun = False,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON."""
+    from tidegauge.cli.omb import OmbRequest, run_omb
+
+    request = OmbRequest(
+        workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run,
+        worker_heap, level, form, heap, direct_memory, in_flight,
+    )  # fmt: skip
+    return run_omb(request, Output(as_json))
 
 
 @app.command(epilog="Example: tidegauge runs --json")
@@ -338,40 +444,10 @@ def clean(
     return EXIT_FAILED if topics.remaining and not forget else EXIT_GOOD
 
 
-class _RunOptions(NamedTuple):
-    dry_run: bool
-    allow_unequal: bool
-    live: bool
-    as_json: bool
-    prometheus: int | None = None
-
-
-def _run(path: Path, overrides: dict[str, Any], runs_dir: Path, options: _RunOptions, files: WantedFiles) -> int:
+def _run(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
     from tidegauge.cli.planning import RunRequest, run_campaign
 
-    request = RunRequest(
-        path, overrides, runs_dir, options.dry_run, options.allow_unequal, files, options.live, options.prometheus
-    )
-    return run_campaign(request, Output(options.as_json))
-
-
-class _Resumed(NamedTuple):
-    run: str
-    campaign: str | None
-    runs_dir: Path
-
-
-def _resume(wanted: _Resumed, overrides: dict[str, Any], options: _RunOptions, files: WantedFiles) -> int:
-    from tidegauge.cli.resuming import ResumeRequest, resume_run
-
-    if overrides or options.allow_unequal:
-        raise UserError(
-            "A resumed run keeps its original options: none that changes the campaign can be given with --resume.",
-            "Leave the options out, or start a new run.",
-        )
-    path = campaign_path(wanted.campaign) if wanted.campaign is not None else None
-    request = ResumeRequest(wanted.run, path, wanted.runs_dir, options.dry_run, files, options.live, options.prometheus)
-    return resume_run(request, Output(options.as_json))
+    return run_campaign(RunRequest(path, overrides, options), Output(as_json))
 
 
 def run_command(arguments: Sequence[str]) -> int:

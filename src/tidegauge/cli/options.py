@@ -202,7 +202,19 @@ class WantedFiles:
             _write(self.markdown, markdown().encode())
 
 
-NO_FILES = WantedFiles()
+@dataclass(frozen=True)
+class RunOptions:
+    """What the user asked of a run beside its campaign.
+
+    `allow_unequal` is asked of the user for each run and never of a file: a shared campaign must not hide it.
+    """
+
+    runs_directory: Path
+    files: WantedFiles
+    dry_run: bool
+    allow_unequal: bool = False
+    live: bool = False
+    prometheus: int | None = None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -18,7 +18,7 @@ from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, pla
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.campaign.read.secrets import read_secrets
-from tidegauge.cli.options import NO_FILES, WantedFiles
+from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
@@ -64,7 +64,7 @@ class AttestRequest:
     seed: int | None
 
 
-def overrides_of(request: AttestRequest) -> dict[str, Any]:
+def attest_overrides(request: AttestRequest) -> dict[str, Any]:
     """The request as values of the campaign `attest`, by its keys."""
     nodes = request.nodes or (NODES_FOR_REPLICATION if level_named(request.level).replication_sync else 1)
     options: dict[str, Any] = {
@@ -104,28 +104,21 @@ def check_means(campaign: Campaign) -> None:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What the user asked for. `overrides` replace the campaign's values, by its keys.
-
-    `allow_unequal` is asked of the user for each run and never of a file: a shared campaign must not hide it.
-    """
+    """What the user asked for. `overrides` replace the campaign's values, by its keys."""
 
     campaign_path: Path
     overrides: Mapping[str, Any]
-    runs_directory: Path
-    dry_run: bool
-    allow_unequal: bool = False
-    files: WantedFiles = NO_FILES
-    live: bool = False
-    prometheus: int | None = None
+    options: RunOptions
 
 
 def run_campaign(request: RunRequest, out: Output) -> int:
     """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
-    request.files.check()
+    options = request.options
+    options.files.check()
     campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
-    ready = prepare(campaign, request.dry_run, request.allow_unequal)
-    if request.dry_run:
-        ready.show(out, request.runs_directory)
+    ready = prepare(campaign, options.dry_run, options.allow_unequal)
+    if options.dry_run:
+        ready.show(out, options.runs_directory)
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tidegauge import __version__, store
@@ -12,7 +12,7 @@ from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.recorded import START_ANEW, Begun, Recorded, Trial
-from tidegauge.cli.options import NO_FILES, WantedFiles
+from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.cli.planning import Ready, prepare
 from tidegauge.cli.reports import live_page, prometheus
@@ -30,34 +30,24 @@ _AGENT_S_MAX = 90.0
 _SHOWN_MAX = 5
 
 
-@dataclass(frozen=True)
-class ResumeRequest:
-    """What the user asked for. `campaign_path`: named beside the run, to be sure that it is this one's; else None."""
+def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: Output) -> int:
+    """Go on with a run. Returns the exit code. Raises `UserError` with the reason if that can't be.
 
-    run: str
-    campaign_path: Path | None
-    runs_directory: Path
-    dry_run: bool
-    files: WantedFiles = NO_FILES
-    live: bool = False
-    prometheus: int | None = None
-
-
-def resume_run(request: ResumeRequest, out: Output) -> int:
-    """Go on with a run. Returns the exit code. Raises `UserError` with the reason if that can't be."""
-    request.files.check()
-    stored = store.load_run(store.find_run(request.runs_directory, request.run))
-    campaign = _same_campaign(stored, request.campaign_path)
-    ready = prepare(campaign, request.dry_run, stored.terms.allowed)
+    `campaign_path`: named beside the run, to be sure that it is this one's; else None.
+    """
+    options.files.check()
+    stored = store.load_run(store.find_run(options.runs_directory, name))
+    campaign = _same_campaign(stored, campaign_path)
+    ready = prepare(campaign, options.dry_run, stored.terms.allowed)
     recorded = recorded_of(stored)
     recorded.check_plan(ready.plan.trials)
     if stored.status == "finished" and all(trial.result for trial in stored.trials):
         out.say(f"Run {stored.path.name} is finished: there is nothing to go on with.")
         stored = with_verdicts(campaign, stored)  # It may have been killed before it had any.
-        write_wanted(request.files, stored, out)
+        write_wanted(options.files, stored, out)
         return show_screen(stored, out)
-    if request.dry_run:
-        _left(ready, recorded).show(out, request.runs_directory)
+    if options.dry_run:
+        _left(ready, recorded).show(out, options.runs_directory)
         return EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -69,11 +59,11 @@ def resume_run(request: ResumeRequest, out: Output) -> int:
     session = len(stored.sessions) + 1
     notes = (Note(f"Session {session} of this run: {_kept(recorded)}"), *ready.left_out)
     # A port that is not free is reported before the run goes on.
-    with prometheus(request.prometheus, out) as watchers:
+    with prometheus(options.prometheus, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
-        with live_page(request.live, run.path, out):
+        with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, notes, recorded, watchers=watchers)
-    return show_end(ready.campaign, run.path, failure, request.files, out)
+    return show_end(ready.campaign, run.path, failure, options.files, out)
 
 
 def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:

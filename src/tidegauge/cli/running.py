@@ -201,21 +201,21 @@ def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
 
 def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Output) -> int:
     """Run and report what is ready of the campaign asked for. Returns the exit code. Raises `UserError` before."""
-    text = text_of(request.campaign_path)
-    unfinished = store.newest_run_of(request.runs_directory, text)
+    text, options = text_of(request.campaign_path), request.options
+    unfinished = store.newest_run_of(options.runs_directory, text)
     if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
         newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
         out.say(f"{newest} {how_to_go_on(unfinished)}")
     # A port that is not free is reported before there is a run.
-    with prometheus(request.prometheus, out) as watchers:
-        run = create(request.runs_directory, ready.campaign, text, request.campaign_path)
+    with prometheus(options.prometheus, out) as watchers:
+        run = create(options.runs_directory, ready.campaign, text, request.campaign_path)
         run.meaning(request.overrides, meaning(asked))
-        run.unequal_allowed = request.allow_unequal
+        run.unequal_allowed = options.allow_unequal
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
-        with live_page(request.live, run.path, out):
+        with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, ready.left_out, watchers=watchers)
-    return show_end(ready.campaign, run.path, failure, request.files, out)
+    return show_end(ready.campaign, run.path, failure, options.files, out)
 
 
 def show_end(
