@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import ProcessSpec
-from tidegauge.systems.api import DeployRequest
+from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 
 
 def properties_text(settings: Mapping[str, str]) -> str:
@@ -164,6 +165,30 @@ def java_process(
         stop_grace_s=stop_grace_s,
         gc_log_path=str(gc_log) if gc_log else "",
     )
+
+
+def java_server(
+    request: DeployRequest,
+    name: str,
+    flags: Sequence[str],
+    main: Sequence[str],
+    log_path: Path,
+    *,
+    seat: Seat = LOOPBACK,
+    directory: Path | None = None,
+    usual_grace_s: float = STOP_GRACE_S,
+) -> ProcessSpec:
+    """A process of the distribution's jars. `main`: class and arguments; `directory`: if not the trial's own."""
+    class_path = ("-cp", f"{request.distribution.directory}/*")
+    spec = java_process(
+        name,
+        request.distribution.java_home,
+        (*flags, *archive_flags(request, name), *class_path, *main),
+        cwd=directory or request.data_directory,
+        log_path=log_path,
+        stop_grace_s=stop_grace_s(request, usual_grace_s),
+    )
+    return replace(spec, network_node=seat.link)
 
 
 def _gc_flags(path: Path) -> tuple[str, ...]:

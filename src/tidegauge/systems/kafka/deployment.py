@@ -6,25 +6,23 @@ import base64
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
 from tidegauge.errors import StartFailedError, TidegaugeError
-from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import (
-    STOP_GRACE_S,
-    archive_flags,
     java_process,
+    java_server,
     jvm_flags,
     log4j2_text,
     make_directories,
     properties_text,
     quick_start_flags,
-    stop_grace_s,
     write_text,
 )
 from tidegauge.systems.kafka import zookeeper
@@ -221,15 +219,10 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
                 zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
             )
         for name, node in zip(brokers, nodes, strict=True):
-            agent_flags = [agents[name][1]] if name in agents else []
-            main = ("-cp", _class_path(request), "kafka.Kafka", str(files[node.number]))
-            spec = _process(
-                request,
-                name,
-                (*deployment.jvm_flags, *archive_flags(request, name), *agent_flags, *main),
-                deployment.log_paths[name],
-            )
-            deployment.start_process(replace(spec, network_node=_link(request, node)))
+            all_flags = (*deployment.jvm_flags, *([agents[name][1]] if name in agents else []))
+            main = ("kafka.Kafka", str(files[node.number]))
+            seat = request.seats.get(node.number, LOOPBACK)
+            deployment.start_process(java_server(request, name, all_flags, main, deployment.log_paths[name], seat=seat))
     except BaseException:
         deployment.stop()
         raise
@@ -243,17 +236,12 @@ def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[s
     makes starts slow.
     """
     agent = None if request.starts_often else find_agent()
-    asked = [node.name for node in nodes if not _link(request, node)]
+    asked = [node.name for node in nodes if not request.seats.get(node.number, LOOPBACK).link]
     if agent is None or not asked:
         return {}
     configuration = write_text(request.log_directory / "kafka-jmx.yaml", configuration_text())
     ports = host.free_ports(len(asked))
     return {name: (port, agent_flag(agent, port, configuration)) for name, port in zip(asked, ports, strict=True)}
-
-
-def _link(request: DeployRequest, node: Node) -> str:
-    """The node of the rig's network in which a broker runs; "" = the host's own."""
-    return request.seats.get(node.number, LOOPBACK).link
 
 
 def nodes_of(request: DeployRequest, host: Host) -> list[Node]:
@@ -304,9 +292,11 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
         for name, node in zip(names, nodes, strict=True):
             make_directories(*node.data_directories)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
-            arguments = (*FORMAT_FLAGS, "-cp", _class_path(request), *tool)
-            log_path = request.log_directory / f"{name}.log"
-            host.start(_process(request, name, arguments, log_path, follow_gc=False))
+            arguments = (*FORMAT_FLAGS, "-cp", f"{request.distribution.directory}/*", *tool)
+            log_path, java_home = request.log_directory / f"{name}.log", request.distribution.java_home
+            host.start(
+                java_process(name, java_home, arguments, cwd=request.data_directory, log_path=log_path, follow_gc=False)
+            )
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
             _await_format(request, host, name, deadline_s)
@@ -325,18 +315,3 @@ def _await_format(request: DeployRequest, host: Host, name: str, deadline_s: flo
     if status.exit_code != 0:
         what = f"Kafka {request.distribution.version}'s storage tool"
         raise ended_error(what, status.exit_code, find_cause(tail_of(log_path)), log_path)
-
-
-def _class_path(request: DeployRequest) -> str:
-    return f"{request.distribution.directory}/*"
-
-
-def _process(
-    request: DeployRequest, name: str, arguments: tuple[str, ...], log_path: Path, follow_gc: bool = True
-) -> ProcessSpec:
-    java_home = request.distribution.java_home
-    directory = request.data_directory
-    grace_s = stop_grace_s(request, STOP_GRACE_S)
-    return java_process(
-        name, java_home, arguments, cwd=directory, log_path=log_path, stop_grace_s=grace_s, follow_gc=follow_gc
-    )

@@ -11,6 +11,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from typing import Any
 
 from tidegauge.errors import RunFailedError
 from tidegauge.model.server import Setting
@@ -56,10 +57,7 @@ def state_is_writable(settings: Sequence[Setting]) -> bool:
 
 def parse_state(number: int, text: str) -> list[Setting]:
     """Whether a bookie runs and whether it is read-only. Pure. Raises `RunFailedError` if it does not say."""
-    try:
-        values = dict(json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise RunFailedError(f"The bookie's state could not be read back: {text[:100]!r} is no JSON object.") from error
+    values = _object("state", text)
     return [
         Setting(f"bookie {number}", name, str(values[key]).lower()) for name, key in STATES.items() if key in values
     ]
@@ -67,17 +65,21 @@ def parse_state(number: int, text: str) -> list[Setting]:
 
 def parse_config(number: int, text: str) -> list[Setting]:
     """The bookie's own settings from its JSON. Pure. Raises `RunFailedError` if it is none."""
-    try:
-        values = dict(json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise RunFailedError(
-            f"The bookie's settings could not be read back: {text[:100]!r} is no JSON object."
-        ) from error
+    values = _object("settings", text)
     return [
         Setting(f"bookie {number}", name, str(value))
         for name, value in sorted(values.items())
         if not NOT_THE_BOOKIES.match(name)
     ]
+
+
+def _object(what: str, text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise RunFailedError(
+            f"The bookie's {what} could not be read back: {text[:100]!r} is no JSON object."
+        ) from error
 
 
 def parse_metrics(number: int, text: str) -> list[Setting]:

@@ -13,14 +13,12 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Node, Seat
 from tidegauge.systems.jvm import (
-    archive_flags,
-    java_process,
+    java_server,
     jvm_flags,
     log4j2_text,
     make_directories,
     properties_text,
     quick_start_flags,
-    stop_grace_s,
     write_text,
     zookeeper_settings,
 )
@@ -210,21 +208,16 @@ def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
 def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str], seat: Seat = LOOPBACK) -> ProcessSpec:
     directory = plan.working_directory(name)
     make_directories(directory / "tmp")
-    spec = java_process(
+    return java_server(
+        plan.request,
         name,
-        plan.request.distribution.java_home,
-        (
-            *_flags(plan, name, memory),
-            *archive_flags(plan.request, name),
-            "-cp",
-            f"{plan.request.distribution.directory}/*",
-            *arguments,
-        ),
-        cwd=directory,
-        log_path=plan.log_path(name),
-        stop_grace_s=stop_grace_s(plan.request, STOP_GRACE_S),
+        _flags(plan, name, memory),
+        arguments,
+        plan.log_path(name),
+        seat=seat,
+        directory=directory,
+        usual_grace_s=STOP_GRACE_S,
     )
-    return replace(spec, network_node=seat.link)
 
 
 def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:

@@ -6,7 +6,7 @@ Sources: https://pulsar.apache.org/docs/reference-metrics/, https://bookkeeper.a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tidegauge.errors import UserError
@@ -14,14 +14,12 @@ from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Describe, Node
 from tidegauge.systems.jvm import (
-    archive_flags,
-    java_process,
+    java_server,
     jvm_flags,
     log4j2_text,
     make_directories,
     properties_text,
     quick_start_flags,
-    stop_grace_s,
     write_text,
 )
 from tidegauge.systems.logs import Cause, find_cause, pattern
@@ -178,13 +176,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
     flags = _flags(request, logging)
     log_path = request.log_directory / f"{PROCESS}.log"
-    arguments = (
-        *flags,
-        *archive_flags(request, PROCESS),
-        "-cp",
-        f"{request.distribution.directory}/*",
-        *standalone_arguments(configuration, bookkeeper, metadata, ports, seat),
-    )
+    main = standalone_arguments(configuration, bookkeeper, metadata, ports, seat)
     deployment = PulsarDeployment(
         title=f"Pulsar {request.distribution.version}",
         host=host,
@@ -203,15 +195,9 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         metrics_endpoints=endpoints((PROCESS, f"http://{admin}"), (PROCESS, bookie_http)),
         nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
     )
-    spec = java_process(
-        PROCESS,
-        request.distribution.java_home,
-        arguments,
-        cwd=request.data_directory,
-        log_path=log_path,
-        stop_grace_s=stop_grace_s(request, STOP_GRACE_S),
+    deployment.start_process(
+        java_server(request, PROCESS, flags, main, log_path, seat=seat, usual_grace_s=STOP_GRACE_S)
     )
-    deployment.start_process(replace(spec, network_node=seat.link))
     return deployment
 
 
