@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from histories import cut_result
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
     AnswersFromOneReplica,
@@ -23,7 +24,7 @@ from wrong_servers import (
 
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.history import History
-from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, Judgement, cut_result, judge
+from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, Judgement, judge
 from tidegauge.attestation.reads import Read, last_positions
 from tidegauge.model.attest import Verdict
 from tidegauge.model.message import LOST, Fate

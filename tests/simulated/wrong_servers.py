@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tidegauge.attestation.history import History, history_of
+from histories import history_of
+
+from tidegauge.attestation.history import History
 from tidegauge.attestation.reads import Read, read_of
 from tidegauge.model.message import Flag, Found, Outcome, PartitionRead, Sent
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from histories import history_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegauge.attestation.classification import classify, moved_back
-from tidegauge.attestation.history import History, Kind, history_of, read_history
+from tidegauge.attestation.history import History, Kind, read_history
 from tidegauge.attestation.judging import Anomalies
 from tidegauge.attestation.reads import Read, read_of
 from tidegauge.model.message import (

@@ -6,8 +6,9 @@ import struct
 from pathlib import Path
 
 import pytest
+from histories import history_of
 
-from tidegauge.attestation.history import Kind, history_of, read_history
+from tidegauge.attestation.history import Kind, read_history
 from tidegauge.attestation.reads import load_read
 from tidegauge.errors import RunFailedError
 from tidegauge.model.message import Flag, Outcome, PartitionRead, ReadBack, Sent

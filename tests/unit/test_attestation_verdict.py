@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 
 import pytest
+from histories import cut_result, history_of
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.history import history_of
-from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, cut_result, judge, loss_bound, why_not_counted
+from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, judge, loss_bound, why_not_counted
 from tidegauge.attestation.reads import read_of
 from tidegauge.model.attest import Verdict
 from tidegauge.model.message import Found, Outcome, PartitionRead, Sent

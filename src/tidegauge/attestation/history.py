@@ -8,7 +8,6 @@ not; both are fine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -137,16 +136,6 @@ class History:
         return int(after.min()) if len(after) else -1
 
 
-def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> History:
-    """A history of these messages, in any order."""
-    rows = sorted(messages, key=lambda m: (m.producer, m.sequence))
-
-    def column(name: str) -> Longs:
-        return np.array([int(getattr(row, name)) for row in rows], dtype=np.int64)
-
-    return _of_columns(column, doubts)
-
-
 def read_history(directory: Path, trial_id: int) -> History:
     """The history that a trial's producers wrote.
 
@@ -160,15 +149,8 @@ def read_history(directory: Path, trial_id: int) -> History:
     parts = [_one_file(file, trial_id) for file in files]
     order = np.argsort(np.concatenate([part.producer for part in parts]), kind="stable")
 
-    def column(name: str) -> Longs:
-        joined: Longs = np.concatenate([getattr(part, name) for part in parts])[order]
-        return joined
-
-    return _of_columns(column, tuple(doubt for part in parts for doubt in part.doubts))
-
-
-def _of_columns(column: Callable[[str], Longs], doubts: tuple[str, ...]) -> History:
-    return History(**{name: column(name) for name in COLUMNS}, doubts=doubts)
+    columns = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in COLUMNS}
+    return History(**columns, doubts=tuple(doubt for part in parts for doubt in part.doubts))
 
 
 def _one_file(file: Path, trial_id: int) -> History:

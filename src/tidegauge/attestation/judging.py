@@ -242,23 +242,6 @@ def at_stake(history: History, cut_mono_ns: int) -> AtStake:
     )
 
 
-def cut_result(
-    history: History, anomalies: Anomalies, *, number: int, scenario: str, nodes: Sequence[int], cut_mono_ns: int
-) -> CutResult:
-    """A cut with what its history says of the instant."""
-    stake = at_stake(history, cut_mono_ns)
-    return CutResult(
-        number=number,
-        scenario=scenario,
-        nodes=tuple(nodes),
-        cut_mono_ns=cut_mono_ns,
-        write_age_s=stake.write_age_s,
-        at_risk=stake.at_risk,
-        in_flight=stake.in_flight,
-        anomalies=anomalies,
-    )
-
-
 def loss_bound(losing: int, cuts: int, confidence: float = CONFIDENCE) -> float:
     """Upper bound of the probability that a cut loses something, after `losing` of `cuts` did; 1.0 without cuts.
 

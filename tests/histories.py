@@ -1,0 +1,34 @@
+"""Histories of messages, and results of cuts, as an attestation reads them from files and asks of its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tidegauge.attestation.history import COLUMNS, History, Sent
+from tidegauge.attestation.judging import Anomalies, CutResult, at_stake
+
+
+def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> History:
+    """A history of these messages, in any order."""
+    rows = sorted(messages, key=lambda message: (message.producer, message.sequence))
+    columns = {name: np.array([int(getattr(row, name)) for row in rows], dtype=np.int64) for name in COLUMNS}
+    return History(**columns, doubts=doubts)
+
+
+def cut_result(
+    history: History, anomalies: Anomalies, *, number: int, scenario: str, nodes: Sequence[int], cut_mono_ns: int
+) -> CutResult:
+    """A cut with what its history says of the instant."""
+    stake = at_stake(history, cut_mono_ns)
+    return CutResult(
+        number=number,
+        scenario=scenario,
+        nodes=tuple(nodes),
+        cut_mono_ns=cut_mono_ns,
+        write_age_s=stake.write_age_s,
+        at_risk=stake.at_risk,
+        in_flight=stake.in_flight,
+        anomalies=anomalies,
+    )
