@@ -111,7 +111,7 @@ def announced(session: Session) -> int:
     return sum(isinstance(event, Found) for event in session.events)
 
 
-def chased(spec: TrialSpec) -> TrialResult:
+def chased(spec: LoadSpec) -> LoadResult:
     """The result of a trial with late readers."""
     return replace(result_of(spec), catch_up=found_of(60_000, 300_000))
 

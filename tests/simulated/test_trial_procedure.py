@@ -407,7 +407,7 @@ def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
 def test_a_result_is_judged_by_the_seconds_before_the_window_too(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     real, seen = trial.make_result, []
 
-    def kept(spec: TrialSpec, totals: Any, observed: Any) -> TrialResult:
+    def kept(spec: LoadSpec, totals: Any, observed: Any) -> LoadResult:
         seen.append(observed)
         return real(spec, totals, observed)
 
