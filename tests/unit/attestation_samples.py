@@ -15,7 +15,9 @@ from tidegauge.model.attest import (
     Scenario,
     Verdict,
 )
+from tidegauge.model.level import LevelFinding
 from tidegauge.model.message import Fate, Outcome, Sent, Witness
+from tidegauge.model.trial import AttestResult, AttestSpec
 
 DIGEST = "0123456789abcdef"
 
@@ -93,3 +95,22 @@ def attestation(**changes: Any) -> Attestation:
         "loss_per_cut_max": 0.139,
     }
     return Attestation(**{**figures, **changes})
+
+
+def attested(trial: AttestSpec, found: AttestOutcome) -> AttestResult:
+    """The result of an attestation trial whose cycles found this."""
+    return AttestResult(
+        spec=trial,
+        started_at="2026-11-21T03:24:36+00:00",
+        status="finished",
+        sent=0,
+        acked=sum(cycle.acked for cycle in found.cycles),
+        failed=0,
+        unresolved=0,
+        errors=(),
+        worker_cpu_s=1.0,
+        gc_pause_s=0.0,
+        measured_s=9.0,
+        level=LevelFinding(trial.choice.level, ()),
+        attest=found,
+    )

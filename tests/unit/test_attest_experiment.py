@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from attestation_samples import DIGEST, attestation, cycle, outcome
+from attestation_samples import DIGEST, attestation, attested, cycle, outcome
 from rich.console import Console
 from run_samples import spec, totals
 
@@ -20,7 +20,7 @@ from tidegauge.errors import UserError
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
 from tidegauge.model.attest import NOT_MODELLED, AttestOutcome, Means, Scenario
 from tidegauge.model.finding import Finding
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import AttestResult, AttestSpec, TrialSpec
 from tidegauge.report.ending import ending
 from tidegauge.report.html.page import report_page
@@ -38,21 +38,7 @@ class Lab:
         self.findings: list[Finding] = []
 
     def measure(self, trial: AttestSpec) -> AttestResult:
-        found = AttestResult(
-            spec=trial,
-            started_at="2026-11-21T03:24:36+00:00",
-            status="finished",
-            sent=0,
-            acked=0,
-            failed=0,
-            unresolved=0,
-            errors=(),
-            worker_cpu_s=1.0,
-            gc_pause_s=0.0,
-            measured_s=9.0,
-            level=LevelFinding(trial.choice.level, ()),
-            attest=self._outcomes.pop(0),
-        )
+        found = attested(trial, self._outcomes.pop(0))
         self.results = (*self.results, found)
         return found
 

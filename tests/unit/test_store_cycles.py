@@ -6,20 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from attestation_samples import cycle, outcome
-from run_samples import result, spec, totals
+from attestation_samples import attested, cycle, outcome
+from run_samples import spec, totals
 
 from tidegauge import store
 from tidegauge.campaign.run.recorded import OtherwiseError
 from tidegauge.cli.resuming import recorded_of
 from tidegauge.model.attest import AttestPlan, FileSystem, Means
 from tidegauge.model.server import Distribution
+from tidegauge.model.trial import AttestSpec
 from tidegauge.report.html.page import report_page
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import how_to_go_on
 
 PLAN = AttestPlan((), Means.POWER, FileSystem.EXT4, 1 << 30, 60.0)
-SPEC = replace(spec(experiment="attest"), attest=PLAN)
+SPEC = AttestSpec(**spec(experiment="attest").shared, msgs_per_s=2000.0, attest=PLAN)
 FILES = Distribution("kafka", "4.3.1", Path("/cache"), Path("/jvm"), "25", "ab" * 32, "maven central")
 
 
@@ -68,7 +69,7 @@ def test_a_result_takes_its_place(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "attest", "")
     trial = run.trial(SPEC)
     trial.cycles(outcome(cycle()))
-    trial.finish(result(SPEC), totals())
+    trial.finish(attested(SPEC, outcome(cycle())), totals())
     run.finish("finished")
     assert not (trial.directory / "cycles.json").exists()
     assert store.load_run(run.path).trials[0].cycles is None
