@@ -18,6 +18,7 @@ from pathlib import Path
 from tidegauge.hosts import procfs
 from tidegauge.hosts.cgroups import Hierarchy, hierarchies, left_in
 from tidegauge.hosts.procfs import Identity, Stat
+from tidegauge.hosts.storage import text_of
 from tidegauge.model.use import BUSIEST_MAX, ProcessUse, ThreadUse
 
 _PLACES_MAX = 63
@@ -105,24 +106,24 @@ def _quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
 
 
 def _cpus_v1(level: Path) -> float | None:
-    quota, period = _text(level / "cpu.cfs_quota_us"), _text(level / "cpu.cfs_period_us")
+    quota, period = text_of(level / "cpu.cfs_quota_us"), text_of(level / "cpu.cfs_period_us")
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
 
 
 def _cpus_v2(level: Path) -> float | None:
-    quota, _, period = _text(level / "cpu.max").partition(" ")
+    quota, _, period = text_of(level / "cpu.max").partition(" ")
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
 
 
 def _throttled_s(level: Path) -> float:
     """v1 reports ns, v2 us."""
-    found = dict(line.split(" ", 1) for line in _text(level / "cpu.stat").splitlines() if " " in line)
+    found = dict(line.split(" ", 1) for line in text_of(level / "cpu.stat").splitlines() if " " in line)
     return int(found.get("throttled_time", 0)) / 1e9 + int(found.get("throttled_usec", 0)) / 1e6
 
 
 def _writes_v1(level: Path) -> dict[str, WriteLimit]:
     bytes_max, requests_max = (
-        {device: int(number) for device, number in (line.split() for line in _text(level / file).splitlines())}
+        {device: int(number) for device, number in (line.split() for line in text_of(level / file).splitlines())}
         for file in ("blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device")
     )
     devices = {*bytes_max, *requests_max}
@@ -131,19 +132,12 @@ def _writes_v1(level: Path) -> dict[str, WriteLimit]:
 
 def _writes_v2(level: Path) -> dict[str, WriteLimit]:
     found = {}
-    for line in _text(level / "io.max").splitlines():
+    for line in text_of(level / "io.max").splitlines():
         device, *pairs = line.split()
         limits = dict(pair.split("=", 1) for pair in pairs)
         numbers = [int(limits[key]) if limits.get(key, "max") != "max" else None for key in ("wbps", "wiops")]
         found[device] = WriteLimit(*numbers)
     return found
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
 
 
 _PAUSE = re.compile(rb"\bPause [^\n]*? ([0-9]+(?:\.[0-9]+)?)ms\s*$", re.MULTILINE)

@@ -17,6 +17,7 @@ from pathlib import Path
 from tidegauge.fleet.children import Children
 from tidegauge.fleet.process_use import CgroupWatch, ProcessWatch, WriteLimit
 from tidegauge.hosts import procfs
+from tidegauge.hosts.storage import text_of
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 
 SECTOR_BYTES = 512
@@ -240,19 +241,12 @@ class _Counters:
 
     def __init__(self, proc: Path) -> None:
         self.mono_ns = time.monotonic_ns()
-        self.cpu: CpuTimes = parse_stat(_text(proc / "stat"))
-        self.disks = {disk.number: disk for disk in parse_diskstats(_text(proc / "diskstats"))}
-        self.traffic: Traffic = parse_traffic(_text(proc / "net/dev"))
-        self.segments, self.retransmits = parse_tcp(_text(proc / "net/snmp"))
-        self.memory = parse_memory(_text(proc / "meminfo"))
-        self.stalls = {what: parse_pressure(_text(proc / "pressure" / what)) for what in ("cpu", "memory", "io")}
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
+        self.cpu: CpuTimes = parse_stat(text_of(proc / "stat"))
+        self.disks = {disk.number: disk for disk in parse_diskstats(text_of(proc / "diskstats"))}
+        self.traffic: Traffic = parse_traffic(text_of(proc / "net/dev"))
+        self.segments, self.retransmits = parse_tcp(text_of(proc / "net/snmp"))
+        self.memory = parse_memory(text_of(proc / "meminfo"))
+        self.stalls = {what: parse_pressure(text_of(proc / "pressure" / what)) for what in ("cpu", "memory", "io")}
 
 
 def host_use(before: _Counters, now: _Counters) -> HostUse:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from tidegauge.hosts.storage import text_of
+
 _READS = 20_000
 _TIME_ERROR = 5
 """State that adjtimex(2) returns for a clock that nothing keeps in step."""
@@ -47,11 +49,11 @@ def clock_quality(root: Path = Path("/")) -> ClockQuality:
     """Read and measure. Takes some 10 ms. Never raises."""
     synchronised, error_ms = _kernel_says()
     step_ns, read_ns = _seen()
-    flags = re.search(r"^flags\s*:\s*(.*)$", _read(root / "proc/cpuinfo"), re.MULTILINE)
+    flags = re.search(r"^flags\s*:\s*(.*)$", text_of(root / "proc/cpuinfo"), re.MULTILINE)
     present = flags.group(1).split() if flags else []
     return ClockQuality(
-        source=_read(root / CLOCK_SOURCES / "current_clocksource"),
-        available=tuple(_read(root / CLOCK_SOURCES / "available_clocksource").split()),
+        source=text_of(root / CLOCK_SOURCES / "current_clocksource"),
+        available=tuple(text_of(root / CLOCK_SOURCES / "available_clocksource").split()),
         synchronised=synchronised,
         error_ms_max=error_ms,
         resolution_ns=round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
@@ -93,10 +95,3 @@ def _kernel_says() -> tuple[bool | None, float | None]:
     if state < 0:
         return None, None
     return state != _TIME_ERROR and not found.status & _STA_UNSYNC, found.maxerror / 1e3
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

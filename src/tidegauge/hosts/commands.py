@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from tidegauge.hosts.storage import text_of
+
 _COMMAND_S = 300.0
 """Replaying a journal on a busy disk takes its time."""
 
@@ -43,15 +45,8 @@ def refusal(capability: str, tools: Iterable[str] = (), root: Path = Path("/")) 
     """
     if os.geteuid() != 0:
         return "needs root"
-    effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", _status(root), re.MULTILINE)
+    effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", text_of(root / "proc/self/status"), re.MULTILINE)
     if effective is not None and not int(effective[1], 16) >> _BITS[capability] & 1:
         return f"needs {capability}, which this container does not give"
     missing = [tool for tool in tools if shutil.which(tool) is None]
     return f"{', '.join(missing)} can't be found" if missing else ""
-
-
-def _status(root: Path) -> str:
-    try:
-        return (root / "proc/self/status").read_text()
-    except OSError:
-        return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits
-from tidegauge.hosts.storage import chosen, disk_facts
+from tidegauge.hosts.storage import chosen, disk_facts, text_of
 from tidegauge.model.host import HostFacts
 
 
@@ -21,18 +21,18 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         paths: existing or not; where a path does not exist yet, its nearest existing parent counts.
         root: where /proc, /sys and /etc are (for tests).
     """
-    memory = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read(root / "proc/meminfo"), re.MULTILINE))
+    memory = dict(re.findall(r"^(\w+):\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE))
     return HostFacts(
         hostname=socket.gethostname(),
         kernel=f"{platform.system()} {platform.release()} {platform.version()}",
-        distribution=_os_name(_read(root / "etc/os-release")),
-        cpu_model=cpu_model(_read(root / "proc/cpuinfo")) or platform.machine(),
+        distribution=_os_name(text_of(root / "etc/os-release")),
+        cpu_model=cpu_model(text_of(root / "proc/cpuinfo")) or platform.machine(),
         cpus=len(os.sched_getaffinity(0)),
         cpu_governor=_governors(root),
         memory_bytes=int(memory.get("MemTotal", 0)) * 1024,
         swap_bytes=int(memory.get("SwapTotal", 0)) * 1024,
-        clock_source=_read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        transparent_huge_pages=chosen(_read(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        clock_source=text_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        transparent_huge_pages=chosen(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         cgroup_limits=_limits(root),
         disks={str(path): _disk(path, root) for path in paths},
     )
@@ -52,7 +52,7 @@ def _os_name(os_release: str) -> str:
 def _governors(root: Path) -> str:
     """Frequency governors in use; "" where the host (a virtual machine, mostly) shows none."""
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    return ", ".join(sorted({_read(file) for file in files}))
+    return ", ".join(sorted({text_of(file) for file in files}))
 
 
 def _limits(root: Path) -> dict[str, str]:
@@ -68,10 +68,3 @@ def _disk(path: Path, root: Path) -> dict[str, str]:
         return disk_facts(existing, root)
     except (OSError, IndexError):
         return {}
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits, memory_left
+from tidegauge.hosts.storage import text_of
 from tidegauge.model.host import MemoryAvailable
 
 _MIB = 1 << 20
@@ -25,10 +26,7 @@ class Machine:
 
 def machine(root: Path = Path("/")) -> Machine:
     """This one, within the limits of its cgroups. Unlike what is available, it is the same from run to run."""
-    try:
-        total = re.search(r"^MemTotal:\s+(\d+) kB", (root / "proc/meminfo").read_text(), re.MULTILINE)
-    except OSError:
-        total = None
+    total = re.search(r"^MemTotal:\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
     try:
         limits = cgroup_limits(root)
     except (OSError, ValueError):
@@ -47,10 +45,7 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
 
     The page cache counts as available: the kernel gives it up before it swaps.
     """
-    try:
-        meminfo = (root / "proc/meminfo").read_text()
-    except OSError:
-        return None
+    meminfo = text_of(root / "proc/meminfo")
     kernel = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)
     total = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
     if kernel is None or total is None:
@@ -68,10 +63,7 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
 
 def waiting_bytes(root: Path = Path("/")) -> int:
     """How much of what was written waits in memory, or is on its way to a disk; 0 unknown."""
-    try:
-        meminfo = (root / "proc/meminfo").read_text()
-    except OSError:
-        return 0
+    meminfo = text_of(root / "proc/meminfo")
     return sum(int(found) * 1024 for found in re.findall(r"^(?:Dirty|Writeback):\s+(\d+) kB", meminfo, re.MULTILINE))
 
 

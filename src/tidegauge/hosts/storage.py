@@ -98,7 +98,7 @@ def _devices(root: Path, mount: Mount) -> Iterator[Path]:
 
 def _each(devices: list[Path], file: str) -> str:
     """One value if all devices agree or only one has any, else "name: value" for each."""
-    values = {device.name: chosen(_read(device / file)) for device in devices}
+    values = {device.name: chosen(text_of(device / file)) for device in devices}
     known = {name: value for name, value in values.items() if value}
     if len(known) <= 1:
         return next(iter(known.values()), "")
@@ -111,7 +111,8 @@ def chosen(text: str) -> str:
     return match.group(1) if match else text
 
 
-def _read(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """A short file of the kernel's, without what surrounds it; "" if it can't be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
