@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from tidegauge.model.use import DeviceUse, ProcessUse, Sample
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 from tidegauge.store.tables import Table, last_lines, read_table
 
 if TYPE_CHECKING:
@@ -25,66 +25,22 @@ PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
 _INT, _FLOAT, _TEXT = "int64", "float64", "string"
 _SPAN = {"from_mono_ns": _INT, "until_mono_ns": _INT}
 
+_TYPES = {int: _INT, int | None: _INT, float: _FLOAT, float | None: _FLOAT, str: _TEXT}
+_BUSIEST = {"busiest_thread": _TEXT, "busiest_thread_cpu_s": _FLOAT, "busiest_thread_wait_s": _FLOAT}
+
+
+def _columns_of(kind: type, **instead: Mapping[str, str]) -> dict[str, str]:
+    """A column for each field of a type, in order; `instead`: other columns in the place of some fields."""
+    columns: dict[str, str] = {}
+    for name, hint in get_type_hints(kind).items():
+        columns |= instead[name] if name in instead else {name: _TYPES[hint]}
+    return columns
+
+
 COLUMNS: Mapping[str, Mapping[str, str]] = {
-    PROCESSES: {
-        **_SPAN,
-        "process": _TEXT,
-        "processes": _INT,
-        "threads": _INT,
-        "cpu_s": _FLOAT,
-        "cpu_wait_s": _FLOAT,
-        "busiest_thread": _TEXT,
-        "busiest_thread_cpu_s": _FLOAT,
-        "busiest_thread_wait_s": _FLOAT,
-        "resident_bytes": _INT,
-        "read_bytes": _INT,
-        "written_bytes": _INT,
-        "context_switches": _INT,
-        "cpus_allowed": _FLOAT,
-        "cpu_throttled_s": _FLOAT,
-        "memory_limit_bytes": _INT,
-        "memory_left_bytes": _INT,
-        "gc_pause_s": _FLOAT,
-        "gc_pause_max_s": _FLOAT,
-    },
-    DEVICES: {
-        **_SPAN,
-        "device": _TEXT,
-        "number": _TEXT,
-        "reads": _INT,
-        "read_bytes": _INT,
-        "writes": _INT,
-        "written_bytes": _INT,
-        "write_s": _FLOAT,
-        "busy_s": _FLOAT,
-        "flushes": _INT,
-        "flush_s": _FLOAT,
-        "write_bytes_per_s_max": _INT,
-        "writes_per_s_max": _INT,
-    },
-    HOST: {
-        **_SPAN,
-        "cpus": _INT,
-        "cpu_s": _FLOAT,
-        "cpu_system_s": _FLOAT,
-        "cpu_iowait_s": _FLOAT,
-        "cpu_steal_s": _FLOAT,
-        "memory_bytes": _INT,
-        "memory_available_bytes": _INT,
-        "dirty_bytes": _INT,
-        "loopback_bytes": _INT,
-        "network_received_bytes": _INT,
-        "network_sent_bytes": _INT,
-        "tcp_segments": _INT,
-        "tcp_retransmits": _INT,
-        "context_switches": _INT,
-        "cpu_stall_s": _FLOAT,
-        "memory_stall_s": _FLOAT,
-        "memory_full_stall_s": _FLOAT,
-        "io_stall_s": _FLOAT,
-        "io_full_stall_s": _FLOAT,
-        "telemetry_cpu_s": _FLOAT,
-    },
+    PROCESSES: {**_SPAN, **_columns_of(ProcessUse, name={"process": _TEXT}, busiest=_BUSIEST)},
+    DEVICES: {**_SPAN, "device": _TEXT, **_columns_of(DeviceUse, name={})},
+    HOST: {**_SPAN, **_columns_of(HostUse), "telemetry_cpu_s": _FLOAT},
     METRICS: {**_SPAN, "process": _TEXT, "metric": _TEXT, "value": _FLOAT},
 }
 """Of each table, by name: the type as pyarrow calls it."""
