@@ -22,7 +22,7 @@ from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOption
 from tidegauge.experiments.procedure import PreconditionError
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers
 from tidegauge.model.workload import LateReaders
-from tidegauge.report.lists import plan_list
+from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.search.goals import Limit
 
 
@@ -68,7 +68,7 @@ def test_a_plan_expects_a_usual_search_in_two_rows() -> None:
     fresh = EXPERIMENT.plan(MaxThroughputOptions.model_validate({"servers": "fresh"}), base("max-throughput"))
     assert {spec.servers for spec in fresh} == {Servers.FRESH}
     stream = io.StringIO()
-    Console(file=stream, width=160).print(plan_list(planned, 60.0))
+    Console(file=stream, width=160).print(plan_list(ShownPlan(planned, 60.0)))
     assert "searched, about 7 trials" in stream.getvalue()
     assert "confirmation" in stream.getvalue()
 

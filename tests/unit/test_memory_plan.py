@@ -16,6 +16,7 @@ from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, memory_available
 from tidegauge.model.host import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
+from tidegauge.report.lists import ShownPlan
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
 from tidegauge.systems.kafka import zookeeper
@@ -162,5 +163,5 @@ def test_a_host_that_does_not_tell_is_no_error(tmp_path: Path) -> None:
 
 
 def test_the_json_of_a_plan_says_how_many_nodes_need_it() -> None:
-    needs = plan_summary([], 0.0, memory=MemoryPlan(NEEDS, None))["memory"]["needs"]
+    needs = plan_summary(ShownPlan([], 0.0, memory=MemoryPlan(NEEDS, None)))["memory"]["needs"]
     assert {(need["nodes"], need["servers_mb"]) for need in needs} == {(3, need.servers_mb) for need in NEEDS}

@@ -9,7 +9,7 @@ import pytest
 from tidegauge.comparison.differences import _yaml_parts
 from tidegauge.plain import differing, flatten
 from tidegauge.report.html.disclosure import environment_rows
-from tidegauge.store.session import environment_changes
+from tidegauge.store.read import environment_changes
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
-from tidegauge.report.lists import plan_list
+from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import plan_summary, run_summary
@@ -69,12 +69,12 @@ def both(tmp_path: Path) -> store.StoredRun:
 
 
 def test_the_plan_shows_it_also_where_the_default_was_taken(both: store.StoredRun) -> None:
-    lines = text(plan_list(both.planned, 60.0)).splitlines()
+    lines = text(plan_list(ShownPlan(both.planned, 60.0))).splitlines()
     assert any("pulsar@4.2.4  2 journal " in line for line in lines)
     assert any("pulsar@4.2.4  2 bypass " in line for line in lines)
     assert len([line for line in lines if "  kafka@4.3.1   2   " in line]) == 2, "it has no form"
     assert max(map(len, lines)) <= 100
-    forms = [trial["choice"]["form"] for trial in plan_summary(both.planned, 60.0)["trials"]]
+    forms = [trial["choice"]["form"] for trial in plan_summary(ShownPlan(both.planned, 60.0))["trials"]]
     assert forms == ["", "journal", "", "bypass"]
 
 

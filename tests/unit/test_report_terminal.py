@@ -17,7 +17,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.report.lists import plan_list, runs_list
+from tidegauge.report.lists import ShownPlan, plan_list, runs_list
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import figure_table
 from tidegauge.report.terminal import run_report
@@ -334,7 +334,9 @@ def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:
 def test_lists_fit_too(tmp_path: Path) -> None:
     run = stored(tmp_path, *pair())
     plan = rendered(
-        plan_list([peak("kafka@4.3.1"), replace(spec(), msgs_per_s=None, rate_rule="50% of lowest peak")], 185)
+        plan_list(
+            ShownPlan([peak("kafka@4.3.1"), replace(spec(), msgs_per_s=None, rate_rule="50% of lowest peak")], 185)
+        )
     )
     assert "closed loop" in plan
     assert "50% of lowest peak" in plan

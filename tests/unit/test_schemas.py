@@ -16,6 +16,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.cli.output import error_content
 from tidegauge.errors import UserError
 from tidegauge.plain import plain
+from tidegauge.report.lists import ShownPlan
 from tidegauge.report.schemas import file_name, json_schemas
 from tidegauge.report.summary import plan_summary, run_summary, runs_summary
 
@@ -99,7 +100,7 @@ def test_what_verbs_print_is_valid(runs: list[Path]) -> None:
     stored = [store.load_run(path) for path in runs]
     for run in stored:
         check(run_summary(run))
-        check(plan_summary(run.planned, 10.0, ["slow"]))
+        check(plan_summary(ShownPlan(run.planned, 10.0, ["slow"])))
     check(runs_summary(stored))
     check(error_content(UserError("no")))
 

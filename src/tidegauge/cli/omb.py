@@ -23,7 +23,7 @@ from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.model.events import Note
 from tidegauge.omb.files import without_secrets
 from tidegauge.omb.translate import Chosen, Translation, translate_all
-from tidegauge.report.layout import Paragraph
+from tidegauge.report.layout import bullet
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
 from tidegauge.report.terminal import heading
@@ -139,7 +139,7 @@ def _title(translation: Translation) -> str:
 def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Output) -> None:
     if out.as_json:
         content = [
-            {**_names(translation), "notes": list(translation.notes), "plan": plan_summary(*prepared.shown_parts())}
+            {**_names(translation), "notes": list(translation.notes), "plan": plan_summary(prepared.shown_plan)}
             for translation, prepared in ready
         ]
         out.show("", {"schema": OMB_SCHEMA, "runs": content})
@@ -148,11 +148,11 @@ def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Out
     for translation, prepared in ready:
         parts += [
             heading(f"{_title(translation)}:"),
-            *(Paragraph(note, "", "  - ", "    ") for note in translation.notes),
+            *(bullet(note) for note in translation.notes),
             Text(""),
         ]
         parts += [
-            plan_list(*prepared.shown_parts(), full=prepared.full_speed(runs), places=prepared.places(runs)),
+            plan_list(prepared.shown_plan, prepared.full_speed(runs), prepared.places(runs)),
             Text(""),
         ]
     out.show(Group(*parts), {})

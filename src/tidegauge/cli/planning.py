@@ -32,9 +32,8 @@ from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import Terms
-from tidegauge.model.trial import TrialSpec
 from tidegauge.published.scale import BRIEF_WORDS, Scale
-from tidegauge.report.lists import plan_list
+from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
 
@@ -137,10 +136,13 @@ class Ready:
     left_out: tuple[Note, ...]
     terms: Terms
 
-    def shown_parts(self) -> tuple[tuple[TrialSpec, ...], float, tuple[str, ...], MemoryPlan, Terms]:
-        """What a plan shows."""
+    @property
+    def shown_plan(self) -> ShownPlan:
+        """What is shown of the plan."""
         warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
-        return self.plan.trials, self.plan.seconds_expected, warnings, self.memory, self.terms
+        campaign, seconds_expected = self.campaign, self.plan.seconds_expected
+        asked = (campaign.published, campaign.thresholds)
+        return ShownPlan(self.plan.trials, seconds_expected, warnings, self.memory, self.terms, *asked)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:
         """What is known of the disks that the servers would use."""
@@ -157,12 +159,10 @@ class Ready:
 
     def show(self, out: Output, runs_directory: Path) -> None:
         """Print the plan."""
-        parts, examines, thresholds = self.shown_parts(), self.campaign.published, self.campaign.thresholds
         if out.as_json:
-            out.show("", plan_summary(*parts, examines=examines, thresholds=thresholds))
+            out.show("", plan_summary(self.shown_plan))
         else:
-            full, places = self.full_speed(runs_directory), self.places(runs_directory)
-            out.show(plan_list(*parts, examines=examines, thresholds=thresholds, full=full, places=places), {})
+            out.show(plan_list(self.shown_plan, self.full_speed(runs_directory), self.places(runs_directory)), {})
 
 
 def _there(directory: Path) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegauge.model.trial import MeasuredResult
-from tidegauge.statistics.figures import SUSTAINABLE, of_trial
+from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, of_trial
 
 MAX_THROUGHPUT = "max-throughput"
 CONFIRMATION = "confirmation"
@@ -56,13 +56,8 @@ def _latency(words: str, name: str, experiment: str = LATENCY) -> Figure:
     return Figure(words, MILLISECONDS, LATENCY_MARGIN, experiment, name)
 
 
-_PERCENTILES = {"p999": "p99.9", "p9999": "p99.99", "max": "maximum"}
-"""In words, where these differ from what they are called."""
-
-
 def _percentiles(words: str, series: str) -> dict[str, Figure]:
-    names = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max")
-    return {name: _latency(f"{words}, {_PERCENTILES.get(name, name)}", f"{series}_ms_{name}") for name in names}
+    return {name: _latency(f"{words}, {title}", f"{series}_ms_{name}") for name, title, _ in PERCENTILES}
 
 
 FIGURES: dict[str, Figure] = {

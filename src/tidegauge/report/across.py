@@ -17,7 +17,7 @@ from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, fairness
 from tidegauge.report.junit import Case, State, document
-from tidegauge.report.layout import Paragraph, bullet
+from tidegauge.report.layout import Paragraph, apart, bullet, headed
 from tidegauge.report.markdown import escaped, table
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import head
@@ -33,18 +33,21 @@ _TITLES = {"host": "Host", "software": "Software", "settings": "Settings in forc
 
 def report(comparison: RunComparison) -> RenderableType:
     """What differs first, then every figure with its ratio, interval and verdict."""
-    parts: list[RenderableType] = [heading("Compared runs")]
-    parts += [bullet(_run(letter, comparison)) for letter, _ in comparison.runs]
-    if comparison.unequal:
-        parts += [Text(""), Paragraph(f"{fairness.MARK}: {_UNEQUAL}", style="bold red")]
-        parts += [bullet(sentence, "red") for sentence in comparison.unequal]
-    parts += [Text(""), *_differences(comparison.differences), Text("")]
-    for pair in comparison.pairs:
-        parts += [*_pair(pair, comparison), Text("")]
-    for title, lines in (("Without a counterpart", comparison.unmatched), ("Could not be read", comparison.unreadable)):
-        parts += [heading(title), *map(bullet, lines), Text("")] if lines else []
-    parts += [Paragraph(_how_sure(comparison), "dim")]
-    return Group(*parts)
+    unequal = [
+        Paragraph(f"{fairness.MARK}: {_UNEQUAL}", style="bold red"),
+        *(bullet(sentence, "red") for sentence in comparison.unequal),
+    ]
+    return Group(
+        *apart(
+            headed("Compared runs", (_run(letter, comparison) for letter, _ in comparison.runs)),
+            unequal if comparison.unequal else [],
+            _differences(comparison.differences),
+            *(_pair(pair, comparison) for pair in comparison.pairs),
+            headed("Without a counterpart", comparison.unmatched),
+            headed("Could not be read", comparison.unreadable),
+            [Paragraph(_how_sure(comparison), "dim")],
+        )
+    )
 
 
 _UNEQUAL = "these figures are not at the same durability level, and were compared because --allow-unequal was given:"

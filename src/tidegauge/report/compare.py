@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability.levels import levels_equal
-from tidegauge.model.trial import point_words, with_form
+from tidegauge.model.trial import MeasuredResult, point_words, with_form
 from tidegauge.numbers import factor, in_unit, percent, plural
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, figure_interval, geometric_mean
 from tidegauge.statistics.verdict import BLOCKS_MAX, Comparison, Verdict
+from tidegauge.store.read import StoredRun
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,22 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     return Estimate(geometric_mean(values), min(values), max(values), len(values), False)
 
 
+def estimate_of(figure: Callable[[MeasuredResult], float | None], results: Sequence[MeasuredResult]) -> Estimate | None:
+    """The estimate of a figure over those trials that have it."""
+    return estimate([value for value in map(figure, results) if value is not None])
+
+
 NO_EVIDENCE = "one trial each is no evidence of a difference"
 REPEATS_FIRST = 5
 """Repeats to begin with: they show the spread, and with 80 % power a difference of about twice it."""
 REPEATS_SUGGESTED_MAX = 50
 ONE_BLOCK = "one block that both have is no evidence of a difference"
+
+
+def ratios_of(run: StoredRun) -> list[Ratio]:
+    """All of a run: of the figures of its trials, then of its findings."""
+    ratios = [ratio for block in blocks(run.results) for ratio in within.ratios(block, run.terms.allowed)]
+    return ratios + within.finding_ratios(run.findings, run.results, run.terms.allowed)
 
 
 HOW_SURE = (

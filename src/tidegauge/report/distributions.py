@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.plain import plain
-from tidegauge.report.layout import bullet
+from tidegauge.report.layout import apart, headed
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.statistics.intervals import Interval
 from tidegauge.statistics.summary import latency_summary
@@ -113,16 +112,10 @@ def _details(run: StoredRun, result: TrialResult) -> TrialDetails:
 
 def parts(run: StoredRun) -> Iterable[RenderableType]:
     """For a terminal; nothing where there is nothing to add."""
-    all_merged = merged(run)
-    if all_merged:
-        yield Text("All trials merged", style="bold")
-        yield from (bullet(merged_words(whole)) for whole in all_merged)
-        yield Text("")
-    alone = within(run)
-    if alone:
-        yield Text("Within each trial, 95% (it does not predict other trials)", style="bold")
-        yield from (bullet(within_words(spread)) for spread in alone)
-        yield Text("")
+    return apart(
+        headed("All trials merged", map(merged_words, merged(run))),
+        headed("Within each trial, 95% (it does not predict other trials)", map(within_words, within(run))),
+    )
 
 
 def merged_words(whole: Merged) -> str:

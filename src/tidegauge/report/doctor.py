@@ -16,7 +16,7 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
 from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet
 from tidegauge.report.terminal import heading
 
 DOCTOR_SCHEMA = "tidegauge.doctor/1"
@@ -47,11 +47,8 @@ def doctor_content(found: Diagnosis) -> dict[str, Any]:
 
 def doctor_report(found: Diagnosis) -> RenderableType:
     """Ceilings, then what to change, then what is fine, then what this machine can't do."""
-    parts: list[RenderableType] = [_host(found.host), Text("")]
-    if found.ceilings is not None:
-        parts += [*_ceilings(found.ceilings), Text("")]
-    parts += [*_advice(found.advice), Text(""), *_abilities(found.abilities)]
-    return Group(*parts)
+    ceilings = _ceilings(found.ceilings) if found.ceilings is not None else []
+    return Group(*apart([_host(found.host)], ceilings, _advice(found.advice), _abilities(found.abilities)))
 
 
 def _host(host: HostFacts) -> Paragraph:
@@ -115,19 +112,10 @@ def _sync_table(disk: DiskCeiling) -> FigureTable:
         for sync in disk.syncs
     )
 
-    def column(head: str, cells: Iterable[str]) -> Column:
-        return Column(head, tuple(cells))
-
-    times = ColumnGroup(
-        "time of one call, ms",
-        (
-            column("p50", (ms(sync.p50_ms) for sync in disk.syncs)),
-            column("p95", (ms(sync.p95_ms) for sync in disk.syncs)),
-            column("p99", (ms(sync.p99_ms) for sync in disk.syncs)),
-            column("max", (ms(sync.max_ms) for sync in disk.syncs)),
-        ),
-    )
-    rates = ColumnGroup("", (column("calls/s", (count(sync.per_s) for sync in disk.syncs)),))
+    names = ("p50", "p95", "p99", "max")
+    columns = (Column(name, tuple(ms(getattr(sync, f"{name}_ms")) for sync in disk.syncs)) for name in names)
+    times = ColumnGroup("time of one call, ms", tuple(columns))
+    rates = ColumnGroup("", (Column("calls/s", tuple(count(sync.per_s) for sync in disk.syncs)),))
     return FigureTable("append, then", labels, (rates, times))
 
 

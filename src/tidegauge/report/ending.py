@@ -18,6 +18,7 @@ from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.numbers import plural
 from tidegauge.report import thresholds
+from tidegauge.report.compare import REPEATS_FIRST
 from tidegauge.report.layout import shown_path
 from tidegauge.report.levels import Standing, standing
 from tidegauge.report.names import SystemNames, names_of
@@ -196,10 +197,6 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
     return found
 
 
-REPEATS = 5
-"""What is suggested first (see `compare.REPEATS_FIRST`)."""
-
-
 class End(StrEnum):
     """The outcome of a run, by the order in which one hides the next."""
 
@@ -260,7 +257,7 @@ def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> En
     ruled = [ruling for ruling in thresholds.rulings(run) if ruling.outcome is Outcome.INCONCLUSIVE]
     if ruled:
         why = f"a threshold could not be decided, {thresholds.sentence(ruled[0])}"
-        return Ending(End.INVALID, _stop(why), f"With more repeats: {again_words(run, program, REPEATS)}")
+        return Ending(End.INVALID, _stop(why), f"With more repeats: {again_words(run, program, REPEATS_FIRST)}")
     return Ending(End.GOOD)
 
 

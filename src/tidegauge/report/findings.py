@@ -14,9 +14,10 @@ from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, point_words
 from tidegauge.numbers import MISSING, count, ms, short
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, bullet
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, apart, bullet
 from tidegauge.report.names import SystemNames
 from tidegauge.report.sweeps import LABEL_CHARS_MAX, in_order, labelled
+from tidegauge.report.tables import reduced
 
 Figure = Callable[[FaultResult], float | None]
 
@@ -39,7 +40,7 @@ def faults_table(block: Block) -> FigureTable | None:
         return None
 
     def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
-        return Column(head, tuple(form(_median(found, figure)) for _, found in rows))
+        return Column(head, tuple(form(reduced(found, figure, median)) for _, found in rows))
 
     groups = (
         ColumnGroup(
@@ -106,11 +107,6 @@ def _nodes(found: Sequence[FaultResult]) -> str:
     return f"node {numbers}" if "," not in numbers else f"nodes {numbers}"
 
 
-def _median(found: Sequence[FaultResult], figure: Figure) -> float | None:
-    values = [value for value in map(figure, found) if value is not None]
-    return float(median(values)) if values else None
-
-
 def _normal(found: Sequence[FaultResult]) -> str:
     """The median, with those in which it was never seen as longer than all others."""
     ordered = sorted(float("inf") if fault.normal_after_s is None else fault.normal_after_s for fault in found)
@@ -132,18 +128,22 @@ def _seconds(value: float | None) -> str:
 def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
     order = [point_words(point) for point in in_order([finding.point for finding in found])]
-    for experiment in dict.fromkeys(finding.experiment for finding in found):
-        own = sorted(
-            (finding for finding in found if finding.experiment == experiment),
-            key=lambda finding: (order.index(point_words(finding.point)), finding.system, finding.block),
-        )
-        yield Text(f"{experiment}: what was found", style="bold")
-        for finding in own:
-            for sentence in finding.summary:
-                yield bullet(f"{named(finding, own, names)}: {sentence}", "" if finding.decided else "yellow")
-        if any(finding.rows for finding in own):
-            yield finding_table(own, names)
-        yield Text("")
+    sorted_findings = sorted(
+        found, key=lambda finding: (order.index(point_words(finding.point)), finding.system, finding.block)
+    )
+    experiments = dict.fromkeys(finding.experiment for finding in found)
+    return apart(
+        *(_found([finding for finding in sorted_findings if finding.experiment == name], names) for name in experiments)
+    )
+
+
+def _found(own: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
+    yield Text(f"{own[0].experiment}: what was found", style="bold")
+    for finding in own:
+        for sentence in finding.summary:
+            yield bullet(f"{named(finding, own, names)}: {sentence}", "" if finding.decided else "yellow")
+    if any(finding.rows for finding in own):
+        yield finding_table(own, names)
 
 
 def named(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 LABEL_CHARS_MAX = 24
@@ -186,6 +186,20 @@ class Paragraph:
 def bullet(text: str, style: str = "") -> Paragraph:
     """An indented paragraph with a dash before it."""
     return Paragraph(text, style, "  - ", "    ")
+
+
+def headed(head: str, sentences: Iterable[str]) -> list[RenderableType]:
+    """A line that begins a part, and a bullet for each sentence; [] without any."""
+    bullets = list(map(bullet, sentences))
+    return [Text(head, style="bold"), *bullets] if bullets else []
+
+
+def apart(*groups: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """What is in all groups, with an empty line between them; a group that holds nothing is left out."""
+    for number, parts in enumerate(filter(None, map(list, groups))):
+        if number:
+            yield Text("")
+        yield from parts
 
 
 def shown_path(path: Path) -> str:

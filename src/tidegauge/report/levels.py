@@ -53,11 +53,6 @@ def witnesses(results: Sequence[TrialResult]) -> str:
     return "settings read back" + (" and seen in system calls" if seen else "")
 
 
-def level_name(choice: LevelChoice) -> str:
-    """ "level 4" or "level 4 (bypass)"."""
-    return f"level {choice.level}{_form(choice)}" + (", as found" if choice.as_found else "")
-
-
 def level_words(choice: LevelChoice) -> str:
     """ "4" or "4 bypass", for the column of a table."""
     return f"{choice.level}" if choice.as_found else f"{choice.level} {choice.form}".strip()

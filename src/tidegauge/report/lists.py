@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -22,7 +22,7 @@ from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
 from tidegauge.report.findings import planned_faults
-from tidegauge.report.layout import Column, Paragraph, WordTable
+from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed
 from tidegauge.report.names import listed
 from tidegauge.report.published import published_plan
 from tidegauge.report.sweeps import in_order
@@ -46,47 +46,47 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     return table
 
 
-def plan_list(
-    trials: Sequence[TrialSpec],
-    seconds_expected: float,
-    warnings: Sequence[str] = (),
-    memory: MemoryPlan | None = None,
-    terms: Terms = EQUAL_TERMS,
-    *,
-    examines: Choice | None = None,
-    thresholds: Sequence[str] = (),
-    full: FullSpeed = ASSUMED,
-    places: Places = HERE,
-) -> RenderableType:
+@dataclass(frozen=True)
+class ShownPlan:
+    """The trials of a plan in order, and what to know before it runs."""
+
+    trials: Sequence[TrialSpec]
+    seconds_expected: float
+    warnings: Sequence[str] = ()
+    memory: MemoryPlan | None = None
+    terms: Terms = EQUAL_TERMS
+    examines: Choice | None = None
+    thresholds: Sequence[str] = ()
+
+
+def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
-    parts: list[RenderableType] = [*published_plan(examines), Text("")] if examines else []
-    parts += _matrix(trials)
+    trials = plan.trials
     rows = _alike(trials)
-    parts += [heading(f"{plural(len(trials), 'trial')}, in this order:"), _rows(rows[:ROWS_MAX])]
+    workloads: list[list[RenderableType]] = [[Paragraph(words)] for words in _workloads(trials)]
+    steps: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), _rows(rows[:ROWS_MAX])]
     if len(rows) > ROWS_MAX:
-        parts.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
-    if thresholds:
-        parts += [Text(""), heading("Asked of what is found (a threshold that is missed ends with exit code 4):")]
-        parts += [Paragraph(threshold, "", "  - ", "    ") for threshold in thresholds]
-    workloads = _workloads(trials)
-    for words in workloads[:WORKLOADS_MAX]:
-        parts += [Text(""), Paragraph(words)]
+        steps.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
     if len(workloads) > WORKLOADS_MAX:
-        parts.append(Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's."))
-    for words in planned_faults(trials):
-        parts += [Text(""), Paragraph(words)]
-    parts += [item for words in window_words(trials) for item in (Text(""), Paragraph(words))]
-    for words in filter(None, (place_words(trials, places), disk_words(trials, full, places))):
-        parts += [Text(""), Paragraph(words)]
-    if memory is not None:
-        parts += [Text(""), heading("Memory, for one system at a time:")]
-        parts += [Paragraph(sentence, "", "  - ", "    ") for sentence in memory.sentences()]
-    for warning in warnings:
-        parts += [Text(""), Paragraph(f"Warning: {warning}")]
-    fairness_parts = list(fairness.plan_parts(terms))
-    parts += [Text(""), *fairness_parts] if fairness_parts else []
-    parts += [Text(""), Paragraph(time_words(trials, seconds_expected))]
-    return Group(*parts)
+        left = Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's.")
+        workloads = [*workloads[: WORKLOADS_MAX - 1], [*workloads[WORKLOADS_MAX - 1], left]]
+    asked = "Asked of what is found (a threshold that is missed ends with exit code 4):"
+    sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
+    sentences.append(disk_words(trials, full, places))
+    return Group(
+        *apart(
+            published_plan(plan.examines) if plan.examines else [],
+            _matrix(trials),
+            steps,
+            headed(asked, plan.thresholds),
+            *workloads,
+            *([Paragraph(sentence)] for sentence in sentences if sentence),
+            headed("Memory, for one system at a time:", plan.memory.sentences() if plan.memory is not None else ()),
+            *([Paragraph(f"Warning: {warning}")] for warning in plan.warnings),
+            fairness.plan_parts(plan.terms),
+            [Paragraph(time_words(trials, plan.seconds_expected))],
+        )
+    )
 
 
 def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
@@ -174,7 +174,6 @@ def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
         ),
         droppable=("systems", "trials"),
     )
-    yield Text("")
 
 
 def window_words(trials: Sequence[TrialSpec]) -> list[str]:

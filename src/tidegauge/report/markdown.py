@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import point_words
 from tidegauge.numbers import MISSING, in_unit
@@ -122,8 +121,7 @@ def _validity(block: Block, system: str) -> str:
 
 def _comparisons(run: StoredRun) -> list[str]:
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    ratios = [ratio for block in blocks(run.results) for ratio in within.ratios(block, run.terms.allowed)]
-    ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
+    ratios = compare.ratios_of(run)
     if not ratios:
         return []
     return ["### Compared", "", *_bullets(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]

@@ -38,7 +38,7 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
     yield Text(f"Examines {plural(len(claims), 'claim')} of: {whole.title}", style="bold")
     for claim in claims:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
-        yield Paragraph(f"{claim.text} [{claim.source}]{remark}", "", "  - ", "    ")
+        yield bullet(f"{claim.text} [{claim.source}]{remark}")
         if claim.contradiction:
             yield Paragraph(f"{CONTRADICTS}: {' '.join(claim.contradiction.split())}", "", "    ", "    ")
     if choice.scale == Scale.SHARES:

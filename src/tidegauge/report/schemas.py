@@ -12,7 +12,7 @@ from typing import Any, Literal, NotRequired
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, is_typeddict
 
 from tidegauge.errors import UserError, nearest
 from tidegauge.hosts.abilities import Ability
@@ -31,7 +31,7 @@ from tidegauge.model.use import Limiting
 from tidegauge.published.examine import Choice
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store.files import Writer
-from tidegauge.store.session import Session
+from tidegauge.store.read import Session
 from tidegauge.usage import Cost, Price, Share
 
 Status = Literal["running", "finished", "failed", "interrupted"]
@@ -315,15 +315,6 @@ class ComparedRun(RunHead):
     settings_digests: NotRequired[Mapping[str, str]]
 
 
-class Claims(TypedDict):
-    """`published` with --json: verdicts on a report's claims over one or several runs, by their letters."""
-
-    schema: Literal["tidegauge.claims/1"]
-    runs: list[ComparedRun]
-    unequal: bool
-    published: PublishedOutcome
-
-
 class Compare(TypedDict):
     """`compare` with --json."""
 
@@ -335,6 +326,15 @@ class Compare(TypedDict):
     comparisons: list[Object]
     unmatched: list[str]
     unreadable: list[str]
+
+
+class Claims(TypedDict):
+    """`published` with --json: verdicts on a report's claims over one or several runs, by their letters."""
+
+    schema: Literal["tidegauge.claims/1"]
+    runs: list[ComparedRun]
+    unequal: bool
+    published: PublishedOutcome
 
 
 class OmbRun(TypedDict):
@@ -430,34 +430,10 @@ class ErrorObject(TypedDict):
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-ENVELOPES: tuple[Any, ...] = (
-    RunFile,
-    CampaignFile,
-    PlanFile,
-    EnvironmentFile,
-    CeilingsFile,
-    TrialFile,
-    SettingsFile,
-    WitnessFile,
-    DistributionFile,
-    ResultFile,
-    CyclesFile,
-    FindingFile,
-    AttestationFile,
-    PublishedFile,
-    Report,
-    Runs,
-    Compare,
-    Claims,
-    Omb,
-    Doctor,
-    Clean,
-    Files,
-    Schemas,
-    Live,
-    Version,
-    ErrorObject,
+ENVELOPES: tuple[Any, ...] = tuple(
+    kind for kind in list(globals().values()) if is_typeddict(kind) and "schema" in kind.__annotations__
 )
+"""All of the above that stand by themselves, and so say which schema they are of."""
 
 
 class _Generator(GenerateJsonSchema):

@@ -14,7 +14,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.attestation.record import CLAIMED_ONLY
-from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.durability.levels import levels_found
 from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
@@ -22,7 +21,6 @@ from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
-from tidegauge.report.compare import estimate
 from tidegauge.report.ending import Advice, End, Ending, again_words, run_words, worth_acting_on
 from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
@@ -170,9 +168,8 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
 
 
 def _middle(results: Sequence[MeasuredResult], figure: Figure) -> float | None:
-    values = [value for value in map(figure.of, results) if value is not None]
-    interval = estimate(values)
-    return interval.value if interval else None
+    found = compare.estimate_of(figure.of, results)
+    return found.value if found else None
 
 
 def _messages(results: Sequence[MeasuredResult]) -> str:
@@ -237,8 +234,7 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
     yield Text(f"All of it:             {program} show {run_words(run)}", no_wrap=True, overflow="ignore")
     if ended.end is not End.GOOD:
         return
-    ratios = [ratio for block in blocks(run.results) for ratio in within.ratios(block, run.terms.allowed)]
-    ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
+    ratios = compare.ratios_of(run)
     needed = compare.repeats_needed(ratios)
     if needed is not None and run.campaign_path:
         why = "To decide what's open:" if any(ratio.repeated for ratio in ratios) else "More than chance?"

@@ -9,16 +9,14 @@ from tidegauge.comparison import within
 from tidegauge.comparison.blocks import blocks
 from tidegauge.durability.levels import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
-from tidegauge.model.host import MemoryPlan
-from tidegauge.model.tilt import EQUAL_TERMS, Terms
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.tilt import Terms
+from tidegauge.model.trial import TrialResult
 from tidegauge.plain import plain
-from tidegauge.published.examine import Choice
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
+from tidegauge.report.lists import ShownPlan
 from tidegauge.report.sweeps import in_order
 from tidegauge.store.files import REPORT_NAME
-from tidegauge.store.read import StoredRun
-from tidegauge.store.session import environment_changes
+from tidegauge.store.read import StoredRun, environment_changes
 
 REPORT_SCHEMA = "tidegauge.report/1"
 RUNS_SCHEMA = "tidegauge.runs/1"
@@ -127,24 +125,16 @@ def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}
 
 
-def plan_summary(
-    trials: Sequence[TrialSpec],
-    seconds_expected: float,
-    warnings: Sequence[str] = (),
-    memory: MemoryPlan | None = None,
-    terms: Terms = EQUAL_TERMS,
-    *,
-    examines: Choice | None = None,
-    thresholds: Sequence[str] = (),
-) -> dict[str, Any]:
+def plan_summary(plan: ShownPlan) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
+    trials, memory = plan.trials, plan.memory
     return {
         "schema": PLAN_SCHEMA,
-        "seconds_expected": plain(seconds_expected),
-        "warnings": list(warnings),
-        "examines": examines and plain(examines),
-        "thresholds": list(thresholds),
-        **fairness.content(terms),
+        "seconds_expected": plain(plan.seconds_expected),
+        "warnings": list(plan.warnings),
+        "examines": plan.examines and plain(plan.examines),
+        "thresholds": list(plan.thresholds),
+        **fairness.content(plan.terms),
         "memory": memory
         and {
             "available": plain(memory.available),

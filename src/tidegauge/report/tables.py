@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, RecordResult, Validity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.statistics.figures import FIGURES, Figure
+from tidegauge.statistics.figures import FIGURES
 
+T = TypeVar("T")
 RecordFigure = Callable[[RecordResult], float | None]
 _SECOND_TABLE = "backlog"
 """The group of columns with which a further table begins."""
@@ -29,7 +31,7 @@ def records_table(block: Block) -> FigureTable | None:
         return None
 
     def column(head: str, form: Callable[[float | None], str], figure: RecordFigure) -> Column:
-        return Column(head, tuple(form(_median(records, figure)) for _, records in rows))
+        return Column(head, tuple(form(reduced(records, figure, median)) for _, records in rows))
 
     groups = (
         ColumnGroup(
@@ -71,11 +73,6 @@ def _by_name(trials: Sequence[Sequence[RecordResult]]) -> list[tuple[str, list[R
         for record in records:
             found.setdefault(record.name, []).append(record)
     return list(found.items())
-
-
-def _median(records: Sequence[RecordResult], figure: RecordFigure) -> float | None:
-    values = [value for value in map(figure, records) if value is not None]
-    return float(median(values)) if values else None
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ def figure_table(*blocks: Block) -> FigureTable:
     for figure in FIGURES.values():
         if figure.column is None:
             continue
-        values = [_reduced(results, figure, reduce) for results, reduce in rows]
+        values = [reduced(results, figure.of, reduce) for results, reduce in rows]
         if not figure.column.optional or any(value is not None for value in values):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
@@ -130,8 +127,9 @@ def figure_table(*blocks: Block) -> FigureTable:
     return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
 
 
-def _reduced(results: Sequence[MeasuredResult], figure: Figure, reduce: Reduce) -> float | None:
-    values = [value for value in map(figure.of, results) if value is not None]
+def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:
+    """What is made of a figure of all items that have it; None where none has."""
+    values = [value for value in map(figure, items) if value is not None]
     return float(reduce(values)) if values else None
 
 

@@ -16,14 +16,13 @@ from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.findings import fault_notes, faults_table, findings
-from tidegauge.report.layout import Paragraph, bullet, shown_path
+from tidegauge.report.layout import Paragraph, apart, bullet, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import figure_table, footnotes, records_table, remarks
 from tidegauge.store.files import REPORT_NAME
-from tidegauge.store.read import StoredRun
-from tidegauge.store.session import environment_changes
+from tidegauge.store.read import StoredRun, environment_changes
 
 CHANGES_MAX = 8
 """Of the surroundings, shown between two sessions; --json has all."""
@@ -39,31 +38,17 @@ WORDS = (
 
 def run_report(run: StoredRun) -> RenderableType:
     """Everything about a run that fits a terminal: state, durability, a table per experiment, ratios, what next."""
-    parts: list[RenderableType] = [*_head(run), Text("")]
-    terms = list(fairness.run_parts(run.terms))
-    parts += [*terms, Text("")] if terms else []
-    ruled = list(thresholds.run_parts(run))
-    parts += [*ruled, Text("")] if ruled else []
-    if not run.results:
-        parts += [Text("No trial has finished, so there are no figures."), Text("")]
-    else:
+    groups: list[Iterable[RenderableType]] = [_head(run), fairness.run_parts(run.terms), thresholds.run_parts(run)]
+    if run.results:
         tables = swept(blocks(run.results))
-        parts += [*_durability(run.results), Text("")]
-        parts += [Paragraph(WORDS, "dim"), Text("")] if tables else []
-        for table in tables:
-            parts += [*_experiment(table), Text("")]
-        parts += distributions.parts(run)
-        parts += findings(run.findings, names_of(run))
-        comparison = list(_comparison(run))
-        parts += [*comparison, Text("")] if comparison else []
-        took = list(usage.parts(run))
-        parts += [*took, Text("")] if took else []
+        groups += [_durability(run.results), [Paragraph(WORDS, "dim")] if tables else [], *map(_experiment, tables)]
+        groups += [distributions.parts(run), findings(run.findings, names_of(run)), _comparison(run), usage.parts(run)]
+    else:
+        groups.append([Text("No trial has finished, so there are no figures.")])
     if run.published is not None:
         host = host_words(run.environment.get("host"))
-        parts += [*published_parts(run.published, host, bool(run.terms.unequal)), Text("")]
-    unfinished = list(_unfinished(run))
-    parts += [*unfinished, Text("")] if unfinished else []
-    return Group(*parts, *_next(run))
+        groups.append(published_parts(run.published, host, bool(run.terms.unequal)))
+    return Group(*apart(*groups, _unfinished(run), _next(run)))
 
 
 def heading(text: str) -> Text:
@@ -210,15 +195,10 @@ def _remarks(block: Block) -> Iterable[RenderableType]:
 
 
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
-    lines: list[str] = []
-    ratios: list[within.Ratio] = []
-    for block in blocks(run.results):
-        objection = compare.objection(block, run.terms.allowed)
-        lines += [objection] if objection else []
-        ratios += within.ratios(block, run.terms.allowed)
-    ratios += within.finding_ratios(run.findings, run.results, run.terms.allowed)
+    objections = (compare.objection(block, run.terms.allowed) for block in blocks(run.results))
+    ratios = compare.ratios_of(run)
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    lines += [f"{mark}{compare.sentence(ratio)}" for ratio in ratios]
+    lines = [*filter(None, objections), *(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
     if not lines:
         return
     yield heading("Compared")

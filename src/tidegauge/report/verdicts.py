@@ -20,7 +20,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.numbers import count, ms, plural, short
 from tidegauge.report import compare, distributions, fairness, levels
-from tidegauge.report.compare import Estimate, estimate
+from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.names import SystemNames, listed, names_of
 from tidegauge.report.sweeps import swept
@@ -73,11 +73,6 @@ def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
     ]
     all_verdicts = [*by_trials, *answered]
     return sorted(all_verdicts, key=lambda verdict: [*order, *found].index(verdict.experiment))
-
-
-def block_verdict(block: Block, run: StoredRun) -> ExperimentVerdict:
-    """That of one load at one point of a sweep."""
-    return _of_block(block, _Case(run))
 
 
 def level_phrase(run: StoredRun) -> str:
@@ -196,8 +191,7 @@ def _sides(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tu
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
         slow = [result for result in results if any(said.startswith(NOT_KEPT_UP) for said in result.warnings)]
         marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall(slow)] if slow else []))
-        known = estimate([value for value in map(figure, results) if value is not None])
-        sides.append(_Side(system, known, marks))
+        sides.append(_Side(system, estimate_of(figure, results), marks))
     return tuple(sides)
 
 

@@ -153,7 +153,7 @@ def _worst_end_to_end(result: LoadResult) -> Latency | None:
     return largest_times([subscription.end_to_end for subscription in prompt_readers(result)])
 
 
-_PERCENTILES = (
+PERCENTILES = (
     ("p50", "p50", "p50"),
     ("p75", "p75", "p75"),
     ("p90", "p90", "p90"),
@@ -195,7 +195,7 @@ def _times(
             column=TableColumn(columns[0], head, optional=name == "p9999") if name in columns[1:] else None,
             shown=(shown or {}).get(name, Shown.NOWHERE),
         )
-        for name, words, head in _PERCENTILES
+        for name, words, head in PERCENTILES
     ]
 
 

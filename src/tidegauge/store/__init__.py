@@ -6,8 +6,10 @@ from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
 from tidegauge.store.read import (
     UNFINISHED,
+    Session,
     StoredRun,
     StoredTrial,
+    environment_changes,
     find_run,
     list_runs,
     load_run,
@@ -16,7 +18,6 @@ from tidegauge.store.read import (
 )
 from tidegauge.store.run import DirectoryRun, create_run, resume_run
 from tidegauge.store.seconds import read_seconds
-from tidegauge.store.session import Session, environment_changes
 from tidegauge.store.trial import DirectoryTrial
 
 __all__ = [

@@ -39,8 +39,7 @@ from tidegauge.store.files import (
     write_failed,
     write_json,
 )
-from tidegauge.store.read import load_run
-from tidegauge.store.session import Session
+from tidegauge.store.read import Session, load_run
 from tidegauge.store.trial import DirectoryTrial, now
 from tidegauge.usage import Price
 

@@ -9,7 +9,7 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import CurvePoint, Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
-from tidegauge.report.compare import estimate
+from tidegauge.report.compare import estimate_of
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import Swept, in_order
 from tidegauge.search.goals import Goal, Outcome, judge
@@ -178,8 +178,7 @@ def _series(blocks: Sequence[Block], axis: str, values: Sequence[str], chart: _C
     lines: dict[str, dict[int, tuple[float, float, float]]] = {}
     for block in blocks:
         for system in block.systems:
-            known = [value for value in map(chart.figure.of, block.usable(system)) if value is not None]
-            found = estimate(known)
+            found = estimate_of(chart.figure.of, block.usable(system))
             if found is not None:
                 place = values.index(block.point.get(axis, ""))
                 lines.setdefault(system, {})[place] = (found.low, found.value, found.high)
