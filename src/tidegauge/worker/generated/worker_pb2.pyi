@@ -275,7 +275,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "share")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +297,7 @@ class PrepareRequest(_message.Message):
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     HISTORY_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     SPIN_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
+    SHARE_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
     seed: int
@@ -318,7 +319,20 @@ class PrepareRequest(_message.Message):
     schedule: RateSchedule
     history_directory: str
     spin_share_max: float
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ...) -> None: ...
+    share: Share
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+
+class Share(_message.Message):
+    __slots__ = ("worker", "workers")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    worker: int
+    workers: int
+    def __init__(self, worker: _Optional[int] = ..., workers: _Optional[int] = ...) -> None: ...
+
+class CreateTopicsReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class PrepareProgressRequest(_message.Message):
     __slots__ = ()
@@ -443,7 +457,7 @@ class SecondFigures(_message.Message):
     def __init__(self, second: _Optional[int] = ..., from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., scheduled_msgs_per_s: _Optional[float] = ..., sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., in_flight: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., own_lag_ns_max: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionSecond, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ..., busiest_consumer: _Optional[str] = ..., busiest_consumer_busy_ns: _Optional[int] = ..., jit_ns: _Optional[int] = ...) -> None: ...
 
 class SubscriptionSecond(_message.Message):
-    __slots__ = ("name", "received", "received_bytes", "backlog", "duplicated", "reordered", "corrupt", "end_to_end")
+    __slots__ = ("name", "received", "received_bytes", "backlog", "duplicated", "reordered", "corrupt", "end_to_end", "unique")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -452,6 +466,7 @@ class SubscriptionSecond(_message.Message):
     REORDERED_FIELD_NUMBER: _ClassVar[int]
     CORRUPT_FIELD_NUMBER: _ClassVar[int]
     END_TO_END_FIELD_NUMBER: _ClassVar[int]
+    UNIQUE_FIELD_NUMBER: _ClassVar[int]
     name: str
     received: int
     received_bytes: int
@@ -460,7 +475,8 @@ class SubscriptionSecond(_message.Message):
     reordered: int
     corrupt: int
     end_to_end: bytes
-    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., received_bytes: _Optional[int] = ..., backlog: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., end_to_end: _Optional[bytes] = ...) -> None: ...
+    unique: int
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., received_bytes: _Optional[int] = ..., backlog: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., unique: _Optional[int] = ...) -> None: ...
 
 class StopProducersRequest(_message.Message):
     __slots__ = ("grace_ms",)
@@ -611,6 +627,38 @@ class ErrorCount(_message.Message):
     message: str
     count: int
     def __init__(self, where: _Optional[str] = ..., message: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class SequencesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class SequencesPart(_message.Message):
+    __slots__ = ("sent", "received")
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    sent: SentSequences
+    received: ReceivedSequences
+    def __init__(self, sent: _Optional[_Union[SentSequences, _Mapping]] = ..., received: _Optional[_Union[ReceivedSequences, _Mapping]] = ...) -> None: ...
+
+class SentSequences(_message.Message):
+    __slots__ = ("producer", "sent", "unknown")
+    PRODUCER_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    producer: int
+    sent: int
+    unknown: bytes
+    def __init__(self, producer: _Optional[int] = ..., sent: _Optional[int] = ..., unknown: _Optional[bytes] = ...) -> None: ...
+
+class ReceivedSequences(_message.Message):
+    __slots__ = ("subscription", "producer", "received")
+    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    subscription: str
+    producer: int
+    received: bytes
+    def __init__(self, subscription: _Optional[str] = ..., producer: _Optional[int] = ..., received: _Optional[bytes] = ...) -> None: ...
 
 class FinishRequest(_message.Message):
     __slots__ = ("delete_topics",)

@@ -64,6 +64,11 @@ class WorkerStub:
                 request_serializer=worker__pb2.PrepareRequest.SerializeToString,
                 response_deserializer=worker__pb2.PrepareReply.FromString,
                 _registered_method=True)
+        self.CreateTopics = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/CreateTopics',
+                request_serializer=worker__pb2.PrepareRequest.SerializeToString,
+                response_deserializer=worker__pb2.CreateTopicsReply.FromString,
+                _registered_method=True)
         self.PrepareProgress = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/PrepareProgress',
                 request_serializer=worker__pb2.PrepareProgressRequest.SerializeToString,
@@ -108,6 +113,11 @@ class WorkerStub:
                 '/tidegauge.worker.v1.Worker/Totals',
                 request_serializer=worker__pb2.TotalsRequest.SerializeToString,
                 response_deserializer=worker__pb2.TotalFigures.FromString,
+                _registered_method=True)
+        self.Sequences = channel.unary_stream(
+                '/tidegauge.worker.v1.Worker/Sequences',
+                request_serializer=worker__pb2.SequencesRequest.SerializeToString,
+                response_deserializer=worker__pb2.SequencesPart.FromString,
                 _registered_method=True)
         self.Finish = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/Finish',
@@ -182,6 +192,13 @@ class WorkerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateTopics(self, request, context):
+        """Of several workers that carry out one trial together: creates this worker's topics. Prepare follows once all have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PrepareProgress(self, request, context):
         """How far a Prepare that has not returned yet has come.
         """
@@ -238,6 +255,15 @@ class WorkerServicer:
 
     def Totals(self, request, context):
         """Totals so far; exact and final after StopProducers and once the backlog is drained or given up.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Sequences(self, request, context):
+        """Which sequences this worker's producers sent and its consumers received, for adding up with those of other workers.
+        In the order of subscriptions and, within one, of producers; first the producers. Asking changes nothing; exact and
+        final after StopProducers and once the backlog is drained or given up, and until the next Prepare.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -314,6 +340,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     request_deserializer=worker__pb2.PrepareRequest.FromString,
                     response_serializer=worker__pb2.PrepareReply.SerializeToString,
             ),
+            'CreateTopics': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateTopics,
+                    request_deserializer=worker__pb2.PrepareRequest.FromString,
+                    response_serializer=worker__pb2.CreateTopicsReply.SerializeToString,
+            ),
             'PrepareProgress': grpc.unary_unary_rpc_method_handler(
                     servicer.PrepareProgress,
                     request_deserializer=worker__pb2.PrepareProgressRequest.FromString,
@@ -358,6 +389,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.Totals,
                     request_deserializer=worker__pb2.TotalsRequest.FromString,
                     response_serializer=worker__pb2.TotalFigures.SerializeToString,
+            ),
+            'Sequences': grpc.unary_stream_rpc_method_handler(
+                    servicer.Sequences,
+                    request_deserializer=worker__pb2.SequencesRequest.FromString,
+                    response_serializer=worker__pb2.SequencesPart.SerializeToString,
             ),
             'Finish': grpc.unary_unary_rpc_method_handler(
                     servicer.Finish,
@@ -547,6 +583,33 @@ class Worker:
             '/tidegauge.worker.v1.Worker/Prepare',
             worker__pb2.PrepareRequest.SerializeToString,
             worker__pb2.PrepareReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateTopics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/CreateTopics',
+            worker__pb2.PrepareRequest.SerializeToString,
+            worker__pb2.CreateTopicsReply.FromString,
             options,
             channel_credentials,
             insecure,
@@ -790,6 +853,33 @@ class Worker:
             '/tidegauge.worker.v1.Worker/Totals',
             worker__pb2.TotalsRequest.SerializeToString,
             worker__pb2.TotalFigures.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Sequences(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/Sequences',
+            worker__pb2.SequencesRequest.SerializeToString,
+            worker__pb2.SequencesPart.FromString,
             options,
             channel_credentials,
             insecure,
