@@ -6,6 +6,7 @@ package io.tidegauge.worker.api;
  * @param type how the subscription's consumers share its messages
  * @param fromEnd whether a new subscription begins after the newest message instead of at the
  *     oldest
+ * @param place among the clients of all workers; null if this driver makes them all
  */
 public record ConsumerSpec(
     String topic,
@@ -16,7 +17,8 @@ public record ConsumerSpec(
     boolean startPaused,
     ClientOptions options,
     SubscriptionType type,
-    boolean fromEnd) {
+    boolean fromEnd,
+    Place place) {
 
   /** A consumer that reads its partitions from the beginning. */
   public ConsumerSpec(
@@ -36,6 +38,7 @@ public record ConsumerSpec(
         startPaused,
         options,
         SubscriptionType.BY_PARTITION,
-        false);
+        false,
+        null);
   }
 }

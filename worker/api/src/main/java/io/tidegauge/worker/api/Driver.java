@@ -1,6 +1,8 @@
 package io.tidegauge.worker.api;
 
 import java.util.List;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * One messaging system as the engine sees it. Methods of this interface are called from one thread
@@ -12,6 +14,35 @@ public interface Driver extends AutoCloseable {
 
   /** Creates the topics and returns when every partition can be written to. */
   void createTopics(List<TopicSpec> topics) throws DriverException;
+
+  /**
+   * Creates some of the topics of a trial; other workers create the others, perhaps at the same
+   * time. Where a topic is placed does not depend on who creates it.
+   *
+   * @param all topics of the trial
+   * @param mine by place in the list, whether to create it
+   */
+  default void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
+    createTopics(IntStream.range(0, all.size()).filter(mine).mapToObj(all::get).toList());
+  }
+
+  /**
+   * Takes up topics that workers of this trial have created with {@link #createTopics}, perhaps
+   * none of them this one.
+   *
+   * @param subscriptions names of the subscriptions that each topic will have, whichever worker
+   *     their consumers are in
+   */
+  default void shareTopics(List<TopicSpec> topics, List<String> subscriptions)
+      throws DriverException {}
+
+  /**
+   * Fixes where a subscription begins on a topic of others, before any worker makes a consumer of
+   * it; for systems that can't leave this to the consumers.
+   *
+   * @param first a consumer of the subscription
+   */
+  default void beginSubscription(ConsumerSpec first) throws DriverException {}
 
   /** Is given how far {@link #createTopics} has come, from its thread. */
   default void report(Progress progress) {}

@@ -6,6 +6,7 @@ package io.tidegauge.worker.api;
  * @param topicIndex the topic's place in the engine's list
  * @param batchByKey whether a batch may hold messages of one key only, as key-shared subscriptions
  *     need it where a system hands batches over whole
+ * @param place among the clients of all workers; null if this driver makes them all
  */
 public record ProducerSpec(
     String topic,
@@ -13,11 +14,12 @@ public record ProducerSpec(
     int partitions,
     String clientId,
     ClientOptions options,
-    boolean batchByKey) {
+    boolean batchByKey,
+    Place place) {
 
   /** A producer that fills its batches as messages come. */
   public ProducerSpec(
       String topic, int topicIndex, int partitions, String clientId, ClientOptions options) {
-    this(topic, topicIndex, partitions, clientId, options, false);
+    this(topic, topicIndex, partitions, clientId, options, false, null);
   }
 }

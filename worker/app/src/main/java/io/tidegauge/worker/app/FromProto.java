@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Arrival;
+import io.tidegauge.worker.engine.Share;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
@@ -43,7 +44,8 @@ final class FromProto {
             r.getExistingTopics(),
             schedule(r.getSchedule()),
             r.getHistoryDirectory(),
-            r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX));
+            r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX,
+            r.hasShare() ? new Share(r.getShare().getWorker(), r.getShare().getWorkers()) : null));
   }
 
   private static SubscriptionType subscriptionType(PrepareRequest r) {

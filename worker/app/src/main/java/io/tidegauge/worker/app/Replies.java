@@ -1,6 +1,7 @@
 package io.tidegauge.worker.app;
 
 import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
@@ -14,7 +15,45 @@ final class Replies {
     A run() throws DriverException, InterruptedException;
   }
 
+  /** Takes the parts of an answer, each once the caller has room for it. */
+  interface Parts<A> {
+    void add(A part) throws InterruptedException;
+  }
+
+  /** Work whose answer comes in parts. */
+  interface PartWork<A> {
+    void run(Parts<A> parts) throws DriverException, InterruptedException;
+  }
+
+  private static final long ROOM_WAIT_MS = 1;
+
   private Replies() {}
+
+  /** Runs the work and sends the parts of its answer. */
+  static <A> void stream(StreamObserver<A> to, PartWork<A> work) {
+    ServerCallStreamObserver<A> observer = (ServerCallStreamObserver<A>) to;
+    // With a handler, what is sent to a caller who has gone is dropped, not an error.
+    observer.setOnCancelHandler(() -> {});
+    Object done =
+        succeeds(
+            to,
+            Status.FAILED_PRECONDITION,
+            () -> {
+              work.run(part -> send(observer, part));
+              return true;
+            });
+    if (done != null) {
+      observer.onCompleted();
+    }
+  }
+
+  /** A slow caller must not make the worker keep what it has not taken. */
+  private static <A> void send(ServerCallStreamObserver<A> to, A part) throws InterruptedException {
+    while (!to.isReady() && !to.isCancelled()) {
+      Thread.sleep(ROOM_WAIT_MS);
+    }
+    to.onNext(part);
+  }
 
   /**
    * Runs the work and sends its result.
@@ -22,33 +61,34 @@ final class Replies {
    * @param onDriverError the status if the system can't do what was asked
    */
   static <A> void answer(StreamObserver<A> to, Status onDriverError, Work<A> work) {
-    A result;
+    A result = succeeds(to, onDriverError, work);
+    if (result != null) {
+      to.onNext(result);
+      to.onCompleted();
+    }
+  }
+
+  /** The result of the work; null if it failed, which the caller has then been told. */
+  private static <R> R succeeds(StreamObserver<?> to, Status onDriverError, Work<R> work) {
     try {
-      result = work.run();
+      return work.run();
     } catch (AccessException e) {
       // Its own status: whoever waits for a system to become ready need not wait for this one.
       fail(to, Status.PERMISSION_DENIED, e.getMessage());
-      return;
     } catch (DriverException e) {
       fail(to, onDriverError, withCause(e));
-      return;
     } catch (IllegalArgumentException e) {
       fail(to, Status.INVALID_ARGUMENT, e.getMessage());
-      return;
     } catch (IllegalStateException e) {
       fail(to, Status.FAILED_PRECONDITION, e.getMessage());
-      return;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       fail(to, Status.CANCELLED, "the call was interrupted");
-      return;
     } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
       e.printStackTrace();
       fail(to, Status.INTERNAL, "the worker failed: " + ErrorLog.describe(e));
-      return;
     }
-    to.onNext(result);
-    to.onCompleted();
+    return null;
   }
 
   static void fail(StreamObserver<?> to, Status status, String message) {

@@ -42,6 +42,15 @@ final class Session {
     }
   }
 
+  /** Creates this worker's topics of a trial that it has yet to prepare. */
+  synchronized void createTopics(Connection connection, TrialPlan plan) throws DriverException {
+    try (Driver opened = drivers.open(connection)) {
+      Trial.createTopics(plan, opened, progress);
+    } finally {
+      progress.over();
+    }
+  }
+
   /** How far a preparation that goes on has come. */
   Preparation.State progress() {
     return progress.state();

@@ -5,8 +5,11 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.proto.EffectiveSetting;
 import io.tidegauge.worker.proto.ErrorCount;
+import io.tidegauge.worker.proto.ReceivedSequences;
 import io.tidegauge.worker.proto.RecordFigures;
 import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.SentSequences;
+import io.tidegauge.worker.proto.SequencesPart;
 import io.tidegauge.worker.proto.SubscriptionSecond;
 import io.tidegauge.worker.proto.SubscriptionTotals;
 import io.tidegauge.worker.proto.TotalFigures;
@@ -61,6 +64,7 @@ final class ToProto {
           SubscriptionSecond.newBuilder()
               .setName(sub.name())
               .setReceived(sub.received())
+              .setUnique(sub.unique())
               .setReceivedBytes(sub.receivedBytes())
               .setBacklog(sub.backlog())
               .setDuplicated(sub.duplicated())
@@ -148,6 +152,26 @@ final class ToProto {
         .setLastReceivedMonoNs(s.others().lastReceivedNs())
         .setVerified(s.others().verified())
         .setReceivedBytes(s.others().receivedBytes())
+        .build();
+  }
+
+  static SequencesPart sent(int producer, long sent, byte[] unknown) {
+    return SequencesPart.newBuilder()
+        .setSent(
+            SentSequences.newBuilder()
+                .setProducer(producer)
+                .setSent(sent)
+                .setUnknown(bytes(unknown)))
+        .build();
+  }
+
+  static SequencesPart received(String subscription, int producer, byte[] received) {
+    return SequencesPart.newBuilder()
+        .setReceived(
+            ReceivedSequences.newBuilder()
+                .setSubscription(subscription)
+                .setProducer(producer)
+                .setReceived(bytes(received)))
         .build();
   }
 

@@ -4,6 +4,7 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.engine.SequencesSink;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.proto.*;
@@ -122,6 +123,17 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   }
 
   @Override
+  public void createTopics(PrepareRequest request, StreamObserver<CreateTopicsReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          session.createTopics(request.getConnection(), FromProto.plan(request));
+          return CreateTopicsReply.getDefaultInstance();
+        });
+  }
+
+  @Override
   public void prepareProgress(
       PrepareProgressRequest request, StreamObserver<PrepareProgressReply> to) {
     Replies.answer(
@@ -234,6 +246,29 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   @Override
   public void totals(TotalsRequest request, StreamObserver<TotalFigures> to) {
     Replies.answer(to, Status.FAILED_PRECONDITION, () -> ToProto.totals(session.trial().totals()));
+  }
+
+  @Override
+  public void sequences(SequencesRequest request, StreamObserver<SequencesPart> to) {
+    Replies.stream(
+        to,
+        parts ->
+            session
+                .trial()
+                .sequences(
+                    new SequencesSink() {
+                      @Override
+                      public void sent(int producer, long sent, byte[] unknown)
+                          throws InterruptedException {
+                        parts.add(ToProto.sent(producer, sent, unknown));
+                      }
+
+                      @Override
+                      public void received(String subscription, int producer, byte[] received)
+                          throws InterruptedException {
+                        parts.add(ToProto.received(subscription, producer, received));
+                      }
+                    }));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.tidegauge.worker.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tidegauge.worker.engine.Share;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.RecordFigures;
 import io.tidegauge.worker.engine.figures.SecondFigures;
@@ -68,8 +69,21 @@ class TranslationTest {
   }
 
   @Test
+  void aShareSaysWhichWorkerOfHowMany() {
+    PrepareRequest.Builder order = TestWorker.order(Map.of(), 1);
+    assertThat(FromProto.plan(order.build()).isShared()).isFalse();
+    order.getShareBuilder().setWorker(2).setWorkers(3);
+    TrialPlan plan = FromProto.plan(order.build());
+    assertThat(plan.isShared()).isTrue();
+    assertThat(plan.share()).isEqualTo(new Share(2, 3));
+    order.getShareBuilder().setWorker(3);
+    assertThatThrownBy(() -> FromProto.plan(order.build()))
+        .hasMessage("there is no worker 3 among 3, counted from 0");
+  }
+
+  @Test
   void theFiguresOfASecondKeepTheirPlaces() {
-    SubscriptionSecond sub = new SubscriptionSecond("sub-0", 21, 22, 23, 24, 25, 26, bytes(27));
+    SubscriptionSecond sub = new SubscriptionSecond("sub-0", 21, 28, 22, 23, 24, 25, 26, bytes(27));
     var second =
         ToProto.second(
             new SecondFigures(
@@ -122,13 +136,14 @@ class TranslationTest {
     assertThat(
             List.of(
                 received.getReceived(),
+                received.getUnique(),
                 received.getReceivedBytes(),
                 received.getBacklog(),
                 received.getDuplicated(),
                 received.getReordered(),
                 received.getCorrupt(),
                 (long) received.getEndToEnd().byteAt(0)))
-        .containsExactly(21L, 22L, 23L, 24L, 25L, 26L, 27L);
+        .containsExactly(21L, 28L, 22L, 23L, 24L, 25L, 26L, 27L);
   }
 
   @Test

@@ -83,7 +83,8 @@ public final class EngineBench {
             false,
             null,
             "",
-            options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0));
+            options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0,
+            null));
   }
 
   private static List<TopicSpec> topics(Options options) {

@@ -33,12 +33,21 @@ final class BusiestConsumer {
   }
 
   private final List<Subscription> subscriptions;
+  private final List<List<Integer>> numbers;
   private final int topics;
   private final int consumersPerSubscription;
   private final Map<Handovers.Part, Long> past = new HashMap<>();
 
-  BusiestConsumer(List<Subscription> subscriptions, int topics, int consumersPerSubscription) {
+  /**
+   * @param numbers of each subscription its consumers' numbers, counted topic by topic
+   */
+  BusiestConsumer(
+      List<Subscription> subscriptions,
+      List<List<Integer>> numbers,
+      int topics,
+      int consumersPerSubscription) {
     this.subscriptions = subscriptions;
+    this.numbers = numbers;
     this.topics = topics;
     this.consumersPerSubscription = Math.max(1, consumersPerSubscription);
     // Time before the first second counts for none.
@@ -95,7 +104,7 @@ final class BusiestConsumer {
         if (backlog > foundBacklog || (backlog == foundBacklog && busyNs > found.busyNs())) {
           ThreadSecond thread = threads.get(handovers.current().thread());
           int others = thread == null ? 0 : thread.consumers - 1;
-          found = new Found(name(subscriptions.get(s), c, others), busyNs);
+          found = new Found(name(subscriptions.get(s), numbers.get(s).get(c), others), busyNs);
           foundBacklog = backlog;
         }
       }

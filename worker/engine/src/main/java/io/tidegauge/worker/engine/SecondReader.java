@@ -34,7 +34,10 @@ final class SecondReader {
     this.setup = setup;
     this.busiestConsumer =
         new BusiestConsumer(
-            setup.subscriptions, setup.plan.topics().size(), setup.plan.consumersPerSubscription());
+            setup.subscriptions,
+            setup.consumerNumbers,
+            setup.plan.topics().size(),
+            setup.plan.consumersPerSubscription());
     this.threads = threads;
     sinceLast("cpu", ProcessUse.cpuNs());
     sinceLast("gc", ProcessUse.gcPauseNs());
@@ -100,7 +103,14 @@ final class SecondReader {
       return 0;
     }
     long end = Math.min(untilNs, Math.max(fromNs, setup.live.stopAtNs));
-    return (profile.unitsAt(end) - profile.unitsAt(fromNs)) * 1e9 / (untilNs - fromNs);
+    double units = profile.unitsAt(end) - profile.unitsAt(fromNs);
+    return units * 1e9 / (untilNs - fromNs) * shareOfLoad();
+  }
+
+  private double shareOfLoad() {
+    return setup.plan.share().isWhole()
+        ? 1
+        : (double) setup.producers.size() / Math.max(1, setup.plan.producers());
   }
 
   private List<SubscriptionSecond> subscriptions() {
@@ -116,6 +126,7 @@ final class SecondReader {
           new SubscriptionSecond(
               n,
               sinceLast(n + " received", s.sum(ReceiveRecorder.RECEIVED)),
+              sinceLast(n + " unique", unique),
               sinceLast(n + " bytes", s.sum(ReceiveRecorder.RECEIVED_BYTES)),
               backlog(s, unique),
               sinceLast(n + " duplicated", s.sum(ReceiveRecorder.DUPLICATED)),
@@ -127,10 +138,13 @@ final class SecondReader {
   }
 
   /**
-   * Acknowledged and not received. What was received without an acknowledgement must not hide what
-   * is still to come.
+   * Acknowledged and not received; 0 where others send or receive as well. What was received
+   * without an acknowledgement must not hide what is still to come.
    */
   private long backlog(Subscription s, long unique) {
+    if (!setup.plan.share().isWhole()) {
+      return 0;
+    }
     long receivedAlthoughFailed = 0;
     for (Producer p : setup.producers) {
       if (p.hasFailed()) {

@@ -8,6 +8,7 @@ import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.SubscriptionType;
@@ -30,8 +31,13 @@ import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
-/** The clients of a trial and what they share, made from a plan. */
+/**
+ * This worker's clients of a trial and what they share, made from a plan. They keep the numbers
+ * that they have in the whole trial, and the limits of the whole trial are shared out, so that
+ * clients do the same however many workers they are spread over.
+ */
 final class Setup implements AutoCloseable {
   /**
    * Values of messages in flight that there is always room for, over all producers. Who asks for
@@ -57,6 +63,10 @@ final class Setup implements AutoCloseable {
   final AckRecorders acks = new AckRecorders();
   final List<Subscription> subscriptions = new ArrayList<>();
   final List<List<MessageConsumer>> consumers = new ArrayList<>();
+
+  /** Of each consumer its number in the subscription, topic by topic, as in {@link #consumers}. */
+  final List<List<Integer>> consumerNumbers = new ArrayList<>();
+
   final List<MessageProducer> clients = new ArrayList<>();
   final List<Producer> producers = new ArrayList<>();
   private final ReceivingThreads receivingThreads = new ReceivingThreads();
@@ -89,12 +99,7 @@ final class Setup implements AutoCloseable {
   }
 
   private static int receiveQueue(TrialPlan plan, long messageBytes) {
-    long consumerCount =
-        Math.max(
-            1L,
-            (long) plan.topics().size()
-                * plan.subscriptionsPerTopic()
-                * plan.consumersPerSubscription());
+    long consumerCount = Math.max(1, plan.consumers());
     long fit = RECEIVE_QUEUE_BYTES_MAX / (consumerCount * messageBytes);
     return (int) Math.max(1, Math.min(plan.client().receiveQueueMessages(), fit));
   }
@@ -105,12 +110,39 @@ final class Setup implements AutoCloseable {
     try {
       driver.report(progress);
       setup.makeTopics();
+      if (plan.isShared()) {
+        driver.shareTopics(setup.topics, setup.subscriptionNames());
+      }
       setup.createConsumers();
       setup.createClients();
       return setup;
     } catch (DriverException | RuntimeException e) {
       setup.closeClients();
       throw e;
+    }
+  }
+
+  /**
+   * Creates this worker's topics, before any worker prepares. On topics of others it says where
+   * subscriptions begin.
+   */
+  static void createTopics(TrialPlan plan, Driver driver, Progress progress)
+      throws DriverException {
+    Share share = plan.share();
+    if (IntStream.range(0, plan.topics().size()).noneMatch(share::hasTopic)) {
+      return;
+    }
+    driver.report(progress);
+    if (!plan.variant().existingTopics()) {
+      driver.createTopics(plan.topics(), share::hasTopic);
+      return;
+    }
+    Setup setup = new Setup(plan, driver, pool(plan), progress);
+    setup.makeTopics();
+    for (int t = 0; t < plan.topics().size(); t++) {
+      for (int s = 0; s < plan.subscriptionsPerTopic() && share.hasTopic(t); s++) {
+        driver.beginSubscription(setup.consumerSpec(t, s, 0));
+      }
     }
   }
 
@@ -128,7 +160,9 @@ final class Setup implements AutoCloseable {
 
   private void makeTopics() throws DriverException {
     if (!plan.variant().existingTopics()) {
-      driver.createTopics(topics);
+      if (!plan.isShared()) {
+        driver.createTopics(topics);
+      }
       return;
     }
     List<Integer> partitions = driver.openTopics(topicNames());
@@ -146,8 +180,14 @@ final class Setup implements AutoCloseable {
     topics = List.copyOf(found);
   }
 
-  /** Deletes the topics, or from topics that are others' the subscriptions of this trial. */
+  /**
+   * Deletes the topics, or from topics that are others' the subscriptions of this trial. Where
+   * other workers may still use them, only if asked.
+   */
   void removeTopics(boolean delete) throws DriverException {
+    if (!delete && plan.isShared()) {
+      return;
+    }
     if (plan.variant().existingTopics()) {
       driver.removeSubscriptions(topicNames(), subscriptionPrefix(plan.trialId()));
     } else if (delete) {
@@ -158,6 +198,16 @@ final class Setup implements AutoCloseable {
   /** What the names of a trial's subscriptions begin with. */
   static String subscriptionPrefix(long trialId) {
     return "tg-" + Long.toHexString(trialId) + "-";
+  }
+
+  private String subscriptionName(int subscription) {
+    return subscriptionPrefix(plan.trialId()) + "sub-" + subscription;
+  }
+
+  private List<String> subscriptionNames() {
+    return IntStream.range(0, plan.subscriptionsPerTopic())
+        .mapToObj(this::subscriptionName)
+        .toList();
   }
 
   private List<String> topicNames() {
@@ -173,7 +223,9 @@ final class Setup implements AutoCloseable {
     CheckContext context =
         new CheckContext(plan.trialId(), pool, live::window, errors, receivingThreads);
     long total =
-        (long) topics.size() * plan.subscriptionsPerTopic() * plan.consumersPerSubscription();
+        IntStream.range(0, plan.consumers())
+            .filter(c -> plan.share().hasConsumer(plan.producers(), c))
+            .count();
     long made = 0;
     for (int s = 0; s < plan.subscriptionsPerTopic(); s++) {
       String name = "sub-" + s;
@@ -182,29 +234,40 @@ final class Setup implements AutoCloseable {
       subscriptions.add(subscription);
       List<MessageConsumer> ofSubscription = new ArrayList<>();
       consumers.add(ofSubscription);
+      List<Integer> numbers = new ArrayList<>();
+      consumerNumbers.add(numbers);
       for (int t = 0; t < topics.size(); t++) {
         for (int c = 0; c < plan.consumersPerSubscription(); c++) {
-          ConsumerSpec spec = consumerSpec(t, s, "tg-consumer-" + t + "-" + s + "-" + c);
-          ofSubscription.add(driver.createConsumer(spec, checker(t, subscription, context)));
-          progress.at("consumers", ++made, total);
+          if (plan.share().hasConsumer(plan.producers(), plan.consumer(s, t, c))) {
+            numbers.add(t * plan.consumersPerSubscription() + c);
+            MessageSink checker = checker(t, subscription, context);
+            ofSubscription.add(driver.createConsumer(consumerSpec(t, s, c), checker));
+            progress.at("consumers", ++made, total);
+          }
         }
       }
     }
   }
 
-  private ConsumerSpec consumerSpec(int t, int subscription, String client) {
+  private ConsumerSpec consumerSpec(int t, int subscription, int member) {
     TopicSpec topic = topics.get(t);
+    int number = plan.consumer(subscription, t, member);
     return new ConsumerSpec(
         topic.name(),
         t,
         topic.partitions(),
-        subscriptionPrefix(plan.trialId()) + "sub-" + subscription,
-        client,
+        subscriptionName(subscription),
+        "tg-consumer-" + t + "-" + subscription + "-" + member,
         plan.startsPaused(subscription),
         options,
         plan.variant().subscriptionType(),
         // What was in others' topics before is not what our producers send.
-        plan.variant().existingTopics() && plan.producersPerTopic() > 0);
+        plan.variant().existingTopics() && plan.producersPerTopic() > 0,
+        place(number, member, plan.consumersPerSubscription()));
+  }
+
+  private Place place(int client, int member, int members) {
+    return plan.isShared() ? new Place(client, member, members) : null;
   }
 
   private MessageSink checker(int t, Subscription subscription, CheckContext context) {
@@ -226,25 +289,37 @@ final class Setup implements AutoCloseable {
   }
 
   private void createClients() throws DriverException {
-    boolean byKey = plan.variant().subscriptionType() == SubscriptionType.KEY_SHARED;
-    for (int t = 0; t < topics.size(); t++) {
-      TopicSpec topic = topics.get(t);
-      for (int p = 0; p < plan.producersPerTopic(); p++) {
-        String client = "tg-producer-" + t + "-" + p;
-        clients.add(
-            driver.createProducer(
-                new ProducerSpec(topic.name(), t, topic.partitions(), client, options, byKey)));
-        progress.at("producers", clients.size(), plan.producers());
-      }
+    List<Integer> numbers =
+        IntStream.range(0, plan.producers()).filter(plan.share()::hasProducer).boxed().toList();
+    for (int number : numbers) {
+      clients.add(driver.createProducer(producerSpec(number)));
+      progress.at("producers", clients.size(), numbers.size());
     }
     byte[][] keys = Keys.distinct(plan.keys(), plan.distinctKeys());
     Producer.Context context = new Producer.Context(plan.trialId(), pool, live, acks, errors);
     for (int i = 0; i < clients.size(); i++) {
-      Keys chooser = new Keys(plan.keys(), keys, plan.seed(), i);
+      int number = numbers.get(i);
+      Keys chooser = new Keys(plan.keys(), keys, plan.seed(), number);
+      HistoryFile history = history(number);
       producers.add(
           new Producer(
-              i, clients.get(i), chooser, slotsPerProducer, ownValues, context, history(i)));
+              number, clients.get(i), chooser, slotsPerProducer, ownValues, context, history));
     }
+  }
+
+  private ProducerSpec producerSpec(int number) {
+    int t = number / plan.producersPerTopic();
+    int p = number % plan.producersPerTopic();
+    TopicSpec topic = topics.get(t);
+    boolean byKey = plan.variant().subscriptionType() == SubscriptionType.KEY_SHARED;
+    return new ProducerSpec(
+        topic.name(),
+        t,
+        topic.partitions(),
+        "tg-producer-" + t + "-" + p,
+        options,
+        byKey,
+        place(plan.consumers() + number, p, plan.producersPerTopic()));
   }
 
   /** Where a producer writes what becomes of its messages; null if nowhere. */

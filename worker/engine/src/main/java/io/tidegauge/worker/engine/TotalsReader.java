@@ -2,7 +2,6 @@ package io.tidegauge.worker.engine;
 
 import io.tidegauge.worker.engine.check.Losses;
 import io.tidegauge.worker.engine.check.ReceiveRecorder;
-import io.tidegauge.worker.engine.check.SequenceSet;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.Foreign;
 import io.tidegauge.worker.engine.figures.RecordFigures;
@@ -15,7 +14,6 @@ import io.tidegauge.worker.engine.histogram.LatencyHistogram;
 import io.tidegauge.worker.engine.load.AckRecorder;
 import io.tidegauge.worker.engine.load.LoadRecorder;
 import io.tidegauge.worker.engine.load.LoadThreads;
-import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import java.util.ArrayList;
 import java.util.List;
@@ -132,28 +130,24 @@ final class TotalsReader {
   }
 
   private List<SubscriptionTotals> subscriptions(Window window) {
-    List<SequenceSet> unknown = new ArrayList<>();
-    long[] sent = new long[setup.producers.size()];
-    for (Producer p : setup.producers) {
-      // First how many, then which of them have no outcome: one sent in between must not look
-      // acknowledged.
-      sent[p.index()] = p.sentCount();
-      unknown.add(p.unknown());
-    }
+    // What other workers sent and received is not known here: nothing can be said to be missing.
+    List<SequencesReader.Sent> sent =
+        setup.plan.share().isWhole() ? new SequencesReader(setup).sent() : List.of();
     List<SubscriptionTotals> all = new ArrayList<>();
     for (Subscription s : setup.subscriptions) {
-      all.add(subscription(s, window, sent, unknown));
+      all.add(subscription(s, window, sent));
     }
     return all;
   }
 
   private SubscriptionTotals subscription(
-      Subscription s, Window window, long[] sent, List<SequenceSet> unknown) {
+      Subscription s, Window window, List<SequencesReader.Sent> sent) {
     long missing = 0;
     List<String> examples = new ArrayList<>();
-    for (int p = 0; p < sent.length; p++) {
+    for (SequencesReader.Sent of : sent) {
+      int p = of.producer();
       Losses losses =
-          Losses.find(sent[p], s.received(p), unknown.get(p), EXAMPLES_MAX - examples.size());
+          Losses.find(of.count(), s.received(p), of.unknown(), EXAMPLES_MAX - examples.size());
       missing += losses.count();
       for (long sequence : losses.examples()) {
         examples.add("producer " + p + " sequence " + sequence);

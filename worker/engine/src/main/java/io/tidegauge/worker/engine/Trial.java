@@ -46,6 +46,7 @@ public final class Trial {
   private boolean stopped;
   private volatile boolean finished;
   private TotalFigures finalTotals;
+  private List<SequencesReader.Sent> finalSent;
 
   private Trial(Setup setup) {
     this.setup = setup;
@@ -60,6 +61,7 @@ public final class Trial {
             setup.ownValues(),
             setup.plan.ownLagToleranceNs(),
             setup.sendsMayBlock() ? Double.POSITIVE_INFINITY : setup.plan.msgsPerSMax(),
+            setup.plan.producers(),
             setup.plan.variant().spinShareMax());
     this.use = new WindowUse(threads::cpuWaitNs);
     this.sampler = new Sampler(setup, threads, log, use);
@@ -78,6 +80,12 @@ public final class Trial {
   public static Trial prepare(TrialPlan plan, Driver driver, Progress progress)
       throws DriverException {
     return new Trial(Setup.create(plan, driver, progress));
+  }
+
+  /** Creates this worker's share of the topics; {@link #prepare} follows once all workers have. */
+  public static void createTopics(TrialPlan plan, Driver driver, Progress progress)
+      throws DriverException {
+    Setup.createTopics(plan, driver, progress);
   }
 
   /** Partitions of each topic, in the plan's order. */
@@ -105,7 +113,7 @@ public final class Trial {
     require(setup.live.profile == null, "the trial has been started before");
     long at = Math.max(atMonoNs, System.nanoTime());
     RateProfile profile = RateProfile.startingAt(at, msgsPerS);
-    int count = setup.producers.size();
+    int count = setup.plan.producers();
     for (Producer p : setup.producers) {
       if (setup.plan.arrival() != Arrival.CLOSED_LOOP) {
         p.follow(new Schedule(arrivals(p.index(), count), profile));
@@ -227,6 +235,19 @@ public final class Trial {
     return readTotals();
   }
 
+  /**
+   * Tells which sequences were sent and received so far, or at the end once the trial is finished:
+   * first of each producer, then of each subscription.
+   */
+  public void sequences(SequencesSink sink) throws InterruptedException {
+    List<SequencesReader.Sent> sent;
+    synchronized (log) {
+      sent = finalSent;
+    }
+    SequencesReader reader = new SequencesReader(setup);
+    reader.read(sent == null ? reader.sent() : sent, sink);
+  }
+
   private TotalFigures readTotals() {
     return new TotalsReader(setup, threads, use).read(log.count(), cpuNsBefore, gcPauseNsBefore);
   }
@@ -248,8 +269,11 @@ public final class Trial {
     }
     log.close();
     TotalFigures totals = readTotals();
+    // Closing the clients tells outcomes of what is in flight still, which the totals don't know.
+    List<SequencesReader.Sent> sent = new SequencesReader(setup).sent();
     synchronized (log) {
       finalTotals = totals;
+      finalSent = sent;
     }
     setup.close();
     setup.removeTopics(deleteTopics);

@@ -55,19 +55,22 @@ public record TrialPlan(
    * @param historyDirectory where producers write what they sent and what became of it; empty if
    *     nowhere
    * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
+   * @param share what this worker does of it, on topics that exist when it prepares; null if it
+   *     carries out the trial alone
    */
   public record Variant(
       SubscriptionType subscriptionType,
       boolean existingTopics,
       RateSchedule schedule,
       String historyDirectory,
-      double spinShareMax) {
+      double spinShareMax,
+      Share share) {
     /** What a trial may spin away unless it is given. */
     public static final double SPIN_SHARE_MAX = 0.05;
 
     /** Topics of our own, a steady rate, the usual subscriptions, no history. */
     public static final Variant NONE =
-        new Variant(SubscriptionType.BY_PARTITION, false, null, "", SPIN_SHARE_MAX);
+        new Variant(SubscriptionType.BY_PARTITION, false, null, "", SPIN_SHARE_MAX, null);
 
     /** Throws {@link IllegalArgumentException} if there is no such share. */
     public Variant {
@@ -133,8 +136,29 @@ public record TrialPlan(
     return variant.schedule() == null ? msgsPerS : variant.schedule().msgsPerSMax();
   }
 
+  /** Producers of all workers. */
   public int producers() {
     return topics.size() * producersPerTopic;
+  }
+
+  /** Consumers of all workers. */
+  public int consumers() {
+    return topics.size() * subscriptionsPerTopic * consumersPerSubscription;
+  }
+
+  /** A consumer's number in the order in which they are dealt out. */
+  public int consumer(int subscription, int topic, int ofTopic) {
+    return (subscription * topics.size() + topic) * consumersPerSubscription + ofTopic;
+  }
+
+  /** What this worker does of the trial. */
+  public Share share() {
+    return isShared() ? variant.share() : Share.WHOLE;
+  }
+
+  /** Whether the trial's topics are created, and deleted, by several workers. */
+  public boolean isShared() {
+    return variant.share() != null;
   }
 
   private static void require(boolean good, String message) {

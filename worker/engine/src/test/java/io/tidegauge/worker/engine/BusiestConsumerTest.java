@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -42,7 +43,12 @@ class BusiestConsumerTest {
       int of = i / (perSubscription * topics);
       consumers.add(new ForeignChecker(subscriptions.get(of), context));
     }
-    return new BusiestConsumer(subscriptions, topics, perSubscription);
+    return busiest(perSubscription, topics);
+  }
+
+  private BusiestConsumer busiest(int perSubscription, int topics) {
+    List<Integer> numbers = IntStream.range(0, perSubscription * topics).boxed().toList();
+    return new BusiestConsumer(subscriptions, List.of(numbers, numbers), topics, perSubscription);
   }
 
   private ExecutorService thread() {
@@ -126,7 +132,7 @@ class BusiestConsumerTest {
   void whatWasBeforeTheFirstSecondDoesNotCount() throws Exception {
     make(1, 1);
     receive(thread(), 0, WORK_NS);
-    BusiestConsumer later = new BusiestConsumer(subscriptions, 1, 1);
+    BusiestConsumer later = busiest(1, 1);
     receive(thread(), 1, LITTLE_WORK_NS);
     assertThat(later.busiest(LONG_NS, List.of(0L, 0L)).consumer()).isEqualTo("sub-1 consumer 0");
   }

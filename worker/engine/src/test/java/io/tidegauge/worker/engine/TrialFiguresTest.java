@@ -157,7 +157,8 @@ class TrialFiguresTest {
     setup.producers.get(0).follow(new Schedule(new UniformArrivals(0, 1), setup.live.profile));
     Producer.Context context =
         new Producer.Context(9, setup.pool, setup.live, setup.acks, setup.errors);
-    LoadThreads threads = new LoadThreads(setup.producers, context, setup.ownValues(), 0, 1_000, 0);
+    LoadThreads threads =
+        new LoadThreads(setup.producers, context, setup.ownValues(), 0, 1_000, 1, 0);
     SecondReader reader = new SecondReader(setup, threads);
     threads.start();
     threads.join(60_000);

@@ -26,6 +26,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntPredicate;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -50,6 +51,7 @@ final class KafkaDriver implements Driver {
 
   private final Map<String, Set<String>> groupsByTopic = new HashMap<>();
   private final Set<String> shareGroups = new HashSet<>();
+  private final Set<String> sharedTopics = new HashSet<>();
   private Progress progress = Progress.NONE;
   private Admin admin;
 
@@ -73,6 +75,25 @@ final class KafkaDriver implements Driver {
   @Override
   public void createTopics(List<TopicSpec> topics) throws DriverException {
     new Topics(admin(), connection.timeoutMs(), progress).create(topics);
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
+    new Topics(admin(), connection.timeoutMs(), progress).create(all, mine);
+  }
+
+  /** Groups are made by consumers, some of which are in other workers. */
+  @Override
+  public void shareTopics(List<TopicSpec> topics, List<String> subscriptions) {
+    topics.forEach(topic -> sharedTopics.add(topic.name()));
+  }
+
+  @Override
+  public void beginSubscription(ConsumerSpec first) throws DriverException {
+    if (first.fromEnd() && first.type() != SubscriptionType.SHARED) {
+      String group = ClientSettings.groupId(first);
+      new Groups(admin(), connection.timeoutMs()).beginAtEnd(group, first);
+    }
   }
 
   @Override
@@ -110,9 +131,10 @@ final class KafkaDriver implements Driver {
     List<String> foreign = new ArrayList<>();
     for (String name : names) {
       Set<String> own = groupsByTopic.get(name);
-      if (own == null) {
+      if (own == null || sharedTopics.contains(name)) {
         foreign.add(name);
-      } else {
+      }
+      if (own != null) {
         own.forEach(group -> (shareGroups.contains(group) ? share : ordinary).add(group));
       }
     }
@@ -218,7 +240,7 @@ final class KafkaDriver implements Driver {
       ShareGroups groups = new ShareGroups(admin(), connection.timeoutMs());
       groups.require();
       groups.begin(group, spec.fromEnd());
-    } else if (spec.fromEnd() && members == 1) {
+    } else if (spec.fromEnd() && members == 1 && spec.place() == null) {
       new Groups(admin(), connection.timeoutMs()).beginAtEnd(group, spec);
     }
     groupsByTopic.computeIfAbsent(spec.topic(), topic -> new HashSet<>()).add(group);
@@ -268,7 +290,8 @@ final class KafkaDriver implements Driver {
     GroupConsumer consumer;
     try {
       KafkaConsumer<ByteBuffer, ByteBuffer> client = new KafkaConsumer<>(settings);
-      consumer = new GroupConsumer(client, spec, sink, members <= spec.partitions());
+      int competing = spec.place() == null ? members : spec.place().members();
+      consumer = new GroupConsumer(client, spec, sink, competing <= spec.partitions());
       EffectiveSettings.of(
           "consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
     } catch (KafkaException e) {

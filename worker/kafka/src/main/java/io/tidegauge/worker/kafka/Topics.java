@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.NewPartitions;
@@ -53,22 +55,34 @@ final class Topics {
 
   /** Creates the topics and returns when the leader of every partition answers. */
   void create(List<TopicSpec> specs) throws DriverException {
-    Optional<Spread> spread = specs.size() > 1 ? spread() : Optional.empty();
-    List<TopicSpec> request = new ArrayList<>();
+    create(specs, topic -> true);
+  }
+
+  /** Creates some of the topics, laid out as if all were created together. */
+  void create(List<TopicSpec> all, IntPredicate mine) throws DriverException {
+    Optional<Spread> spread = all.size() > 1 ? spread() : Optional.empty();
+    List<TopicSpec> specs = new ArrayList<>();
+    List<NewTopic> request = new ArrayList<>();
     int partitions = 0;
-    total = specs.stream().mapToLong(TopicSpec::partitions).sum();
-    for (TopicSpec spec : specs) {
-      int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
+    total =
+        IntStream.range(0, all.size()).filter(mine).mapToLong(t -> all.get(t).partitions()).sum();
+    for (int t = 0; t < all.size(); t++) {
+      NewTopic topic = newTopic(all.get(t), spread);
+      if (!mine.test(t)) {
+        continue;
+      }
+      specs.add(all.get(t));
+      int first = Math.min(all.get(t).partitions(), PARTITIONS_PER_REQUEST);
       if (!request.isEmpty() && partitions + first > PARTITIONS_PER_REQUEST) {
-        createInOneRequest(request, spread);
+        createInOneRequest(request);
         request.clear();
         partitions = 0;
       }
-      request.add(spec);
+      request.add(topic);
       partitions += first;
     }
     if (!request.isEmpty()) {
-      createInOneRequest(request, spread);
+      createInOneRequest(request);
     }
     for (TopicSpec spec : specs) {
       growTo(spec);
@@ -86,26 +100,24 @@ final class Topics {
     return Optional.of(new Spread(brokers.stream().map(Node::id).sorted().toList()));
   }
 
-  private void createInOneRequest(List<TopicSpec> specs, Optional<Spread> spread)
-      throws DriverException {
-    List<NewTopic> topics = new ArrayList<>();
-    for (TopicSpec spec : specs) {
-      int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
-      Map<String, String> settings = new HashMap<>(spec.settings());
-      settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
-      int copies = spec.replicationFactor();
-      if (copies == 1) {
-        // Older brokers (2.8.2) refuse each message where their default asks for more copies.
-        settings.putIfAbsent(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
-      }
-      NewTopic topic =
-          spread
-              .filter(layout -> layout.canHold(copies))
-              .map(layout -> new NewTopic(spec.name(), layout.place(first, copies)))
-              .orElseGet(() -> new NewTopic(spec.name(), first, (short) copies));
-      topics.add(topic.configs(settings));
+  private static NewTopic newTopic(TopicSpec spec, Optional<Spread> spread) {
+    int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
+    Map<String, String> settings = new HashMap<>(spec.settings());
+    settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
+    int copies = spec.replicationFactor();
+    if (copies == 1) {
+      // Older brokers (2.8.2) refuse each message where their default asks for more copies.
+      settings.putIfAbsent(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
     }
-    Failures.await(admin.createTopics(topics).all(), "create " + names(specs), timeoutMs);
+    return spread
+        .filter(layout -> layout.canHold(copies))
+        .map(layout -> new NewTopic(spec.name(), layout.place(first, copies)))
+        .orElseGet(() -> new NewTopic(spec.name(), first, (short) copies))
+        .configs(settings);
+  }
+
+  private void createInOneRequest(List<NewTopic> topics) throws DriverException {
+    Failures.await(admin.createTopics(topics).all(), "create " + names(topics), timeoutMs);
   }
 
   private void growTo(TopicSpec spec) throws DriverException {
@@ -250,10 +262,10 @@ final class Topics {
     }
   }
 
-  private static String names(List<TopicSpec> specs) {
-    return specs.size() == 1
-        ? "topic " + specs.get(0).name()
-        : specs.size() + " topics from " + specs.get(0).name();
+  private static String names(List<NewTopic> topics) {
+    return topics.size() == 1
+        ? "topic " + topics.get(0).name()
+        : topics.size() + " topics from " + topics.get(0).name();
   }
 
   private static void pause() throws DriverException {

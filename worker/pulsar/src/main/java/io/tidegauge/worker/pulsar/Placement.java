@@ -32,8 +32,14 @@ final class Placement {
     }
   }
 
-  /** Decides which broker serves each of these partitions, by full name; none may be in use. */
-  void spread(List<String> partitions) throws DriverException {
+  /**
+   * Decides which broker serves each of these partitions; none may be in use. Where other workers
+   * create some of them, all decide the same, and each bundle is moved by the one that creates the
+   * bundle's first partition.
+   *
+   * @param partitions by full name, in the same order in every worker, whether this one creates it
+   */
+  void spread(Map<String, Boolean> partitions) throws DriverException {
     if (connection.brokers() < 2) {
       return;
     }
@@ -41,10 +47,18 @@ final class Placement {
     Bundles bundles = Bundles.of(rest, connection);
     Map<String, String> owners = bundles.owners(brokers).orElseGet(HashMap::new);
     Map<String, Integer> weights = new TreeMap<>();
-    partitions.forEach(partition -> weights.merge(bundles.of(partition), 1, Integer::sum));
-    for (Map.Entry<String, String> decided : assign(weights, owners, brokers).entrySet()) {
-      if (!decided.getValue().equals(owners.get(decided.getKey()))) {
-        bundles.move(decided.getKey(), decided.getValue());
+    Map<String, Boolean> movedHere = new HashMap<>();
+    partitions.forEach(
+        (partition, mine) -> {
+          weights.merge(bundles.of(partition), 1, Integer::sum);
+          movedHere.putIfAbsent(bundles.of(partition), mine);
+        });
+    // Who serves what changes while other workers move bundles: it can't be what all go by.
+    boolean alone = !partitions.containsValue(false);
+    Map<String, String> decided = assign(weights, alone ? owners : Map.of(), brokers);
+    for (Map.Entry<String, String> one : decided.entrySet()) {
+      if (movedHere.get(one.getKey()) && !one.getValue().equals(owners.get(one.getKey()))) {
+        bundles.move(one.getKey(), one.getValue());
       }
     }
   }

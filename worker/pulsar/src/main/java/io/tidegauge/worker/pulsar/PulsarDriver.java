@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
 import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.ConsumerBuilder;
@@ -58,9 +59,14 @@ final class PulsarDriver implements Driver {
 
   @Override
   public void createTopics(List<TopicSpec> topics) throws DriverException {
+    createTopics(topics, topic -> true);
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     PulsarClient client = newClient(ADMIN_OPTIONS);
     try {
-      new Topics(rest, connection, progress).create(topics, client);
+      new Topics(rest, connection, progress).create(all, mine, client);
     } finally {
       Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
     }

@@ -6,8 +6,11 @@ import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.HttpApi;
 import io.tidegauge.worker.drivers.Json;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
@@ -33,26 +36,32 @@ final class Topics {
   }
 
   /**
-   * Creates the topics and returns when a broker has opened every partition for writing.
+   * Creates some of the topics and returns when a broker has opened every partition of these for
+   * writing. Brokers are chosen as if all were created together.
    *
    * @throws DriverException if fewer brokers are active than the connection says there must be
    */
-  void create(List<TopicSpec> specs, PulsarClient client) throws DriverException {
+  void create(List<TopicSpec> all, IntPredicate mine, PulsarClient client) throws DriverException {
     Placement placement = new Placement(rest, connection);
     placement.requireBrokers();
-    List<String> partitions = new ArrayList<>();
-    for (TopicSpec spec : specs) {
+    Map<String, Boolean> isMine = new LinkedHashMap<>();
+    for (int t = 0; t < all.size(); t++) {
+      TopicSpec spec = all.get(t);
       if (!spec.settings().isEmpty()) {
         throw new DriverException(
             "Pulsar topics have no settings of their own here: "
                 + String.join(", ", spec.settings().keySet()));
       }
-      createOne(spec);
+      if (mine.test(t)) {
+        createOne(spec);
+      }
       int count = spec.partitions() == 1 ? 0 : spec.partitions();
-      partitions.addAll(partitionNames(connection.fullName(spec.name()), count));
+      for (String partition : partitionNames(connection.fullName(spec.name()), count)) {
+        isMine.put(partition, mine.test(t));
+      }
     }
-    placement.spread(partitions);
-    openAll(partitions, client);
+    placement.spread(isMine);
+    openAll(isMine.keySet().stream().filter(isMine::get).toList(), client);
   }
 
   /** Full names of a topic's partitions; its own name if it is not partitioned (0 partitions). */

@@ -74,7 +74,8 @@ class ClientSettingsTest {
             false,
             options(0, 0, "none", Map.of(), Map.of()),
             io.tidegauge.worker.api.SubscriptionType.BY_PARTITION,
-            true);
+            true,
+            null);
     assertThat(ClientSettings.consumer(spec))
         .containsEntry("subscriptionInitialPosition", "Latest");
   }

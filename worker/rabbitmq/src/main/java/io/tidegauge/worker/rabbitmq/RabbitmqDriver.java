@@ -9,6 +9,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.PartitionRead;
+import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
@@ -23,6 +24,7 @@ import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 
 /**
  * A RabbitMQ node or cluster. Every producer and consumer is a client of its own, with its own
@@ -35,6 +37,13 @@ final class RabbitmqDriver implements Driver {
   private final Topology topology;
   private final StreamClients streams;
   private final Map<String, Topic> topics = new HashMap<>();
+
+  /**
+   * Queues of further subscriptions that workers of a trial declare as they make consumers: of each
+   * subscription and topic the first queue's name, and the node that is to lead it.
+   */
+  private final Map<String, Long> undeclared = new HashMap<>();
+
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
   private final ScheduledExecutorService keeper;
   private int clients;
@@ -56,12 +65,45 @@ final class RabbitmqDriver implements Driver {
 
   @Override
   public void createTopics(List<TopicSpec> specs) throws DriverException {
+    createTopics(specs, topic -> true);
+  }
+
+  @Override
+  public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     topology.requireNodes();
-    for (TopicSpec spec : specs) {
-      TopicSettings settings = TopicSettings.of(spec, connection.queueType());
-      requireStreamFailover(spec.type(), settings);
-      topics.put(spec.name(), new Topic(spec.name(), spec.partitions(), settings));
-      topology.create(spec, settings);
+    long firstQueue = 0;
+    for (int t = 0; t < all.size(); t++) {
+      TopicSpec spec = all.get(t);
+      if (mine.test(t)) {
+        TopicSettings settings = TopicSettings.of(spec, connection.queueType());
+        requireStreamFailover(spec.type(), settings);
+        topics.put(spec.name(), new Topic(spec.name(), spec.partitions(), settings));
+        topology.turnTo(firstQueue);
+        topology.create(spec, settings);
+      }
+      firstQueue += spec.partitions();
+    }
+  }
+
+  /** A queue's name and leader follow from its subscription's place: every worker must know all. */
+  @Override
+  public void shareTopics(List<TopicSpec> all, List<String> subscriptions) throws DriverException {
+    long partitions = all.stream().mapToLong(TopicSpec::partitions).sum();
+    long before = 0;
+    for (TopicSpec spec : all) {
+      if (!topics.containsKey(spec.name())) {
+        TopicSettings settings = TopicSettings.of(spec, connection.queueType());
+        topics.put(spec.name(), new Topic(spec.name(), spec.partitions(), settings));
+      }
+      for (int s = 0; s < subscriptions.size(); s++) {
+        Topic topic = topics.get(spec.name());
+        topic.subscribe(subscriptions.get(s));
+        if (topic.hasOwnQueues(subscriptions.get(s))) {
+          String first = topic.queueOf(0, subscriptions.get(s));
+          undeclared.put(first, partitions * s + before);
+        }
+      }
+      before += spec.partitions();
     }
   }
 
@@ -145,7 +187,7 @@ final class RabbitmqDriver implements Driver {
   @Override
   public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
     Topic topic = topic(spec.topic(), spec.partitions());
-    int number = clients++;
+    int number = number(spec.place());
     if (topic.settings.type() == QueueType.STREAM) {
       StreamOptions options = StreamOptions.of(spec.options());
       IntFunction<String> streamOf = topic::queue;
@@ -169,7 +211,12 @@ final class RabbitmqDriver implements Driver {
       TopicSettings.refuseLacking(spec.type(), topic.settings.type());
     }
     String subscription = spec.subscription();
-    if (!topic.isKnown(subscription) && topic.subscribe(subscription)) {
+    boolean declare = !topic.isKnown(subscription) && topic.subscribe(subscription);
+    Long node = undeclared.remove(topic.queueOf(0, subscription));
+    if (node != null) {
+      topology.turnTo(node);
+    }
+    if (declare || node != null) {
       topology.declareQueues(topic.name, topic.partitions, subscription, topic.settings);
     }
     IntFunction<String> queueOf = partition -> topic.queueOf(partition, subscription);
@@ -181,18 +228,23 @@ final class RabbitmqDriver implements Driver {
     } else {
       ConsumerOptions options = ConsumerOptions.of(spec.options());
       QueueConsumer reader =
-          new QueueConsumer(connection, spec, clients++, options, queueOf, sink, keeper);
+          new QueueConsumer(connection, spec, number(spec.place()), options, queueOf, sink, keeper);
       reader.open();
       consumer = reader;
       clientSettings.addAll(options.disclosed(topic.partitions));
     }
     try {
-      topic.join(subscription, consumer, spec.type());
+      topic.join(subscription, consumer, spec.type(), spec.place());
       return consumer;
     } catch (DriverException e) {
       consumer.close();
       throw e;
     }
+  }
+
+  /** Which node a client begins with, and which partition. */
+  private int number(Place place) {
+    return place == null ? clients++ : place.client();
   }
 
   /** A topic that this driver did not create is taken to be as the connection says. */

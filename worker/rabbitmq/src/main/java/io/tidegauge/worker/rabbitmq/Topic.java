@@ -1,6 +1,7 @@
 package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.SubscriptionType;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -88,10 +89,17 @@ final class Topic {
         : Topology.queue(name, partition, subscription);
   }
 
+  /** Whether a known subscription has queues besides those that the topic was created with. */
+  boolean hasOwnQueues(String subscription) {
+    return !queueOf(0, subscription).equals(queue(0));
+  }
+
   /**
    * Adds a consumer to a subscription and, where one reads each partition, shares them out anew.
+   *
+   * @param place among the consumers of all workers; null if all of them join here
    */
-  void join(String subscription, PartitionedConsumer consumer, SubscriptionType type)
+  void join(String subscription, PartitionedConsumer consumer, SubscriptionType type, Place place)
       throws DriverException {
     List<PartitionedConsumer> members = membersBySubscription.get(subscription);
     members.removeIf(PartitionedConsumer::isClosed);
@@ -99,6 +107,10 @@ final class Topic {
     if (type == SubscriptionType.SHARED || type == SubscriptionType.FAILOVER) {
       // The broker decides who receives.
       consumer.assign(PartitionChooser.shareOf(0, 1, partitions));
+      return;
+    }
+    if (place != null) {
+      consumer.assign(PartitionChooser.shareOf(place.member(), place.members(), partitions));
       return;
     }
     for (int member = 0; member < members.size(); member++) {

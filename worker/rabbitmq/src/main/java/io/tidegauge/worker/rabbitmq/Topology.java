@@ -105,6 +105,11 @@ final class Topology {
     declareQueues(spec.name(), spec.partitions(), "", settings);
   }
 
+  /** The next queue declared is led by this node, counted round and round. */
+  void turnTo(long node) {
+    nextNode = (int) (node % admin.nodes());
+  }
+
   /**
    * Declares and binds a queue for each partition; {@code subscription} is empty for the first one.
    */

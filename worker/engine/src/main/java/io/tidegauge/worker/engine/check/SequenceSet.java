@@ -109,6 +109,11 @@ public final class SequenceSet {
     return true;
   }
 
+  /** All members are in chunks below this one. */
+  int chunks() {
+    return chunks.length();
+  }
+
   /** Chunks that take a bitmap's memory now. */
   public int bitmaps() {
     AtomicReferenceArray<long[]> held = chunks;

@@ -4,6 +4,7 @@ package io.tidegauge.worker.engine.figures;
 public record SubscriptionSecond(
     String name,
     long received,
+    long unique,
     long receivedBytes,
     long backlog,
     long duplicated,

@@ -62,7 +62,7 @@ public final class LoadThread implements Runnable {
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
     for (Producer p : producers) {
-      p.runBy(thread);
+      p.runBy(thread, values == null ? 1 : values.count());
     }
   }
 
@@ -174,7 +174,7 @@ public final class LoadThread implements Runnable {
     long intended = p.isClosedLoop() ? now : due;
     recorder.sending(live.window, intended, now, p.lag.of(now - intended));
     long sequence = p.nextSequence();
-    byte[] value = slot.ownValue == null ? values.next(p.index) : slot.ownValue;
+    byte[] value = slot.ownValue == null ? values.next(p) : slot.ownValue;
     MessageHeader.writeMessage(value, sequence, intended);
     slot.fill(value, p.keys.next(), sequence, intended, now);
     p.sent(sequence, now);

@@ -26,8 +26,9 @@ public final class LoadThreads {
 
   /**
    * @param ownValues whether every message in flight has an array of its own
-   * @param sharedMsgsPerSMax the highest total rate; infinite where there is none, or a send may
-   *     block
+   * @param sharedMsgsPerSMax the highest total rate, of the whole trial; infinite where there is
+   *     none, or a send may block
+   * @param producersInTrial of all workers
    * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits
    */
   public LoadThreads(
@@ -36,14 +37,20 @@ public final class LoadThreads {
       boolean ownValues,
       long ownLagToleranceNs,
       double sharedMsgsPerSMax,
+      int producersInTrial,
       double spinShareMax) {
-    int count = countFor(producers.size(), sharedMsgsPerSMax, context.pool().messageBytes());
+    int messageBytes = context.pool().messageBytes();
+    double msgsPerS = sharedMsgsPerSMax * producers.size() / Math.max(1, producersInTrial);
+    int count = producers.isEmpty() ? 0 : countFor(producers.size(), msgsPerS, messageBytes);
+    // As many bodies as with one worker: which of them a message has must not depend on that.
+    int countInTrial = countFor(producersInTrial, sharedMsgsPerSMax, messageBytes);
     for (int t = 0; t < count; t++) {
       List<Producer> mine = new ArrayList<>();
       for (int p = t; p < producers.size(); p += count) {
         mine.add(producers.get(p));
       }
-      Values values = ownValues ? null : new Values(context.pool(), context.trialId(), count);
+      Values values =
+          ownValues ? null : new Values(context.pool(), context.trialId(), countInTrial);
       threads.add(
           new LoadThread(
               "tg-load-" + t,

@@ -24,6 +24,7 @@ public final class Producer {
   private static final int SENT = 0;
   private static final int FREE_HERE = 1;
   private static final int LAST_SENT_NS = 2;
+  private static final int BODY = 3;
 
   final int index;
   final MessageProducer client;
@@ -39,7 +40,7 @@ public final class Producer {
   private final int wakeAt;
   private final SequenceSet failed = new SequenceSet(false);
   private final SequenceSet.Cursor failing = failed.cursor();
-  private final Counters mine = new Counters(3);
+  private final Counters mine = new Counters(4);
   private Thread loadThread;
   private volatile Thread waiter;
   private volatile AckRecorder lastAcker;
@@ -105,8 +106,19 @@ public final class Producer {
     return schedule;
   }
 
-  void runBy(Thread thread) {
+  /**
+   * @param bodies how many {@link #nextBody} has to choose from
+   */
+  void runBy(Thread thread, int bodies) {
     loadThread = thread;
+    mine.set(BODY, index % bodies);
+  }
+
+  /** The next message's body by number: it follows from producer and sequence alone. */
+  int nextBody(int bodies) {
+    int body = (int) mine.own(BODY);
+    mine.set(BODY, body + 1 == bodies ? 0 : body + 1);
+    return body;
   }
 
   /** A free message, or null. By the load thread only. */

@@ -1,12 +1,11 @@
 package io.tidegauge.worker.engine.load;
 
-import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
 
 /**
  * Message values of one load thread, for clients that copy what they are given: one for each body,
- * used in turn.
+ * used by each producer in turn.
  */
 final class Values {
   /**
@@ -16,7 +15,6 @@ final class Values {
   static final long BYTES_MAX = 32L << 20;
 
   private final byte[][] values;
-  private final Counters next = new Counters(1);
 
   Values(PayloadPool pool, long trialId, int threads) {
     long fit = BYTES_MAX / ((long) threads * pool.messageBytes());
@@ -26,12 +24,10 @@ final class Values {
     }
   }
 
-  byte[] next(int producer) {
-    int at = (int) next.own(0);
-    byte[] value = values[at];
-    next.set(0, at + 1 == values.length ? 0 : at + 1);
-    if (MessageHeader.producer(value, 0) != producer) {
-      MessageHeader.writeProducer(value, producer);
+  byte[] next(Producer producer) {
+    byte[] value = values[producer.nextBody(values.length)];
+    if (MessageHeader.producer(value, 0) != producer.index) {
+      MessageHeader.writeProducer(value, producer.index);
     }
     return value;
   }
