@@ -6,12 +6,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 import org.jctools.queues.SpscArrayQueue;
 
-/** Delivers and acknowledges later, in order, on a thread of its own that stands for the system. */
+/** Sends later, in order, on a thread of its own that stands for the system. */
 final class DelayedProducer implements MessageProducer, Runnable {
   private static final long PARK_NS_MAX = 1_000_000;
   private static final long SPIN_NS = 6_000;
 
-  private final Delivery delivery;
+  private final MessageProducer next;
   private final LongUnaryOperator dueAt;
   private final SpscArrayQueue<InFlight> waiting;
   private final Thread thread;
@@ -25,10 +25,11 @@ final class DelayedProducer implements MessageProducer, Runnable {
   }
 
   /**
+   * @param next who then sends the message
    * @param dueAt from the time of a send to the time of its outcome
    */
-  DelayedProducer(String name, Delivery delivery, int inFlightMax, LongUnaryOperator dueAt) {
-    this.delivery = delivery;
+  DelayedProducer(String name, MessageProducer next, int inFlightMax, LongUnaryOperator dueAt) {
+    this.next = next;
     this.dueAt = dueAt;
     this.waiting = new SpscArrayQueue<>(Math.max(4, inFlightMax));
     this.thread = new Thread(this, name);
@@ -64,11 +65,7 @@ final class DelayedProducer implements MessageProducer, Runnable {
         if (closed) {
           return;
         }
-        if (delivery.deliver(message.value(), message.key())) {
-          message.acked();
-        } else {
-          message.failed(new IllegalStateException("null driver: told to fail"));
-        }
+        next.send(message);
       }
     }
   }
@@ -76,7 +73,7 @@ final class DelayedProducer implements MessageProducer, Runnable {
   private void idle() {
     if (flushing) {
       flushing = false;
-      delivery.deliverHeld();
+      next.flush();
     }
     sleeping = true;
     if (waiting.isEmpty()) {
@@ -111,5 +108,6 @@ final class DelayedProducer implements MessageProducer, Runnable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    next.close();
   }
 }

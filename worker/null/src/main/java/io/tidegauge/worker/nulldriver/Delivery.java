@@ -4,22 +4,33 @@ package io.tidegauge.worker.nulldriver;
  * Brings one producer's messages to the consumers, with the faults that were asked for. Used by one
  * thread.
  */
-final class Delivery {
+class Delivery {
   private static final int HEADER_BYTES = 48;
   private static final int HEADER_CHECKED_FROM = 8;
 
   private final NullSettings settings;
   private final NullTopic.Way[][] ways;
+  private final int partitions;
   private final boolean faulty;
   private final byte[][] held;
   private long count;
   private int nextPartition;
 
   Delivery(NullSettings settings, NullTopic.Way[][] ways) {
+    this(settings, ways, ways.length);
+  }
+
+  /**
+   * For a way of one's own, by {@link #put}.
+   *
+   * @param ways null without those to consumers in this process
+   */
+  Delivery(NullSettings settings, NullTopic.Way[][] ways, int partitions) {
     this.settings = settings;
     this.ways = ways;
+    this.partitions = partitions;
     this.faulty = settings.hasFaults();
-    this.held = new byte[ways.length][];
+    this.held = new byte[partitions][];
   }
 
   /**
@@ -61,7 +72,12 @@ final class Delivery {
     }
   }
 
-  private void put(int partition, byte[] value, int flipAt) {
+  /**
+   * Brings a message on its way, as a copy.
+   *
+   * @param flipAt of which byte to flip a bit; -1 if of none
+   */
+  void put(int partition, byte[] value, int flipAt) {
     for (NullTopic.Way way : ways[partition]) {
       ChunkQueue queue = way.queue();
       byte[] copy = queue.copy(partition, value);
@@ -74,14 +90,14 @@ final class Delivery {
   }
 
   private int partition(byte[] key) {
-    if (ways.length == 1) {
+    if (partitions == 1) {
       return 0;
     }
     if (key != null) {
-      return Math.floorMod(java.util.Arrays.hashCode(key), ways.length);
+      return Math.floorMod(java.util.Arrays.hashCode(key), partitions);
     }
     int partition = nextPartition;
-    nextPartition = partition + 1 == ways.length ? 0 : partition + 1;
+    nextPartition = partition + 1 == partitions ? 0 : partition + 1;
     return partition;
   }
 

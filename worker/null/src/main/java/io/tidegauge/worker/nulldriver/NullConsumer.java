@@ -143,6 +143,14 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
     LockSupport.unpark(thread);
   }
 
+  /** Waits until all has been taken, unless paused. */
+  void awaitEmpty(long millis) throws InterruptedException {
+    long deadline = System.nanoTime() + millis * 1_000_000;
+    while (!paused && !(isNothingThere() && sleeping) && System.nanoTime() < deadline) {
+      Thread.sleep(1);
+    }
+  }
+
   @Override
   public void close() {
     closed = true;

@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A messaging system in memory. Producers deliver to the consumers that exist when they are
- * created.
+ * A messaging system in memory: of this process, where producers deliver to the consumers that
+ * exist when they are created, or of a {@link NullServer}.
  */
 final class NullDriver implements Driver {
   private static final int HEADER_BYTES = 48;
@@ -30,13 +30,42 @@ final class NullDriver implements Driver {
   }
 
   @Override
-  public void createTopics(List<TopicSpec> specs) {
-    specs.forEach(spec -> topics.put(spec.name(), new NullTopic(spec.partitions())));
+  public void createTopics(List<TopicSpec> specs) throws DriverException {
+    for (TopicSpec spec : specs) {
+      if (settings.isRemote()) {
+        tell(
+            Wire.CREATE,
+            out -> {
+              out.writeUTF(spec.name());
+              out.writeInt(spec.partitions());
+            });
+      } else {
+        topics.put(spec.name(), new NullTopic(spec.partitions()));
+      }
+    }
+  }
+
+  private void tell(int what, Wire.Question question) throws DriverException {
+    Wire.ask(settings.address(), what, question).close();
   }
 
   @Override
-  public void deleteTopics(List<String> names) {
-    names.forEach(topics::remove);
+  public void shareTopics(List<TopicSpec> specs, List<String> subscriptions)
+      throws DriverException {
+    if (!settings.isRemote()) {
+      createTopics(specs);
+    }
+  }
+
+  @Override
+  public void deleteTopics(List<String> names) throws DriverException {
+    for (String name : names) {
+      if (settings.isRemote()) {
+        tell(Wire.DELETE, out -> out.writeUTF(name));
+      } else {
+        topics.remove(name);
+      }
+    }
   }
 
   @Override
@@ -49,16 +78,25 @@ final class NullDriver implements Driver {
     if (!settings.flipBody().isNone() && spec.options().messageBytes() <= HEADER_BYTES) {
       throw new DriverException("null driver: flip_body needs messages longer than the header");
     }
+    MessageProducer producer =
+        settings.isRemote()
+            ? new RemoteProducer(settings.address(), spec, settings)
+            : localProducer(spec);
+    return settings.isDelayed()
+        ? new DelayedProducer(
+            "null-system-" + spec.clientId(),
+            producer,
+            spec.options().inFlightMessagesMax(),
+            this::outcomeNs)
+        : producer;
+  }
+
+  private MessageProducer localProducer(ProducerSpec spec) throws DriverException {
     NullTopic.Way[][] ways =
         topic(spec.topic()).ways(spec.options().messageBytes(), settings.backlogBytesMax());
-    Delivery delivery = new Delivery(settings, ways);
-    if (!settings.isDelayed()) {
-      int inFlight = spec.options().inFlightMessagesMax();
-      return new DirectProducer(delivery, Math.min(settings.ackBatch(), inFlight));
-    }
     int inFlight = spec.options().inFlightMessagesMax();
-    return new DelayedProducer(
-        "null-system-" + spec.clientId(), delivery, inFlight, this::outcomeNs);
+    int ackBatch = settings.isDelayed() ? 1 : Math.min(settings.ackBatch(), inFlight);
+    return new DirectProducer(new Delivery(settings, ways), ackBatch);
   }
 
   private long outcomeNs(long sentNs) {
@@ -71,6 +109,9 @@ final class NullDriver implements Driver {
   @Override
   public MessageConsumer createConsumer(ConsumerSpec spec, MessageSink sink)
       throws DriverException {
+    if (settings.isRemote()) {
+      return new RemoteConsumer(settings.address(), spec, settings, sink);
+    }
     NullTopic topic = topic(spec.topic());
     NullConsumer consumer =
         new NullConsumer(

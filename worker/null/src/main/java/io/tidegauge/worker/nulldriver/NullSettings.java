@@ -2,6 +2,7 @@ package io.tidegauge.worker.nulldriver;
 
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -11,11 +12,13 @@ import java.util.TreeMap;
  * What the null system is to do wrong. All default to nothing.
  *
  * <ul>
+ *   <li>{@code address}: "host:port" of a {@link NullServer} that several workers share; else each
+ *       worker has a system of its own
  *   <li>{@code ack_delay_us}: time from send to delivery and acknowledgement
  *   <li>{@code stalls}: "at_ms:for_ms,..." after the first send: nothing is delivered or
  *       acknowledged meanwhile
  *   <li>{@code ack_batch}: acknowledgements are reported together, once there are so many (up to
- *       1,024); without {@code ack_delay_us} and {@code stalls}
+ *       1,024); without {@code ack_delay_us}, {@code stalls} and {@code address}
  *   <li>{@code lose}: acknowledged, never delivered
  *   <li>{@code duplicate}: delivered twice
  *   <li>{@code swap}: delivered after the next message of the same producer to the same partition
@@ -28,6 +31,7 @@ import java.util.TreeMap;
  * The faults take {@link Positions}, counted for each producer.
  */
 record NullSettings(
+    InetSocketAddress address,
     long ackDelayNs,
     int ackBatch,
     long[] stallAtNs,
@@ -45,6 +49,7 @@ record NullSettings(
 
   private static final Map<String, String> DEFAULTS =
       Map.ofEntries(
+          Map.entry("address", ""),
           Map.entry("ack_delay_us", "0"),
           Map.entry("ack_batch", "1"),
           Map.entry("stalls", ""),
@@ -70,6 +75,7 @@ record NullSettings(
     }
     long[][] stalls = stalls(value(given, "stalls"));
     return new NullSettings(
+        address(value(given, "address")),
         number(given, "ack_delay_us") * 1000,
         (int) Math.min(1 << 10, number(given, "ack_batch")),
         stalls[0],
@@ -84,6 +90,25 @@ record NullSettings(
         number(given, "consume_us") * 1000,
         number(given, "backlog_bytes_max"),
         Map.copyOf(given));
+  }
+
+  /** Whether the system is a process of its own. */
+  boolean isRemote() {
+    return address != null;
+  }
+
+  private static InetSocketAddress address(String text) throws DriverException {
+    if (text.isEmpty()) {
+      return null;
+    }
+    int colon = text.lastIndexOf(':');
+    try {
+      return InetSocketAddress.createUnresolved(
+          text.substring(0, Math.max(0, colon)), Integer.parseInt(text.substring(colon + 1)));
+    } catch (IllegalArgumentException e) {
+      throw new DriverException(
+          "null driver: address must look like '127.0.0.1:4000', not '" + text + "'", e);
+    }
   }
 
   /** Whether outcomes are reported later, by the system's own thread. */
