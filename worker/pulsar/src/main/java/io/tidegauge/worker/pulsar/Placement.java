@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 
 /**
  * Spreads new partitions over the brokers of a cluster that is ours. Pulsar itself gives every
@@ -46,21 +47,34 @@ final class Placement {
     List<String> brokers = rest.brokers();
     Bundles bundles = Bundles.of(rest, connection);
     Map<String, String> owners = bundles.owners(brokers).orElseGet(HashMap::new);
+    for (Map.Entry<String, String> move :
+        moves(partitions, bundles::of, owners, brokers).entrySet()) {
+      bundles.move(move.getKey(), move.getValue());
+    }
+  }
+
+  /** Which bundles this worker gives to which broker. Pure. */
+  static Map<String, String> moves(
+      Map<String, Boolean> partitions,
+      UnaryOperator<String> bundleOf,
+      Map<String, String> owners,
+      List<String> brokers) {
     Map<String, Integer> weights = new TreeMap<>();
     Map<String, Boolean> movedHere = new HashMap<>();
     partitions.forEach(
         (partition, mine) -> {
-          weights.merge(bundles.of(partition), 1, Integer::sum);
-          movedHere.putIfAbsent(bundles.of(partition), mine);
+          weights.merge(bundleOf.apply(partition), 1, Integer::sum);
+          movedHere.putIfAbsent(bundleOf.apply(partition), mine);
         });
     // Who serves what changes while other workers move bundles: it can't be what all go by.
     boolean alone = !partitions.containsValue(false);
-    Map<String, String> decided = assign(weights, alone ? owners : Map.of(), brokers);
-    for (Map.Entry<String, String> one : decided.entrySet()) {
-      if (movedHere.get(one.getKey()) && !one.getValue().equals(owners.get(one.getKey()))) {
-        bundles.move(one.getKey(), one.getValue());
-      }
-    }
+    Map<String, String> moves = assign(weights, alone ? owners : Map.of(), brokers);
+    moves
+        .entrySet()
+        .removeIf(
+            move ->
+                !movedHere.get(move.getKey()) || move.getValue().equals(owners.get(move.getKey())));
+    return moves;
   }
 
   /**

@@ -8,6 +8,7 @@ import io.tidegauge.worker.api.DriverException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -50,6 +51,31 @@ class PlacementTest {
     for (String broker : BROKERS) {
       assertThat(decided.values().stream().filter(broker::equals)).hasSize(2);
     }
+  }
+
+  /** Whatever each sees of what the others have moved meanwhile. */
+  @Test
+  void workersThatCreateTopicsTogetherMoveEachBundleOnceAndToTheBrokerThatAllAgreeOn() {
+    Map<String, String> together = new TreeMap<>();
+    for (int worker = 0; worker < 3; worker++) {
+      Map<String, Boolean> partitions = new LinkedHashMap<>();
+      for (int topic = 0; topic < 12; topic++) {
+        partitions.put("topic-" + topic, topic % 3 == worker);
+      }
+      Map<String, String> seen = worker == 0 ? Map.of() : Map.of("bundle-9", "c:1");
+      Placement.moves(partitions, name -> bundle(name, 10), seen, BROKERS)
+          .forEach((bundle, broker) -> assertThat(together.put(bundle, broker)).isNull());
+    }
+    Map<String, Boolean> all = new LinkedHashMap<>();
+    for (int topic = 0; topic < 12; topic++) {
+      all.put("topic-" + topic, true);
+    }
+    assertThat(together)
+        .isEqualTo(Placement.moves(all, name -> bundle(name, 10), Map.of(), BROKERS));
+  }
+
+  private static String bundle(String topic, int bundles) {
+    return "bundle-" + Integer.parseInt(topic.substring("topic-".length())) % bundles;
   }
 
   @Test

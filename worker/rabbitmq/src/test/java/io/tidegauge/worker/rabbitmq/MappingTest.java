@@ -7,6 +7,8 @@ import com.rabbitmq.client.Address;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.Place;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -200,6 +202,46 @@ class MappingTest {
     }
     assertThat(shared).hasSize(7);
     assertThat(PartitionChooser.shareOf(4, 5, 2)).isEmpty();
+  }
+
+  /** The worker has a consumer of the second subscription, and not the first of it. */
+  @Test
+  void aWorkerReadsItsQueuesWhateverItsOtherConsumersAre() throws DriverException {
+    Topic topic = new Topic("t", 7, topic(Map.of()));
+    topic.subscribe("sub-0");
+    topic.subscribe("sub-1");
+    assertThat(topic.hasOwnQueues("sub-0")).isFalse();
+    assertThat(topic.hasOwnQueues("sub-1")).isTrue();
+    assertThat(topic.queueOf(2, "sub-1")).isEqualTo("t.2@sub-1");
+    assertThat(topic.queues()).hasSize(14);
+    Assigned consumer = new Assigned();
+    topic.join("sub-1", consumer, SubscriptionType.BY_PARTITION, new Place(5, 1, 3));
+    assertThat(consumer.partitions).containsExactly(1, 4);
+    topic.join("sub-1", consumer, SubscriptionType.SHARED, new Place(5, 1, 3));
+    assertThat(consumer.partitions).hasSize(7);
+  }
+
+  private static final class Assigned implements PartitionedConsumer {
+    List<Integer> partitions;
+
+    @Override
+    public void assign(List<Integer> given) {
+      partitions = given;
+    }
+
+    @Override
+    public boolean isClosed() {
+      return false;
+    }
+
+    @Override
+    public void pause() {}
+
+    @Override
+    public void resume() {}
+
+    @Override
+    public void close() {}
   }
 
   private static TopicSettings topic(Map<String, String> settings) throws DriverException {
