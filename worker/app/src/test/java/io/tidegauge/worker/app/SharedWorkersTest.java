@@ -80,20 +80,34 @@ class SharedWorkersTest {
     }
   }
 
-  /** Each once nothing has come for a while. */
-  private List<TotalFigures> settled() throws InterruptedException {
-    List<TotalFigures> settled = new ArrayList<>();
-    for (TestWorker worker : workers) {
-      TotalFigures before;
-      TotalFigures now = worker.stub.totals(TotalsRequest.getDefaultInstance());
-      do {
-        before = now;
-        Thread.sleep(300);
-        now = worker.stub.totals(TotalsRequest.getDefaultInstance());
-      } while (!now.getSubscriptionsList().equals(before.getSubscriptionsList()));
-      settled.add(now);
+  private List<TotalFigures> totals() {
+    return workers.stream()
+        .map(worker -> worker.stub.totals(TotalsRequest.getDefaultInstance()))
+        .toList();
+  }
+
+  private static long received(List<TotalFigures> totals) {
+    return totals.stream()
+        .flatMap(t -> t.getSubscriptionsList().stream())
+        .mapToLong(SubscriptionTotals::getReceived)
+        .sum();
+  }
+
+  /**
+   * Once so many messages have come as were sent, or time is up.
+   *
+   * @param more copies of each producer's, less those that never come, to each subscription
+   */
+  private List<TotalFigures> settled(int more) throws InterruptedException {
+    long deadline = System.nanoTime() + 30_000_000_000L;
+    List<TotalFigures> now = totals();
+    long sent = now.stream().mapToLong(TotalFigures::getSent).sum();
+    while (received(now) < 2 * (sent + more * PRODUCERS) && System.nanoTime() < deadline) {
+      Thread.sleep(20);
+      now = totals();
     }
-    return settled;
+    assertThat(received(now)).isEqualTo(2 * (sent + more * PRODUCERS));
+    return now;
   }
 
   @Test
@@ -105,7 +119,7 @@ class SharedWorkersTest {
             "swap", "at:300",
             "flip_body", "at:400",
             "fail_lost", "at:500"));
-    List<TotalFigures> totals = settled();
+    List<TotalFigures> totals = settled(1 - 3);
     Map<Integer, Long> sent = new TreeMap<>();
     Map<Integer, Roaring64NavigableMap> unknown = new TreeMap<>();
     Map<String, Map<Integer, Roaring64NavigableMap>> received = new TreeMap<>();
@@ -154,7 +168,7 @@ class SharedWorkersTest {
   @Test
   void theTopicsOfAFinishedTrialAreDeletedByOneWorker() throws Exception {
     run(Map.of());
-    settled();
+    settled(0);
     workers.get(0).stub.finish(FinishRequest.getDefaultInstance());
     workers.get(2).stub.finish(FinishRequest.getDefaultInstance());
     workers.get(1).stub.finish(FinishRequest.newBuilder().setDeleteTopics(true).build());

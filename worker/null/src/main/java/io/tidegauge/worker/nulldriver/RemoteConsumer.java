@@ -74,7 +74,10 @@ final class RemoteConsumer implements MessageConsumer {
     consumer.resume();
   }
 
-  /** What the server has handed over is delivered, unless the consumer is paused. */
+  /**
+   * What the server has handed over is delivered, unless the consumer is paused; the rest stays for
+   * other consumers.
+   */
   @Override
   public void close() {
     closing = true;

@@ -16,6 +16,7 @@ import io.tidegauge.worker.api.TopicSpec;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,6 +85,15 @@ class RemoteTest {
     }
   }
 
+  /** What is acknowledged is stored; that it is received takes a little longer. */
+  private static void await(int messages, Received... by) throws InterruptedException {
+    long deadline = System.nanoTime() + 20_000_000_000L;
+    while (Arrays.stream(by).mapToInt(Received::count).sum() < messages
+        && System.nanoTime() < deadline) {
+      Thread.sleep(1);
+    }
+  }
+
   @Test
   void whatOneWorkerSendsAnotherReceivesOnceForEachSubscription() throws Exception {
     Received first = new Received();
@@ -92,6 +102,8 @@ class RemoteTest {
         MessageConsumer b = consumer("sub-1", second);
         MessageProducer producer = producer(Map.of())) {
       assertAcked(send(producer, 0, 5_000));
+      await(5_000, first);
+      await(5_000, second);
     }
     for (Received received : List.of(first, second)) {
       assertThat(received.sorted()).isEqualTo(IntStream.range(0, 5_000).boxed().toList());
@@ -121,6 +133,7 @@ class RemoteTest {
         assertThat(message.outcomes.poll(20, TimeUnit.SECONDS))
             .isEqualTo(failed ? "failed" : "acked");
       }
+      await(99, received);
     }
     List<Integer> expected = new ArrayList<>(IntStream.range(0, 100).boxed().toList());
     expected.removeAll(List.of(10, 60));
@@ -146,6 +159,7 @@ class RemoteTest {
       assertAcked(send(producer, 4_000, 6_000));
       joins.close();
       assertAcked(send(producer, 6_000, 7_000));
+      await(7_000, first, second, third);
     }
     stays.close();
     assertThat(first.numbers).isNotEmpty();
@@ -166,6 +180,7 @@ class RemoteTest {
         MessageProducer producer = producer(Map.of("ack_delay_us", "50000"))) {
       assertAcked(send(producer, 0, 1));
       assertThat(System.nanoTime() - before).isGreaterThan(50_000_000);
+      await(1, received);
     }
     assertThat(received.numbers).containsExactly(0);
   }
@@ -251,6 +266,10 @@ class RemoteTest {
           damaged.add(number);
         }
       }
+    }
+
+    synchronized int count() {
+      return numbers.size();
     }
 
     synchronized List<Integer> sorted() {
