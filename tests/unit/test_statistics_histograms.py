@@ -14,7 +14,8 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
+from tidegauge.statistics import histograms
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode, encode, merged
 from tidegauge.statistics.summary import latency_summary, live_ms, percentile_ms, summarise
 
 HOUR_NS = 3600 * 10**9
@@ -24,10 +25,10 @@ def merge(parts: Iterable[bytes]) -> Histogram:
     return reduce(add, map(decode, parts), EMPTY)
 
 
-def encoded(values: list[int], highest: int = HOUR_NS, lowest: int = 1, digits: int = 3) -> bytes:
+def encoded(values: list[int], highest: int = HOUR_NS, lowest: int = 1, digits: int = 3, times: int = 1) -> bytes:
     histogram = HdrHistogram(lowest, highest, digits)
     for value in values:
-        histogram.record_value(value)
+        histogram.record_value(value, times)
     return base64.b64decode(histogram.encode())
 
 
@@ -138,3 +139,41 @@ def test_summary_of_known_values() -> None:
     assert summary.p90_ms == pytest.approx(exact(values, 90.0) / 1e6, rel=2e-3)
     assert summary.p9999_ms is None, "too few samples"
     assert summary.max_ms == pytest.approx(max(values) / 1e6, rel=2e-3)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.integers(0, HOUR_NS), max_size=60), max_size=5), st.sampled_from([1, 200, 70_000]))
+def test_many_are_merged_as_one_after_the_other_and_the_package_reads_the_result(
+    parts: list[list[int]], times: int
+) -> None:
+    encodings = [encoded(values, times=times) for values in parts]
+    whole, expected = merged(encodings), merge(encodings)
+    assert decode(whole).count == expected.count == times * sum(map(len, parts))
+    assert decode(whole).percentiles_ns(50, 99, 100) == expected.percentiles_ns(50, 99, 100)
+    if expected.count:
+        reference = HdrHistogram.decode(base64.b64encode(whole))
+        assert reference.get_total_count() == expected.count
+        assert reference.get_max_value() == expected.max_ns()
+
+
+def test_more_than_is_summed_in_one_go_is_merged_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    encodings = [encoded(list(range(number, 200_000, 97))) for number in range(7)]
+    at_once = merged(encodings)
+    monkeypatch.setattr(histograms, "_AT_ONCE_BYTES", 100)
+    assert merged(encodings) == at_once
+    assert decode(at_once).count == merge(encodings).count
+
+
+def test_what_is_encoded_is_decoded_as_it_was() -> None:
+    known = decode(encoded([3, 3, 10**6, 5 * 10**9]))
+    assert (decode(encode(known)).counts == known.counts).all()
+    coarse = Histogram(known.counts, unit_magnitude=10)
+    assert decode(encode(coarse)).unit_magnitude == 10
+    assert encode(EMPTY) == b""
+
+
+def test_what_cannot_be_merged_is_refused() -> None:
+    with pytest.raises(ValueError, match="different resolution"):
+        merged([encoded([5000]), encoded([5000], lowest=1024)])
+    with pytest.raises(ValueError, match="not an encoded histogram"):
+        merged([encoded([5000]), b"rubbish!"])

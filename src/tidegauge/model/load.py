@@ -29,7 +29,10 @@ class AckedMessage:
 
 @dataclass(frozen=True)
 class SubscriptionSecond:
-    """One second of one subscription. `end_to_end` is an encoded HdrHistogram (V2 compressed)."""
+    """One second of one subscription. `end_to_end` is an encoded HdrHistogram (V2 compressed).
+
+    `unique` are those that this worker received for the first time.
+    """
 
     name: str
     received: int
@@ -39,6 +42,7 @@ class SubscriptionSecond:
     reordered: int
     corrupt: int
     end_to_end: bytes
+    unique: int = 0
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class WindowFigures:
 
 @dataclass(frozen=True)
 class TotalFigures:
-    """Everything the worker knows about a trial."""
+    """Everything the worker knows about a trial; of several workers what they know together, and `workers` each."""
 
     sent: int
     acked: int
@@ -151,3 +155,34 @@ class TotalFigures:
     worker_cpu_ns: int
     gc_pause_ns: int
     resident_bytes: int
+    workers: tuple[WorkerTotals, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorkerTotals:
+    """What one of several workers knows of a trial by itself: nothing of what is lost, and of `backlog`.
+
+    `started_mono_ns` is when its producers really began.
+    """
+
+    name: str
+    started_mono_ns: int
+    totals: TotalFigures
+
+
+@dataclass(frozen=True)
+class SentSequences:
+    """A worker's producer sent the sequences 0 to `sent` - 1; `unknown` (Roaring) failed, or have no outcome."""
+
+    producer: int
+    sent: int
+    unknown: bytes
+
+
+@dataclass(frozen=True)
+class ReceivedSequences:
+    """What a worker's consumers of a subscription received of a producer, whosever it is. `received`: Roaring."""
+
+    subscription: str
+    producer: int
+    received: bytes

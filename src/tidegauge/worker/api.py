@@ -15,6 +15,46 @@ HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST = 256, 128
 
 
 @dataclass(frozen=True)
+class Share:
+    """Which part of a trial's producers, consumers and topics is one worker's (`worker`, from 0, of `workers`).
+
+    Topics, producers by their numbers, and after these consumers are dealt out one by one (see `worker.proto`).
+    """
+
+    worker: int
+    workers: int
+
+
+@dataclass(frozen=True)
+class ShareSize:
+    """How many producers, consumers and topics a worker has. Of a rate it has what its producers are of all."""
+
+    producers: int
+    consumers: int
+    topics: int
+
+
+def share_sizes(workload: Workload, workers: int) -> tuple[ShareSize, ...]:
+    """The share of each worker."""
+    producers = workload.topics * workload.producers
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    return tuple(
+        ShareSize(
+            producers=_dealt(producers, worker, workers),
+            # They go on where the producers ended.
+            consumers=_dealt(producers + consumers, worker, workers) - _dealt(producers, worker, workers),
+            topics=_dealt(workload.topics, worker, workers),
+        )
+        for worker in range(workers)
+    )
+
+
+def _dealt(things: int, worker: int, workers: int) -> int:
+    """How many of so many things a worker gets that are dealt out one by one."""
+    return (things - worker + workers - 1) // workers
+
+
+@dataclass(frozen=True)
 class LoadOrder:
     """What a worker is to prepare: the workload on one system."""
 
@@ -41,6 +81,8 @@ class LoadOrder:
     Must exist, on this host, on a disk whose power is not cut."""
     outcome_timeout_s: float = 0.0
     """A message without an outcome for so long is given up, its outcome unknown; 0 = when the client does by itself."""
+    share: Share | None = None
+    """Of several workers that carry it out together, each gets its own; None = one worker does everything."""
 
 
 OnProgress = Callable[[str, int, int], None]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tidegauge.model.load import (
+    ReceivedSequences,
     RecordFigures,
     SecondFigures,
+    SentSequences,
     SubscriptionSecond,
     SubscriptionTotals,
     TotalFigures,
@@ -90,6 +92,7 @@ _SUBSCRIPTION_TYPES = {
 
 def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb.PrepareRequest:
     """What a worker is to prepare."""
+    share = order.share
     workload = order.workload
     return pb.PrepareRequest(
         connection=pb.Connection(driver=order.driver, settings=dict(order.connection)),
@@ -126,6 +129,7 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
         schedule=_schedule(order.schedule),
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
+        share=pb.Share(worker=share.worker, workers=share.workers) if share else None,
     )
 
 
@@ -170,13 +174,15 @@ def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
 T = TypeVar("T")
 
 
-def reader(kind: type[T], **convert: Callable[[Any], Any]) -> Callable[[Any], T]:
+def reader(kind: type[T], without: Collection[str] = (), **convert: Callable[[Any], Any]) -> Callable[[Any], T]:
     """Makes plain data of messages whose fields have the names of `kind`'s; `convert`: of fields that are no scalars.
+
+    Fields at the end that messages are `without` keep their defaults.
 
     Plain data, for a message is mutable, makes an object of a field each time it is looked at, and is known to this
     package only. Reading a second takes some microseconds.
     """
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    names = [field.name for field in fields(kind) if field.name not in without]  # type: ignore[arg-type]  # a dataclass
     # Of one name it gives the value itself.
     values_of = attrgetter(*names) if len(names) > 1 else lambda message: (getattr(message, names[0]),)
     converters = [(names.index(name), function) for name, function in convert.items()]
@@ -202,6 +208,7 @@ second_of: Callable[[pb.SecondFigures], SecondFigures] = reader(
 """One second of a trial."""
 totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
     TotalFigures,
+    without=("workers",),
     window=reader(WindowFigures, records=_each(reader(RecordFigures))),
     subscriptions=_each(reader(SubscriptionTotals, lost_examples=tuple, record_end_to_end=tuple)),
     errors=_each(attrgetter("where", "message", "count")),
@@ -211,6 +218,15 @@ positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = reade
     CommittedPositions, positions=_each(reader(CommittedPosition))
 )
 """How far subscriptions had come."""
+_sent_of = reader(SentSequences)
+_received_of = reader(ReceivedSequences)
+
+
+def sequences_of(message: pb.SequencesPart) -> SentSequences | ReceivedSequences:
+    """What a producer sent, or what a subscription received of one."""
+    return _sent_of(message.sent) if message.HasField("sent") else _received_of(message.received)
+
+
 _partitions_of = _each(reader(PartitionRead))
 
 
