@@ -11,8 +11,7 @@ from patience import Patience
 
 from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
-from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.client import GrpcWorker
+from tidegauge.worker.api import LoadOrder, LoadWorker
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = (ROOT / "worker" / "app" / "target" / "dist" / "core").is_dir()
@@ -47,7 +46,7 @@ def sleep_until(mono_ns: int) -> None:
     time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
 
 
-def run_trial(worker: GrpcWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 0.5) -> TotalFigures:
+def run_trial(worker: LoadWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 0.5) -> TotalFigures:
     """One whole trial: prepare, start, a window, stop, totals, finish."""
     worker.prepare(load)
     # Far enough ahead for the window to be set before, on a busy machine too.
@@ -62,7 +61,7 @@ def run_trial(worker: GrpcWorker, load: LoadOrder, measure_s: float = 2.0, lead_
     return totals
 
 
-def drained(worker: GrpcWorker, patience_s: float = 10.0) -> TotalFigures:
+def drained(worker: LoadWorker, patience_s: float = 10.0) -> TotalFigures:
     """Totals once nothing more arrives (a backlog that is truly lost stays)."""
     patience = Patience(patience_s)
     totals = worker.totals()
@@ -75,5 +74,5 @@ def drained(worker: GrpcWorker, patience_s: float = 10.0) -> TotalFigures:
         totals = later
 
 
-def watch_all(worker: GrpcWorker) -> list[SecondFigures]:
+def watch_all(worker: LoadWorker) -> list[SecondFigures]:
     return list(worker.watch())

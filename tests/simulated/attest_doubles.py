@@ -85,8 +85,8 @@ class Worker(FakeWorker):
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
         self.journal.note(f"rate {msgs_per_s:g}")
 
-    def totals(self) -> TotalFigures:
-        return replace(super().totals(), acked=self.acked)
+    def _figures(self) -> TotalFigures:
+        return replace(super()._figures(), acked=self.acked)
 
     def stop_producers(self, grace_s: float) -> int:
         self.journal.note("stop producers")

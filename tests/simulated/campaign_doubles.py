@@ -128,6 +128,7 @@ class FakeWorker:
     dies_after_seconds: int | None = None
     totals_script: list[TotalFigures] = field(default_factory=list)
     facts: Any = None
+    processes: tuple[str, ...] = ("worker",)
 
     def __post_init__(self) -> None:
         self.window = (0, 0)
@@ -207,6 +208,13 @@ class FakeWorker:
 
     def totals(self) -> TotalFigures:
         self.journal.note("totals")
+        return self._figures()
+
+    def counts(self) -> TotalFigures:
+        self.journal.note("counts")
+        return self._figures()
+
+    def _figures(self) -> TotalFigures:
         if self.totals_script:
             return self.totals_script.pop(0) if len(self.totals_script) > 1 else self.totals_script[0]
         return totals_of(window(*self.window, self.rate))

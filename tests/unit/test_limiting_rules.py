@@ -332,6 +332,7 @@ def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> No
         subject=SimpleNamespace(system=SimpleNamespace(metrics=metrics)),
         deployment=SimpleNamespace(processes=("kafka-1", "kafka-2"), metrics_endpoints=()),
         resources=SimpleNamespace(host=None, ceilings=None),
+        worker=SimpleNamespace(processes=("worker-1", "worker-2")),
     )
     use = WindowUse(
         30.0, host(), (), (), metrics={"kafka-1": {"sync_ms": 4.0, "other_ms": 9.0}, "kafka-2": {"sync_ms": 6.0}}
@@ -345,6 +346,7 @@ def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> No
     assert (first.blocked_share, first.in_flight_max) == (pytest.approx(0.5), 30_000)
     assert (first.local_sync, first.nodes_needed, first.sync_ms) == (True, 1, 6.0)
     assert (first.offered_msgs_per_s, first.servers) == (None, ("kafka-1", "kafka-2"))
+    assert first.workers == ("worker-1", "worker-2")
     assert (second.local_sync, second.nodes_needed, second.sync_ms) == (False, 2, None)
 
 

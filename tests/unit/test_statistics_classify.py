@@ -16,6 +16,7 @@ from tidegauge.statistics.classify import (
     OK,
     Evidence,
     Verdict,
+    WorkerEvidence,
     classify,
 )
 from tidegauge.statistics.steady import too_short_to_judge
@@ -378,3 +379,27 @@ def test_a_warm_up_that_was_too_short_to_judge_is_not_called_unsteady() -> None:
 )
 def test_numbers_in_sentences_have_no_exponent(value: float, digits: int, shown: str) -> None:
     assert rounded(value, digits) == shown
+
+
+def worker(number: int, own_lag: Latency, **changes: Any) -> WorkerEvidence:
+    return replace(WorkerEvidence(f"worker-{number}", own_lag, latency(), 0.0, 0.0), **changes)
+
+
+def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> None:
+    """Of all messages together the lag is below the floor: the others are calm."""
+    calm, late = latency(0.005, 0.5), latency(0.005, 12.0)
+    workers = (worker(1, calm), worker(2, late), worker(3, calm))
+    verdict = judged(workers=workers)
+    assert verdict.validity is Validity.INVALID
+    assert "the own lag of worker-2 at p99 is 12 ms of a response of 20 ms" in verdict.reasons[0]
+    assert judged(workers=workers[::2]) == judged()
+    # Against its own response, not that of all.
+    slow = replace(workers[1], response=latency(40.0, 200.0))
+    assert judged(workers=(workers[0], slow)).validity is Validity.VALID
+
+
+def test_the_worker_that_waits_or_collects_most_is_named() -> None:
+    workers = (worker(1, latency(0.005, 0.5), gc_share=0.07), worker(2, latency(0.005, 0.5), cpu_wait_share=0.3))
+    verdict = judged(workers=workers, gc_share=0.07, cpu_wait_share=0.3)
+    assert any("in each second (worker-2)" in warning for warning in verdict.warnings)
+    assert any(warning.startswith("worker-1 spent 7%") for warning in verdict.warnings)

@@ -143,8 +143,7 @@ def test_a_killed_worker_is_named(host: LocalHost, connect: Connect) -> None:
 
 def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = connect("silent")
-    monkeypatch.setattr(client_module, "_CALL_S", 0.3)
-    monkeypatch.setattr(GrpcWorker._ask, "__defaults__", (0.3,))
+    monkeypatch.setattr(worker, "_call_s", 0.3)
     with pytest.raises(RunFailedError, match="did not answer Totals within"):
         worker.totals()
 

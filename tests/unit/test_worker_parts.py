@@ -28,7 +28,7 @@ from tidegauge.model.workload import (
     Workload,
 )
 from tidegauge.worker import launch, messages
-from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.api import LoadOrder, Share
 from tidegauge.worker.archive import worker_class_path
 from tidegauge.worker.client import cause_from_log, memory_exhausted
 from tidegauge.worker.generated import worker_pb2 as pb
@@ -211,7 +211,9 @@ def test_large_messages_in_flight_are_bounded_by_their_bytes() -> None:
 
 
 def test_prepare_request_carries_everything() -> None:
-    request = messages.prepare_request(order(), 0.25)
+    request = messages.prepare_request(replace(order(), share=Share(1, 3)), 0.25)
+    assert (request.share.worker, request.share.workers) == (1, 3)
+    assert not messages.prepare_request(order()).HasField("share")
     assert request.spin_share_max == 0.25
     assert [(t.name, t.partitions, t.replication_factor, dict(t.settings)) for t in request.topics] == [
         ("t1", 3, 3, {"flush.messages": "1"}),
@@ -312,7 +314,7 @@ def test_settings_keep_whether_a_default_is_known() -> None:
     ("convert", "message", "plain", "absent"),
     [
         (messages.second_of, pb.SecondFigures, SecondFigures, set()),
-        (messages.totals_of, pb.TotalFigures, TotalFigures, {"seconds"}),
+        (messages.totals_of, pb.TotalFigures, TotalFigures, {"seconds", "workers"}),
         (lambda m: messages.totals_of(pb.TotalFigures(window=m)).window, pb.WindowFigures, WindowFigures, set()),
         (
             lambda m: messages.totals_of(pb.TotalFigures(subscriptions=[m])).subscriptions[0],
@@ -323,7 +325,7 @@ def test_settings_keep_whether_a_default_is_known() -> None:
     ],
 )
 def test_no_figure_is_lost_or_swapped(convert, message, plain, absent) -> None:  # type: ignore[no-untyped-def]
-    assert {field.name for field in fields(plain)} == set(message.DESCRIPTOR.fields_by_name) - absent
+    assert {field.name for field in fields(plain)} - absent == set(message.DESCRIPTOR.fields_by_name) - absent
     filled = message()
     scalars = [f for f in message.DESCRIPTOR.fields if f.message_type is None and not f.is_repeated]
     for number, field in enumerate(scalars, 1):

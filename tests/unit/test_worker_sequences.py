@@ -60,6 +60,22 @@ def test_of_a_producer_that_no_part_names_nothing_was_received() -> None:
         assert len(counts.subscriptions[name].examples) == 10
 
 
+def test_a_large_set_may_come_in_parts() -> None:
+    stretch = 1 << 26
+    parts = [
+        *(sent(0, 2 * stretch, unknown) for unknown in ([], [7], [stretch])),
+        received("sub-0", 0, range(6)),
+        received("sub-0", 0, range(stretch, stretch + 6)),
+    ]
+    other = [received("sub-0", 0, [5, 6]), received("sub-0", 0, [stretch + 6])]
+    counts = count_sequences([parts, other], ["sub-0"], 1)
+    found = counts.subscriptions["sub-0"]
+    # Of the unknown ones, one was received.
+    assert (counts.unknown, found.unique, found.repeated) == ((2, 0), 14, 1)
+    assert found.missing == 2 * stretch - 14 - 1
+    assert found.examples[:2] == ("producer 0 sequence 8", "producer 0 sequence 9")
+
+
 def test_subscriptions_come_in_their_own_order_and_not_by_their_letters() -> None:
     names = [f"sub-{number}" for number in range(12)]
     stream = [sent(0, 1), *(received(name, 0, [0]) for name in names)]
@@ -124,8 +140,14 @@ def test_any_division_gives_what_plain_sets_give(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        pytest.param([sent(1, 5), sent(0, 5)], "names producer 0 twice or out of order", id="order"),
-        pytest.param([sent(0, 5), sent(0, 5)], "names producer 0 twice", id="twice"),
+        pytest.param([sent(1, 5), sent(0, 5)], "names producer 0 out of order", id="order"),
+        pytest.param([sent(0, 5, [1, 2]), sent(0, 5, [2])], "names producer 0 twice", id="twice"),
+        pytest.param([sent(0, 5), sent(0, 6)], "says twice how much producer 0 sent, and not the same", id="counts"),
+        pytest.param(
+            [sent(0, 5), received("sub-0", 0, [1]), received("sub-0", 0, [1])],
+            "names what sub-0 received of producer 0 twice",
+            id="received twice",
+        ),
         pytest.param([sent(0, 5), sent(2, 5)], "names producer 2, which the trial does not have", id="stranger"),
         pytest.param(
             [sent(0, 5), received("sub-7", 0, [1])], "received of producer 0, which the trial does", id="subscription"

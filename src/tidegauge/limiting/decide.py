@@ -8,7 +8,7 @@ named only where nothing that can be full is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidegauge.hosts.ceilings import Ceilings
@@ -68,7 +68,8 @@ class Load:
     nodes_needed: int
     local_sync: bool
     servers: tuple[str, ...]
-    worker: str = "worker"
+    workers: Sequence[str] = ("worker",)
+    """Processes of the load generator."""
     data_devices: tuple[str, ...] = ()
     sync_ms: float | None = None
     """Mean of a sync as servers reported it; None if they don't."""
@@ -93,14 +94,17 @@ class Case:
     ceilings: Ceilings | None = None
 
     @property
-    def worker(self) -> ProcessShare | None:
-        """The load generator."""
-        return self.use.process(self.load.worker)
+    def workers(self) -> list[ProcessShare]:
+        """The load generators that were seen, busiest first."""
+        return self._seen(self.load.workers)
 
     @property
     def servers(self) -> list[ProcessShare]:
         """The servers that were seen, busiest first."""
-        processes = [process for name in self.load.servers if (process := self.use.process(name)) is not None]
+        return self._seen(self.load.servers)
+
+    def _seen(self, names: Sequence[str]) -> list[ProcessShare]:
+        processes = [process for name in names if (process := self.use.process(name)) is not None]
         return sorted(processes, key=lambda process: -process.cpus)
 
     @property
@@ -139,7 +143,7 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
 
 def _allowances(case: Case) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
-    for process in filter(None, (*case.servers, case.worker)):
+    for process in (*case.servers, *case.workers):
         limited = process.cpus_allowed < case.use.host.cpus
         share = min(1.0, process.cpus / process.cpus_allowed)
         throttled = process.throttled_share or 0.0
@@ -150,7 +154,7 @@ def _allowances(case: Case) -> Iterator[Limiting]:
 
 
 def _cpu_of(case: Case, process: ProcessShare) -> Resource:
-    return Resource.CLIENT_CPU if process.name == case.load.worker else Resource.SERVER_CPU
+    return Resource.CLIENT_CPU if process.name in case.load.workers else Resource.SERVER_CPU
 
 
 def _disks(case: Case) -> Iterator[Limiting]:
@@ -207,7 +211,13 @@ def _consumers_busy(case: Case) -> Iterator[Limiting]:
 
 def _consumer(load: Load) -> Limiting:
     words = f"{load.consumer} had no time left in {load.consumer_busy_share:.0%} of the seconds"
-    return Limiting(Resource.CLIENT_CPU, load.worker, load.consumer_busy_share, words)
+    return Limiting(Resource.CLIENT_CPU, _of_consumer(load), load.consumer_busy_share, words)
+
+
+def _of_consumer(load: Load) -> str:
+    """The process that the consumer is in: of several, its number ends the name ("sub-0 consumer 1, worker 2")."""
+    number = load.consumer.rpartition(", worker ")[2]
+    return next((name for name in load.workers if name.endswith(f"-{number}")), load.workers[0])
 
 
 def _busy_disks(case: Case) -> Iterator[Limiting]:
@@ -225,8 +235,8 @@ def _busy_disks(case: Case) -> Iterator[Limiting]:
 
 def _threads(case: Case) -> Iterator[Limiting]:
     """A thread that ran all the time: more CPUs would not help it."""
-    for process in filter(None, (*case.servers, case.worker)):
-        client = process.name == case.load.worker
+    for process in (*case.servers, *case.workers):
+        client = process.name in case.load.workers
         thread = process.busiest
         if client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind):
             thread = next(
@@ -282,7 +292,7 @@ def _host_cpu(case: Case) -> Iterator[Limiting]:
     if host.cpu_share < FULL or (stall is not None and stall < STALL):
         return
     servers = sum(server.cpus for server in case.servers)
-    client = case.worker.cpus if case.worker else 0.0
+    client = sum(worker.cpus for worker in case.workers)
     others = max(0.0, host.cpu_share * host.cpus - servers - client)
     parts = f"servers {servers:.2f}, load generator {client:.2f}, everything else {others:.2f}"
     waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
@@ -296,7 +306,7 @@ def _generator(case: Case) -> Iterator[Limiting]:
     load = case.load
     if load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
         words = f"producers were held back by the system only {load.blocked_share:.0%} of the time"
-        yield Limiting(Resource.CLIENT_CPU, load.worker, None, words)
+        yield Limiting(Resource.CLIENT_CPU, ", ".join(load.workers), None, words)
 
 
 def _round_trips(case: Case) -> Iterator[Limiting]:

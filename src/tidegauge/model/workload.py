@@ -268,3 +268,32 @@ class Workload:
     def window_bytes(self) -> int:
         """Values of these messages."""
         return self.window_messages() * self.payload.message_bytes
+
+
+@dataclass(frozen=True)
+class ShareSize:
+    """How many producers, consumers and topics a worker has. Of a rate it has what its producers are of all."""
+
+    producers: int
+    consumers: int
+    topics: int
+
+
+def share_sizes(workload: Workload, workers: int) -> tuple[ShareSize, ...]:
+    """The share of each worker."""
+    producers = workload.topics * workload.producers
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    return tuple(
+        ShareSize(
+            producers=_dealt(producers, worker, workers),
+            # They go on where the producers ended.
+            consumers=_dealt(producers + consumers, worker, workers) - _dealt(producers, worker, workers),
+            topics=_dealt(workload.topics, worker, workers),
+        )
+        for worker in range(workers)
+    )
+
+
+def _dealt(things: int, worker: int, workers: int) -> int:
+    """How many of so many things a worker gets that are dealt out one by one."""
+    return (things - worker + workers - 1) // workers

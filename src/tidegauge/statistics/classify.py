@@ -10,8 +10,9 @@ that failed its check are DOUBTFUL: a system that drops messages may be fast bec
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
 from tidegauge.numbers import rounded
@@ -64,6 +65,17 @@ report says itself what to do.
 
 
 @dataclass(frozen=True)
+class WorkerEvidence:
+    """What one of several workers showed by itself: see `Evidence`."""
+
+    name: str
+    own_lag: Latency
+    response: Latency
+    cpu_wait_share: float
+    gc_share: float
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What a trial showed.
 
@@ -90,6 +102,8 @@ class Evidence:
             the figures but what was asked for, and is reported fault by fault; loss and damage always are.
         level_unknown: "" or what of the settings that decide the durability level could not be read.
         busy_consumers: of the load generator, that had no time left in some seconds.
+        workers: where several carried out the trial, each by itself: one that is late makes all figures late. Shares of
+            waiting and of collecting garbage are then those of the worker that has most of it.
     """
 
     closed_loop: bool
@@ -116,6 +130,7 @@ class Evidence:
     cold: str = ""
     jit_cpus: float = 0.0
     catching_up: str = ""
+    workers: Sequence[WorkerEvidence] = ()
 
 
 @dataclass(frozen=True)
@@ -143,8 +158,8 @@ def _invalid(evidence: Evidence) -> list[str]:
         return ["no message of the measured window was acknowledged"]
     found = []
     lag = _own_lag(evidence)
-    if lag and lag[1] >= OWN_LAG_INVALID_SHARE:
-        found.append(_own_lag_text(evidence, lag[0]))
+    if lag and lag.share >= OWN_LAG_INVALID_SHARE:
+        found.append(_own_lag_text(lag))
     # After a fault consumers work off what waited: that they are busy then says nothing about the rest.
     waited_for = _waited_for(evidence)
     if _often(waited_for) and not evidence.faults:
@@ -213,8 +228,20 @@ def _far_behind(evidence: Evidence) -> bool:
     return not evidence.closed_loop and owed and evidence.blocked_share >= FAR_BEHIND_BLOCKED_SHARE_MIN
 
 
-def _own_lag(evidence: Evidence, floor_ms: float = OWN_LAG_FLOOR_MS) -> tuple[str, float] | None:
-    """The percentile at which own lag weighs most against the response, and that share. None if it never matters.
+class _Lag(NamedTuple):
+    """Own lag at the percentile at which it weighs most against the response; `worker` is "" if it is that of all."""
+
+    percentile: str
+    share: float
+    lag_ms: float
+    response_ms: float
+    worker: str
+
+
+def _own_lag(
+    evidence: Evidence, floor_ms: float = OWN_LAG_FLOOR_MS, percentiles: Sequence[str] = ("p50", "p99", "p95")
+) -> _Lag | None:
+    """Where own lag weighs most against the response, of all workers together or of one. None if it never matters.
 
     Own lag is part of the response as reported. Where it makes up half of a percentile, that percentile is the
     generator's. The comparison is relative because on a busy machine every thread is late now and then: a lag of
@@ -223,20 +250,17 @@ def _own_lag(evidence: Evidence, floor_ms: float = OWN_LAG_FLOOR_MS) -> tuple[st
     """
     if evidence.closed_loop:
         return None
-    worst: tuple[str, float] | None = None
-    for name in ("p50", "p99", "p95"):
-        share = _own_lag_share(evidence, name, floor_ms)
-        if share is not None and (worst is None or share > worst[1]):
-            worst = (name, share)
+    worst: _Lag | None = None
+    judged = [("", evidence.own_lag, evidence.response)]
+    judged += [(worker.name, worker.own_lag, worker.response) for worker in evidence.workers]
+    for worker, own_lag, response in judged:
+        for name in percentiles:
+            lag_ms, response_ms = _at(own_lag, name), _at(response, name)
+            if lag_ms is None or not response_ms or lag_ms < floor_ms:
+                continue
+            if worst is None or lag_ms / response_ms > worst.share:
+                worst = _Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker)
     return worst
-
-
-def _own_lag_share(evidence: Evidence, name: str, floor_ms: float = OWN_LAG_FLOOR_MS) -> float | None:
-    """Own lag over the response at a percentile; None below the floor or without enough samples."""
-    lag_ms, response_ms = _at(evidence.own_lag, name), _at(evidence.response, name)
-    if lag_ms is None or not response_ms or lag_ms < floor_ms:
-        return None
-    return lag_ms / response_ms
 
 
 def _at(latency: Latency, name: str) -> float | None:
@@ -244,11 +268,11 @@ def _at(latency: Latency, name: str) -> float | None:
     return values[name]
 
 
-def _own_lag_text(evidence: Evidence, name: str) -> str:
-    lag_ms, response_ms = _at(evidence.own_lag, name) or 0.0, _at(evidence.response, name) or 0.0
+def _own_lag_text(lag: _Lag) -> str:
+    whose = f"the own lag of {lag.worker}" if lag.worker else "its own lag"
     return (
-        f"{OWN_LAG}: its own lag at {name} is {rounded(lag_ms)} ms of a response of "
-        f"{rounded(response_ms)} ms{OWN_LAG_REMEDY}"
+        f"{OWN_LAG}: {whose} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
+        f"{rounded(lag.response_ms)} ms{OWN_LAG_REMEDY}"
     )
 
 
@@ -266,12 +290,12 @@ def _integrity(evidence: Evidence) -> list[str]:
 def _doubtful(evidence: Evidence) -> list[str]:
     found = []
     lag = _own_lag(evidence)
-    if lag and OWN_LAG_DOUBTFUL_SHARE <= lag[1] < OWN_LAG_INVALID_SHARE:
-        found.append(_own_lag_text(evidence, lag[0]))
-    elif not lag or lag[1] < OWN_LAG_DOUBTFUL_SHARE:
+    if lag and OWN_LAG_DOUBTFUL_SHARE <= lag.share < OWN_LAG_INVALID_SHARE:
+        found.append(_own_lag_text(lag))
+    elif not lag or lag.share < OWN_LAG_DOUBTFUL_SHARE:
         small = _own_lag(evidence, OWN_LAG_SMALL_MS)
-        if small and small[1] >= OWN_LAG_INVALID_SHARE:
-            found.append(_own_lag_text(evidence, small[0]))
+        if small and small.share >= OWN_LAG_INVALID_SHARE:
+            found.append(_own_lag_text(small))
     # After a fault what waited for it is worked off, as it is meant to be.
     if evidence.catching_up and not evidence.closed_loop and not evidence.faults:
         found.append(
@@ -354,9 +378,10 @@ def _message_warnings(evidence: Evidence) -> list[str]:
 def _machine_warnings(evidence: Evidence) -> list[str]:
     found = []
     lag = _own_lag(evidence)
-    tail = None if evidence.closed_loop else _own_lag_share(evidence, "p99.9")
-    if tail is not None and tail >= OWN_LAG_INVALID_SHARE and (lag is None or lag[1] < OWN_LAG_DOUBTFUL_SHARE):
-        found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(evidence, 'p99.9')}")
+    tail = _own_lag(evidence, percentiles=("p99.9",))
+    late_tail = tail is not None and tail.share >= OWN_LAG_INVALID_SHARE
+    if tail is not None and late_tail and (lag is None or lag.share < OWN_LAG_DOUBTFUL_SHARE):
+        found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(tail)}")
     waited_for = _waited_for(evidence)
     if evidence.faults or not _often(waited_for):
         found += [
@@ -370,9 +395,12 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
             "generator and its client manage, and the system may do more"
         )
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
-        found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second: this host is short of CPU")
+        whose = _most(evidence, lambda worker: worker.cpu_wait_share)
+        of_it = f" ({whose})" if whose else ""
+        found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: this host is short of CPU")
     if evidence.gc_share > GC_SHARE:
-        found.append(f"the worker spent {evidence.gc_share:.0%} of the window in garbage collection")
+        who = _most(evidence, lambda worker: worker.gc_share) or "the worker"
+        found.append(f"{who} spent {evidence.gc_share:.0%} of the window in garbage collection")
     if evidence.jit_cpus > JIT_CPUS:
         found.append(
             f"{COMPILING} while measured: its JIT compiler took {rounded(evidence.jit_cpus, 2)} of a CPU, lengthening "
@@ -381,3 +409,8 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     elif evidence.cold:
         found.append(f"{COLD}: {evidence.cold}")
     return found
+
+
+def _most(evidence: Evidence, share: Callable[[WorkerEvidence], float]) -> str:
+    """The worker that has most of something; "" where there is one only."""
+    return max(evidence.workers, key=share).name if evidence.workers else ""

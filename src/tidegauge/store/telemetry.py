@@ -6,6 +6,7 @@ Amounts are those of the row's own span (`from_mono_ns` to `until_mono_ns`, abou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -126,8 +127,8 @@ def read_telemetry(trial_directory: Path, table: str) -> Iterator[dict[str, Any]
     return read_table(trial_directory / DIRECTORY, table)
 
 
-WORKER = "worker"
-"""Name of the load generator's process; all others are servers."""
+WORKER = re.compile(r"worker(-\d+)?")
+"""Names of the load generators' processes; all others are servers."""
 ROWS_MAX = 7200
 """In memory at once; beyond it, neighbours are merged (`condense`)."""
 
@@ -168,7 +169,9 @@ def _rows(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
         while of_device is not None and of_device[0] < at:
             of_device = next(devices, None)
         servers = (
-            [row for row in of_process[1] if row["process"] != WORKER] if of_process and of_process[0] == at else []
+            [row for row in of_process[1] if not WORKER.fullmatch(row["process"])]
+            if of_process and of_process[0] == at
+            else []
         )
         yield _row(host, servers, of_device[1] if of_device and of_device[0] == at else [])
 

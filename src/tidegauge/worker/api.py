@@ -26,35 +26,6 @@ class Share:
 
 
 @dataclass(frozen=True)
-class ShareSize:
-    """How many producers, consumers and topics a worker has. Of a rate it has what its producers are of all."""
-
-    producers: int
-    consumers: int
-    topics: int
-
-
-def share_sizes(workload: Workload, workers: int) -> tuple[ShareSize, ...]:
-    """The share of each worker."""
-    producers = workload.topics * workload.producers
-    consumers = workload.topics * workload.subscriptions * workload.consumers
-    return tuple(
-        ShareSize(
-            producers=_dealt(producers, worker, workers),
-            # They go on where the producers ended.
-            consumers=_dealt(producers + consumers, worker, workers) - _dealt(producers, worker, workers),
-            topics=_dealt(workload.topics, worker, workers),
-        )
-        for worker in range(workers)
-    )
-
-
-def _dealt(things: int, worker: int, workers: int) -> int:
-    """How many of so many things a worker gets that are dealt out one by one."""
-    return (things - worker + workers - 1) // workers
-
-
-@dataclass(frozen=True)
 class LoadOrder:
     """What a worker is to prepare: the workload on one system."""
 
@@ -97,6 +68,8 @@ class LoadWorker(Protocol):
     """A load generator that is up. Every call raises `RunFailedError` if it is gone, with its log."""
 
     facts: WorkerFacts
+    processes: tuple[str, ...]
+    """Names of its processes on its host: "worker"; of several "worker-1", "worker-2" and so on."""
 
     def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
         """Seconds for one message there and back on a throw-away topic, which must be new ("" = any name that is).
@@ -149,7 +122,11 @@ class LoadWorker(Protocol):
         ...
 
     def totals(self) -> TotalFigures:
-        """Totals so far. Asking changes nothing."""
+        """Totals so far. Asking changes nothing. Raises `RunFailedError` if those of several workers don't add up."""
+        ...
+
+    def counts(self) -> TotalFigures:
+        """The same by counts alone, which cost less: of several workers, backlogs may be too small and nothing lost."""
         ...
 
     def finish(self, delete_topics: bool) -> None:

@@ -18,7 +18,7 @@ import grpc
 
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, ProcessStatus
-from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures
+from tidegauge.model.load import AckedMessage, ReceivedSequences, SecondFigures, SentSequences, TotalFigures
 from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.printable import printable
@@ -64,7 +64,7 @@ def _is_noise(line: str) -> bool:
 PROTOCOL_VERSION = 1
 LEASE_S = 10.0
 _SECRET_KEY = "tidegauge-secret"
-_CALL_S = 30.0
+_HANDSHAKE_S = 30.0
 _PREPARE_S = 180.0
 _PREPARE_S_MAX = 3600.0
 """With progress: tens of thousands of partitions take many minutes on a small machine."""
@@ -108,14 +108,27 @@ class WorkerProcess:
     """Of a CPU, that each load thread may spin away; None = as the worker does by itself."""
     archive: Archive | None = None
     """Of its code, that it uses or writes."""
+    words: str = "the worker"
+    """What messages call it: "load generator 2 of 3" where there are several."""
+    answer_s_max: float = 30.0
+    """How long it may take to answer what takes no time by itself."""
+
+    @property
+    def subject(self) -> str:
+        """The same at the beginning of a sentence."""
+        return self.words[:1].upper() + self.words[1:]
 
 
 class GrpcWorker:
-    """A load generator that is up (see `LoadWorker`). May be called from any thread."""
+    """A load generator that is up (see `LoadWorker` and `GroupMember`). May be called from any thread."""
 
     def __init__(self, process: WorkerProcess) -> None:
         """Shake hands and hold the worker. Raises `StartFailedError`."""
         self._process = process
+        self._call_s = process.answer_s_max
+        self.processes: tuple[str, ...] = (process.name,)
+        self.words = process.words
+        self.log_path = process.log_path
         self._metadata = ((_SECRET_KEY, process.secret),)
         self._channel = grpc.insecure_channel(f"127.0.0.1:{process.port}", options=_CHANNEL_OPTIONS)
         self._stub: Any = WorkerStub(self._channel)  # type: ignore[no-untyped-call]
@@ -124,10 +137,10 @@ class GrpcWorker:
         self._load_s = 0.0
         self._hold: Any = None
         try:
-            reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
+            reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION), _HANDSHAKE_S)
             if reply.protocol_version != PROTOCOL_VERSION:
                 raise StartFailedError(
-                    f"The worker speaks protocol version {reply.protocol_version}, this is {PROTOCOL_VERSION}.",
+                    f"{process.subject} speaks protocol version {reply.protocol_version}, this is {PROTOCOL_VERSION}.",
                     "Run `make build`.",
                 )
             self._hold = self._stub.Hold.future(self._heartbeats(), metadata=self._metadata)
@@ -144,7 +157,7 @@ class GrpcWorker:
             topic=topic or f"tidegauge-probe-{time.time_ns()}",
             timeout_ms=round(timeout_s * 1e3),
         )
-        took_ns: int = self._ask("Probe", request, timeout_s + _CALL_S).took_ns
+        took_ns: int = self._ask("Probe", request, timeout_s + self._call_s).took_ns
         return took_ns / 1e9
 
     def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
@@ -165,7 +178,15 @@ class GrpcWorker:
 
     def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         """See `LoadWorker.prepare`. Given up when it has come no further for `_PREPARE_S`."""
-        call = self._stub.Prepare.future(
+        return messages.settings_of(self._follow("Prepare", order, on_progress))
+
+    def create_topics(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> None:
+        """See `GroupMember.create_topics`. Given up as `prepare` is."""
+        self._follow("CreateTopics", order, on_progress)
+
+    def _follow(self, name: str, order: LoadOrder, on_progress: OnProgress) -> Any:
+        """A call that may take long, while it comes further."""
+        call = getattr(self._stub, name).future(
             messages.prepare_request(order, self._process.spin_share_max),
             timeout=_PREPARE_S_MAX,
             metadata=self._metadata,
@@ -174,7 +195,7 @@ class GrpcWorker:
         try:
             while True:
                 try:
-                    return messages.settings_of(call.result(timeout=_PROGRESS_S))
+                    return call.result(timeout=_PROGRESS_S)
                 except grpc.FutureTimeoutError:
                     reply = self._ask("PrepareProgress", pb.PrepareProgressRequest())
                 seen = (reply.what, reply.done, reply.total)
@@ -182,24 +203,27 @@ class GrpcWorker:
                     known, since_s = seen, time.monotonic()
                     on_progress(*seen)
                 elif time.monotonic() - since_s > _PREPARE_S:
-                    raise self._stalled(known)
+                    raise self._stalled(name, known)
         except grpc.RpcError as error:
-            raise self._failure("Prepare", error, _PREPARE_S_MAX) from error
+            raise self._failure(name, error, _PREPARE_S_MAX) from error
         finally:
             call.cancel()
 
-    def _stalled(self, known: tuple[str, int, int]) -> RunFailedError:
+    def _stalled(self, name: str, known: tuple[str, int, int]) -> RunFailedError:
         what, done, total = known
         come = f" after {done:,} of {total:,} {what}" if what else ""
         return RunFailedError(
-            f"The worker came no further in Prepare for {_PREPARE_S:.0f} s{come}.",
+            f"{self._process.subject} came no further in {name} for {_PREPARE_S:.0f} s{come}.",
             "It may be starved of CPU, or the system under test does not answer.",
             self._process.log_path,
         )
 
     def start(self, in_s: float = 0.1) -> int:
         """See `LoadWorker.start`."""
-        at_mono_ns = time.monotonic_ns() + round(in_s * 1e9)
+        return self.start_at(time.monotonic_ns() + round(in_s * 1e9))
+
+    def start_at(self, at_mono_ns: int) -> int:
+        """See `GroupMember.start_at`."""
         started: int = self._ask("Start", pb.StartRequest(at_mono_ns=at_mono_ns)).started_mono_ns
         self._started_s = time.monotonic()
         return started
@@ -235,12 +259,27 @@ class GrpcWorker:
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
         request = pb.StopProducersRequest(grace_ms=round(grace_s * 1e3))
-        unresolved: int = self._ask("StopProducers", request, grace_s + _CALL_S).unresolved
+        unresolved: int = self._ask("StopProducers", request, grace_s + self._call_s).unresolved
         return unresolved
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`."""
         return messages.totals_of(self._ask("Totals", pb.TotalsRequest()))
+
+    def counts(self) -> TotalFigures:
+        """See `LoadWorker.counts`: of one worker all of it is exact."""
+        return self.totals()
+
+    def sequences(self) -> Iterator[SentSequences | ReceivedSequences]:
+        """See `GroupMember.sequences`."""
+        call = self._stub.Sequences(pb.SequencesRequest(), timeout=_PREPARE_S, metadata=self._metadata)
+        try:
+            for message in call:
+                yield messages.sequences_of(message)
+        except grpc.RpcError as error:
+            raise self._failure("Sequences", error, _PREPARE_S) from error
+        finally:
+            call.cancel()
 
     def finish(self, delete_topics: bool) -> None:
         """See `LoadWorker.finish`."""
@@ -329,38 +368,40 @@ class GrpcWorker:
             if self._closing.wait(LEASE_S / 4):
                 return
 
-    def _ask(self, call: str, request: object, timeout_s: float = _CALL_S) -> Any:
+    def _ask(self, call: str, request: object, timeout_s: float | None = None) -> Any:
         """One call. Raises `RunFailedError` with the cause in one line."""
+        timeout_s = self._call_s if timeout_s is None else timeout_s
         method: Callable[..., Any] = getattr(self._stub, call)
         try:
             return method(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise self._failure(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
-            raise RunFailedError(f"The worker was closed during {call}.", log_path=self._process.log_path) from error
+            closed = f"{self._process.subject} was closed during {call}."
+            raise RunFailedError(closed, log_path=self._process.log_path) from error
 
     def _failure(self, call: str, error: grpc.RpcError, timeout_s: float = 0.0) -> RunFailedError:
         """What a gRPC error means to the user."""
         status: Any = error  # Every error that a call raises is a grpc.Call too.
         code, details = status.code(), _one_line(status.details())
-        log = self._process.log_path
+        log, subject = self._process.log_path, self._process.subject
         if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
             return self._death(call)
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
             return RunFailedError(
-                f"The worker did not answer {call} within {timeout_s:.0f} s.",
+                f"{subject} did not answer {call} within {timeout_s:.0f} s.",
                 "It may be starved of CPU, or the system under test does not answer.",
                 log,
             )
         if code == grpc.StatusCode.FAILED_PRECONDITION and call == "Handshake":
             return StartFailedError(
-                f"The worker does not fit this version of Tidegauge: {details}", "Run `make build`.", log
+                f"{subject} does not fit this version of Tidegauge: {details}", "Run `make build`.", log
             )
         if code == grpc.StatusCode.PERMISSION_DENIED:
             return AccessRefusedError(details, "", log)
         if code == grpc.StatusCode.UNKNOWN:  # An error that the worker did not expect: only its log says which.
-            return RunFailedError(f"The worker failed in {call}: {cause_from_log(log) or details}", "See its log.", log)
-        return RunFailedError(details or f"The worker refused {call} ({code.name}).", "", log)
+            return RunFailedError(f"{subject} failed in {call}: {cause_from_log(log) or details}", "See its log.", log)
+        return RunFailedError(details or f"{subject} refused {call} ({code.name}).", "", log)
 
     def _is_gone(self, doubt_s: float) -> bool:
         """Whether the worker has died. Its connection may break a moment before its port does: look for `doubt_s`."""
@@ -392,7 +433,7 @@ class GrpcWorker:
         else:
             how = f"ended with exit code {status.exit_code}"
         return RunFailedError(
-            f"The worker {how} (seen during {call}).{said}",
+            f"{self._process.subject} {how} (seen during {call}).{said}",
             "If memory was short, raise the campaign's 'worker: {heap: 512MiB, direct-memory: 256MiB}', or lower "
             "the number of producers, consumers or messages in flight.",
             log,
@@ -401,7 +442,8 @@ class GrpcWorker:
     def _out_of_memory(self, exhausted: str, call: str) -> RunFailedError:
         """The error for a worker that ended since some memory, named in the JVM's words, was all used."""
         heap_mb = self._process.heap_mb
-        who = f"The load generator, whose heap is {heap_mb:,} MiB," if heap_mb else "The load generator"
+        name = self._process.subject if self._process.words != WorkerProcess.words else "The load generator"
+        who = f"{name}, whose heap is {heap_mb:,} MiB," if heap_mb else name
         more = f"{2 * heap_mb}MiB" if heap_mb else "1GiB"
         return RunFailedError(
             f"{who} ran out of memory: {exhausted} (seen during {call}).",

@@ -8,16 +8,18 @@ import secrets
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
+from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker
 from tidegauge.worker.archive import Archives, worker_class_path
 from tidegauge.worker.client import GrpcWorker, WorkerProcess, cause_from_log
+from tidegauge.worker.group import WorkerGroup
+from tidegauge.worker.sequences import worker_name
 
 MAIN_CLASS = "io.tidegauge.worker.app.Main"
 JAVA_MAJOR_MIN = 17
@@ -34,6 +36,7 @@ class WorkerOptions:
         timer_slack_ns: 1 lets a sleeping load thread wake within microseconds of its schedule (Linux default 50,000).
         spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
         archives: where it finds, or leaves, what JVMs learnt about its code; None = it learns anew.
+        records_archive: whether it leaves what it learnt, if nothing is there.
     """
 
     heap_mb: int = HEAP_MB_LEAST
@@ -44,12 +47,44 @@ class WorkerOptions:
     timer_slack_ns: int = 1
     spin_share_max: float = 0.05
     archives: Archives | None = None
+    records_archive: bool = True
+
+
+ONE = "worker"
+"""Name of the process where a trial has one worker."""
+_ANSWER_S_MAX = 10.0
+"""Of one of several workers: the others wait for it."""
+
+
+def start_workers(
+    host: Host, driver: str, log_directory: Path, options: WorkerOptions | None = None, count: int = 1
+) -> LoadWorker:
+    """Start so many workers, of which all that are there act as one. Raises as `start_worker` does, and ends those."""
+    if count == 1:
+        return start_worker(host, driver, log_directory, options)
+    options = options or WorkerOptions()
+    started: list[GrpcWorker] = []
+    with contextlib.ExitStack() as undo:
+        for number in range(count):
+            # Each would write the same archive.
+            own = options if number == 0 else replace(options, records_archive=False)
+            words = worker_name(number, count)
+            started.append(start_worker(host, driver, log_directory, own, f"{ONE}-{number + 1}", words=words))
+            undo.callback(started[-1].close)
+        undo.pop_all()
+    return WorkerGroup(started)
 
 
 def start_worker(
-    host: Host, driver: str, log_directory: Path, options: WorkerOptions | None = None, name: str = "worker"
+    host: Host,
+    driver: str,
+    log_directory: Path,
+    options: WorkerOptions | None = None,
+    name: str = ONE,
+    *,
+    words: str = WorkerProcess.words,
 ) -> GrpcWorker:
-    """Start a worker with one driver and shake hands with it.
+    """Start a worker with one driver and shake hands with it. `words` is what messages call it.
 
     Raises `UserError` if it is not built or there is no Java for it, `StartFailedError` with the cause from its log.
     """
@@ -58,21 +93,15 @@ def start_worker(
     java = find_java("The load generator", JAVA_MAJOR_MIN)
     scratch = _scratch_directory(host)
     archive = options.archives.of(java, driver) if options.archives else None
+    if archive is not None and not archive.exists and not options.records_archive:
+        archive = None
     secret = secrets.token_hex(16)
-    port_file = scratch / "port"
     log_path = log_directory / f"{name}.log"
+    flags = [*jvm_flags(java, options, scratch), *(archive.flags(scratch) if archive else ())]
+    argv = (str(java.executable), *flags, "-cp", os.pathsep.join(map(str, jars)), MAIN_CLASS)
     spec = ProcessSpec(
         name=name,
-        argv=(
-            str(java.executable),
-            *jvm_flags(java, options, scratch),
-            *(archive.flags(scratch) if archive else ()),
-            "-cp",
-            os.pathsep.join(map(str, jars)),
-            MAIN_CLASS,
-            "--port-file",
-            str(port_file),
-        ),
+        argv=(*argv, "--port-file", str(scratch / "port")),
         env=_environment(),
         cwd=str(scratch),
         log_path=str(log_path),
@@ -84,7 +113,8 @@ def start_worker(
         undo.callback(shutil.rmtree, scratch, ignore_errors=True)
         host.start(spec)
         undo.callback(host.stop, name)
-        port = _await_port(host, name, port_file, log_path, options.start_timeout_s)
+        subject = words[:1].upper() + words[1:]
+        port = _await_port(host, name, scratch / "port", log_path, options.start_timeout_s, subject=subject)
         process = WorkerProcess(
             host,
             name,
@@ -95,6 +125,8 @@ def start_worker(
             options.heap_mb,
             spin_share_max=options.spin_share_max,
             archive=archive,
+            words=words,
+            answer_s_max=WorkerProcess.answer_s_max if name == ONE else _ANSWER_S_MAX,
         )
         worker = GrpcWorker(process)
         undo.pop_all()
@@ -149,7 +181,7 @@ def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[
     return [*flags, *options.jvm_flags]
 
 
-def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_s: float) -> int:
+def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_s: float, *, subject: str) -> int:
     """The port the worker listens on, once it does. Raises `StartFailedError`."""
     deadline_s = time.monotonic() + timeout_s
     while True:
@@ -160,10 +192,10 @@ def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_
         if not status.running:
             cause = cause_from_log(log_path) or "its log is empty"
             raise StartFailedError(
-                f"The worker ended while starting (exit code {status.exit_code}): {cause}", "", log_path
+                f"{subject} ended while starting (exit code {status.exit_code}): {cause}", "", log_path
             )
         if time.monotonic() > deadline_s:
             raise StartFailedError(
-                f"The worker was not ready within {timeout_s:.0f} s.", "Is the machine busy?", log_path
+                f"{subject} was not ready within {timeout_s:.0f} s.", "Is the machine busy?", log_path
             )
         time.sleep(_POLL_S)

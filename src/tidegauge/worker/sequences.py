@@ -8,9 +8,9 @@ Sets of sequences can be united, counts can't. Of each producer and subscription
     missing     acknowledged (sent, and not failed or without an outcome) and in no worker's set
     repeated    received for the first time by more than one worker: the sizes of the sets less that of their union
 
-The streams of all workers are merged by key, so that at any time one set of each is in memory, and beside them what of
-each producer has no outcome. A set takes, for each million messages, 242 bytes where all were received in order, 40 KB
-with 1 % of random gaps, and at most 131 KB (`benchmarks/merging.py`).
+The streams of all workers are merged by key: at any time one set is in memory, and a part of one of each worker, and
+beside them what of each producer has no outcome. A set takes, for each million messages, 242 bytes where all were
+received in order, 40 KB with 1 % of random gaps, and at most 131 KB (`benchmarks/merging.py`).
 """
 
 from __future__ import annotations
@@ -122,19 +122,25 @@ class _Tally:
             if place is None or not 0 <= part.producer < self._producers:
                 raise self._wrong(worker, f"it names {_words(part)}, which the trial does not have")
             key = (place, part.producer)
-            if key <= last:
-                raise self._wrong(worker, f"it names {_words(part)} twice or out of order")
+            if key < last:
+                raise self._wrong(worker, f"it names {_words(part)} out of order")
             last = key
             yield key, worker, part
 
     def take_sent(self, producer: int, parts: Sequence[tuple[int, Part]]) -> None:
-        """What a producer sent, which is one worker's."""
-        (worker, part), *others = parts
-        if others:
-            both = f"{worker_name(worker, self._workers)} and {worker_name(others[0][0], self._workers)}"
+        """What a producer sent, which is one worker's, perhaps in several parts."""
+        worker, part = parts[0]
+        other = next((other for other, _ in parts if other != worker), None)
+        if other is not None:
+            both = f"{worker_name(worker, self._workers)} and {worker_name(other, self._workers)}"
             raise FiguresError(f"{both} both had producer {producer}")
         assert isinstance(part, SentSequences)
-        unknown = self._set(worker, part, part.unknown)
+        if any(isinstance(more, SentSequences) and more.sent != part.sent for _, more in parts):
+            raise self._wrong(worker, f"it says twice how much producer {producer} sent, and not the same")
+        unknown = BitMap64()
+        for _, more in parts:
+            assert isinstance(more, SentSequences)
+            self._unite(worker, unknown, more, more.unknown)
         if unknown and unknown.max() >= part.sent:
             raise self._wrong(
                 worker, f"producer {producer} sent {part.sent:,} messages, but not sequence {unknown.max()}"
@@ -149,9 +155,11 @@ class _Tally:
         """What a subscription received of a producer, by each worker that received any."""
         self._none_received(place, producer)
         union = BitMap64()
-        for worker, part in parts:
-            assert isinstance(part, ReceivedSequences)
-            received = self._set(worker, part, part.received)
+        for worker, group in groupby(parts, key=itemgetter(0)):
+            received = BitMap64()
+            for _, part in group:
+                assert isinstance(part, ReceivedSequences)
+                self._unite(worker, received, part, part.received)
             self._received_by[worker][self._names[place]] += len(received)
             sent = self._sent.get(producer, 0)
             if received and received.max() >= sent:
@@ -198,13 +206,15 @@ class _Tally:
             first = islice(lost, EXAMPLES_MAX - len(subscription.examples))
             subscription.examples += [f"producer {producer} sequence {sequence}" for sequence in first]
 
-    def _set(self, worker: int, part: Part, packed: bytes) -> BitMap64:
-        if not packed:
-            return _NONE
+    def _unite(self, worker: int, whole: BitMap64, part: Part, packed: bytes) -> None:
+        """Add what a worker says in one part, of which no other has anything."""
         try:
-            return BitMap64.deserialize(packed)
+            own = BitMap64.deserialize(packed) if packed else _NONE
         except (ValueError, IndexError) as error:
             raise self._wrong(worker, f"its set for {_words(part)} can't be read") from error
+        if whole.intersect(own):
+            raise self._wrong(worker, f"it names {_words(part)} twice")
+        whole |= own
 
     def _wrong(self, worker: int, what: str) -> FiguresError:
         return FiguresError(f"{worker_name(worker, self._workers)}: {what}")

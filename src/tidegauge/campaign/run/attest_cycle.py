@@ -198,9 +198,9 @@ def _acked_again(context: CycleContext) -> float:
     Raises `RunFailedError` if something has ended.
     """
     time.sleep(_SETTLE_S)
-    known = context.session.worker.totals().acked
+    known = context.session.worker.counts().acked
     deadline_s = time.monotonic() + ACKED_AGAIN_S_MAX
-    while context.session.worker.totals().acked <= known and time.monotonic() < deadline_s:
+    while context.session.worker.counts().acked <= known and time.monotonic() < deadline_s:
         time.sleep(_POLL_S)
         context.session.check()
     return time.monotonic()

@@ -20,6 +20,7 @@ from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.statistics.summary import live_ms
 from tidegauge.store.api import TrialStore
 from tidegauge.worker.api import LoadWorker
+from tidegauge.worker.sequences import FiguresError
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 
@@ -193,10 +194,12 @@ class Follower:
                 return
 
     def finish(self) -> None:
-        """Take what is left once the worker has finished the trial."""
+        """Take what is left once the worker has finished the trial. Raises `FiguresError` if it does not add up."""
         self._thread.join(timeout=3.0)
         while not self._queue.empty():
             item = self._queue.get_nowait()
+            if isinstance(item, FiguresError):
+                raise item
             if isinstance(item, SecondFigures):
                 self._keep(item)
 

@@ -18,7 +18,7 @@ from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures, WorkerTotals
 from tidegauge.model.trial import (
     NO_LATENCY,
     BusyConsumer,
@@ -36,7 +36,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import rounded
-from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
+from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, WorkerEvidence, classify
 from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.steady import (
     SecondPoint,
@@ -103,6 +103,7 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
         nodes_needed=MAJORITY if level and level.replication_sync else 1,
         local_sync=bool(level and level.local_sync),
         servers=session.deployment.processes,
+        workers=session.worker.processes,
         data_devices=tuple(sorted(sources_of(session).devices)),
         sync_ms=_sync_ms(session, use),
         consumer=busy.name if busy else "",
@@ -269,7 +270,19 @@ def _evidence(
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
+        workers=tuple(_worker_evidence(worker, measured_s) for worker in totals.workers),
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
+    )
+
+
+def _worker_evidence(worker: WorkerTotals, measured_s: float) -> WorkerEvidence:
+    window = worker.totals.window
+    return WorkerEvidence(
+        name=worker.name,
+        own_lag=summarise(window.own_lag),
+        response=summarise(window.response),
+        cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
+        gc_share=window.gc_pause_ns / 1e9 / measured_s,
     )
 
 
@@ -340,6 +353,7 @@ def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) 
     session.phase("read", "what is in the topics, then what comes", spec.measure_s)
     follower = Follower(spec, worker, session.store, session.resources.observer, session.check, use=session.use_now)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
+    follower.until(begin_ns)  # Several workers begin a little later, and what was read before is in no window.
     worker.resume_consumers([])
     _until_idle(session, follower, begin_ns + round(spec.measure_s * _SECOND_NS))
     until_ns = time.monotonic_ns()
@@ -359,7 +373,7 @@ def _until_idle(session: Session[ReadSpec], follower: Follower, limit_ns: int) -
     received, since_s = 0, time.monotonic()
     while time.monotonic_ns() < limit_ns:
         follower.until(min(limit_ns, time.monotonic_ns() + _SECOND_NS // 4))
-        total = sum(sub.received for sub in session.worker.totals().subscriptions)
+        total = sum(sub.received for sub in session.worker.counts().subscriptions)
         if total > received:
             received, since_s = total, time.monotonic()
         else:

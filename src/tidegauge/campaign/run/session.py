@@ -75,7 +75,6 @@ class SharedServers:
         self._cleanup.close()
 
 
-WORKER_NAME = "worker"
 READY_S_MAX = 120.0
 READY_S_MAX_NEXT_NODE = 60.0
 """More for each further node: on one machine they start on the same CPUs. A server that ends is noticed at once."""
@@ -175,6 +174,10 @@ class Session(Generic[Spec_co]):
         if self.faults is not None:
             self.faults.check()
         space.check_during(places(self.store), self.room)
+
+    def worker_runs(self) -> bool:
+        """Whether every process of the load generator is up."""
+        return all(self.resources.host.status(name).running for name in self.worker.processes)
 
     def use_now(self) -> UseNow | None:
         """What is being used; None where nobody looks."""
@@ -359,7 +362,7 @@ def await_ready(session: Session) -> None:
             if session.spec.attached and isinstance(caught, AccessRefusedError):
                 raise _not_ready(session, f"refused access: {caught.message}") from caught
             session.check()
-            if not session.resources.host.status(WORKER_NAME).running:
+            if not session.worker_runs():
                 raise
             error = caught
             if time.monotonic() - began_s >= probe_s:
@@ -434,7 +437,7 @@ def await_complete(session: Session, topics: Sequence[str], seconds_max: float |
             if not missing:
                 return settings
         except RunFailedError as caught:
-            if session.spec.attached or not session.resources.host.status(WORKER_NAME).running:
+            if session.spec.attached or not session.worker_runs():
                 raise
             error, missing = caught, caught.message
         session.check()

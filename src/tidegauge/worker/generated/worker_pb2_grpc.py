@@ -193,7 +193,8 @@ class WorkerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateTopics(self, request, context):
-        """Of several workers that carry out one trial together: creates this worker's topics. Prepare follows once all have.
+        """Of several workers that carry out one trial together: creates this worker's topics, or of existing topics says where
+        their subscriptions begin. Prepare follows once all have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,0 +1,394 @@
+"""Several workers that carry out each trial together, seen as one `LoadWorker`.
+
+Each gets the whole order and its share (`worker.proto`). All are asked at once, in threads; each wait has a deadline:
+whoever misses it, or is gone, is named, and the trial is over. Work is never dealt out anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from tidegauge.errors import RunFailedError
+from tidegauge.model.load import (
+    AckedMessage,
+    SecondFigures,
+    TotalFigures,
+    WorkerFacts,
+    WorkerTotals,
+)
+from tidegauge.model.message import CommittedPositions, ReadBack
+from tidegauge.model.server import Setting
+from tidegauge.model.workload import share_sizes
+from tidegauge.worker.api import LoadOrder, LoadWorker, OnProgress, Share, ignore_progress
+from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
+from tidegauge.worker.messages import NOWHERE, Positions, ReadingWorker
+from tidegauge.worker.sequences import Part, count_sequences
+
+ANSWER_S_MAX = 12.0
+"""Each member has a deadline of its own for what takes no time, 10 s; this is for what even that does not end."""
+SILENCE_S_MAX = 10.0
+"""Without a second of a worker."""
+START_LEAD_S = 0.5
+"""Calls reach all workers of a host within milliseconds; more of them take longer."""
+_START_LEAD_S_EACH = 0.02
+_CHANGE_LEAD_S = 0.1
+_PREPARE_S_MAX = 3700.0
+"""A member gives up by itself, when it comes no further."""
+_FINISH_S_MAX = 190.0
+_PHASES = ("partitions", "consumers", "producers")
+_LOOK_S = 0.25
+_AHEAD = 4
+"""Parts of a stream that are read before they are wanted."""
+
+T = TypeVar("T")
+
+
+class GroupMember(LoadWorker, ReadingWorker, Protocol):
+    """What a group needs of each worker. All instants are of the controller's clock."""
+
+    words: str
+    """ "load generator 2 of 3"."""
+    log_path: Path
+
+    def create_topics(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> None:
+        """Create the topics of the order's share; of those of others, say where subscriptions begin."""
+        ...
+
+    def start_at(self, at_mono_ns: int) -> int:
+        """Begin the schedule at an instant; returns when it really begins: later, if the instant had passed."""
+        ...
+
+    def sequences(self) -> Iterator[Part]:
+        """What its producers sent and its consumers received, in the order of subscriptions and producers."""
+        ...
+
+
+class WorkerGroup:
+    """See `LoadWorker`. What concerns the system and not the load is asked of the first member; `facts` are its own."""
+
+    def __init__(self, members: Sequence[GroupMember]) -> None:
+        self._members = tuple(members)
+        self._first = members[0]
+        self.facts: WorkerFacts = members[0].facts
+        self.processes = tuple(name for member in members for name in member.processes)
+        self._order: LoadOrder | None = None
+        self._started: list[int] = []
+        self._final: Sequence[TotalFigures] | None = None
+
+    # Of the system
+
+    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
+        """See `LoadWorker.probe`."""
+        return self._first.probe(driver, connection, timeout_s, topic)
+
+    def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
+        """See `LoadWorker.witness`."""
+        return self._first.witness(order, count, pause_s, timeout_s)
+
+    def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
+        """See `LoadWorker.describe`."""
+        return self._first.describe(driver, connection, topics)
+
+    def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
+        """See `LoadWorker.delete_topics`."""
+        self._first.delete_topics(driver, connection, topics)
+
+    def remove_subscriptions(
+        self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
+    ) -> None:
+        """See `LoadWorker.remove_subscriptions`."""
+        self._first.remove_subscriptions(driver, connection, topics, trial_id)
+
+    def read_back(
+        self,
+        order: LoadOrder,
+        subscription: str,
+        file: Path,
+        timeout_s: float,
+        *,
+        node: int = 0,
+        last: Positions = NOWHERE,
+    ) -> ReadBack:
+        """See `ReadingWorker.read_back`."""
+        return self._first.read_back(order, subscription, file, timeout_s, node=node, last=last)
+
+    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
+        """See `ReadingWorker.committed_positions`."""
+        return self._first.committed_positions(order)
+
+    # Of the load
+
+    def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
+        """See `LoadWorker.prepare`: all topics first, then all clients. Settings of the same name are the first's."""
+        count = len(self._members)
+        self._order, self._started, self._final = order, [], None
+        orders = [replace(order, share=Share(number, count)) for number in range(count)]
+        progress = _Progress(count, on_progress)
+        have_topics = [size.topics > 0 for size in share_sizes(order.workload, count)]
+        self._on_all(
+            "CreateTopics",
+            lambda number, member: (
+                member.create_topics(orders[number], progress.of(number)) if have_topics[number] else None
+            ),
+            _PREPARE_S_MAX,
+        )
+        found = self._on_all(
+            "Prepare", lambda number, member: member.prepare(orders[number], progress.of(number)), _PREPARE_S_MAX
+        )
+        return list({(setting.scope, setting.name): setting for own in reversed(found) for setting in own}.values())
+
+    def start(self, in_s: float = 0.1) -> int:
+        """See `LoadWorker.start`: all at one instant, far enough ahead for all to have been asked before it."""
+        lead_s = max(in_s, START_LEAD_S + _START_LEAD_S_EACH * len(self._members))
+        at_mono_ns = time.monotonic_ns() + round(lead_s * 1e9)
+        self._started = self._on_all("Start", lambda _, member: member.start_at(at_mono_ns))
+        return at_mono_ns
+
+    def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
+        """See `LoadWorker.set_rate`: "now" is an instant shortly ahead, the same for all."""
+        at_mono_ns = at_mono_ns or time.monotonic_ns() + round(_CHANGE_LEAD_S * 1e9)
+        self._on_all("SetRate", lambda _, member: member.set_rate(msgs_per_s, at_mono_ns))
+
+    def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
+        """See `LoadWorker.set_window`."""
+        self._on_all("SetWindow", lambda _, member: member.set_window(from_mono_ns, until_mono_ns))
+
+    def pause_consumers(self, subscriptions: list[str]) -> None:
+        """See `LoadWorker.pause_consumers`."""
+        self._on_all("PauseConsumers", lambda _, member: member.pause_consumers(subscriptions))
+
+    def resume_consumers(self, subscriptions: list[str]) -> None:
+        """See `LoadWorker.resume_consumers`."""
+        self._on_all("ResumeConsumers", lambda _, member: member.resume_consumers(subscriptions))
+
+    def stop_producers(self, grace_s: float) -> int:
+        """See `LoadWorker.stop_producers`."""
+        ask: Callable[[int, GroupMember], int] = lambda _, member: member.stop_producers(grace_s)  # noqa: E731
+        return sum(self._on_all("StopProducers", ask, grace_s + ANSWER_S_MAX))
+
+    def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
+        """See `LoadWorker.watch`. Raises `RunFailedError` if one worker is silent, or if its seconds don't add up."""
+        merger = SecondMerger(len(self._members))
+        come: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]] = queue.SimpleQueue()
+        wanted = threading.Event()
+        wanted.set()
+
+        def put_of(number: int) -> _Put[SecondFigures]:
+            def put(item: SecondFigures | BaseException | None) -> bool:
+                come.put((number, item))
+                return wanted.is_set()
+
+            return put
+
+        for number, member in enumerate(self._members):
+            _pump(member.watch, put_of(number))
+        try:
+            for figures in self._merged_seconds(merger, come):
+                if figures.second >= from_second:
+                    yield figures
+        finally:
+            wanted.clear()
+        if self._final is not None:
+            merger.check_sent(self._final)
+
+    def _merged_seconds(
+        self, merger: SecondMerger, come: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]]
+    ) -> Iterator[SecondFigures]:
+        last_s = dict.fromkeys(range(len(self._members)), time.monotonic())
+        while last_s:
+            with contextlib.suppress(queue.Empty):
+                number, item = come.get(timeout=_LOOK_S)
+                if isinstance(item, BaseException):
+                    raise item
+                if item is None:
+                    del last_s[number]
+                    yield from merger.end(number)
+                else:
+                    last_s[number] = time.monotonic()
+                    yield from merger.add(number, item)
+            for number, seen_s in last_s.items():
+                if time.monotonic() - seen_s > SILENCE_S_MAX:
+                    raise self._silent(self._members[number])
+
+    def totals(self) -> TotalFigures:
+        """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""
+        before = self._totals_of_each()
+        order = self._ordered()
+        producers = order.workload.topics * order.workload.producers
+        if not producers:
+            self._final = before
+            return merged_totals(self._named(before))
+        names = [f"sub-{number}" for number in range(order.workload.subscriptions)]
+        wanted = threading.Event()
+        wanted.set()
+        try:
+            counts = count_sequences([self._parts(member, wanted) for member in self._members], names, producers)
+        finally:
+            wanted.clear()
+        after = self._totals_of_each()
+        check_counts(before, counts, after)
+        self._final = after
+        return merged_totals(self._named(after), counts)
+
+    def counts(self) -> TotalFigures:
+        """See `LoadWorker.counts`."""
+        return merged_totals(self._named(self._totals_of_each()))
+
+    def finish(self, delete_topics: bool) -> None:
+        """See `LoadWorker.finish`: by the first what is left of the trial, once the others' clients are closed."""
+        others_topics = self._order is not None and bool(self._order.workload.existing_topics)
+        self._on_all(
+            "Finish", lambda number, member: member.finish(delete_topics=False) if number else None, _FINISH_S_MAX
+        )
+        # Of topics of others only the subscriptions, which one worker alone removes unasked.
+        self._first.finish(delete_topics or others_topics)
+
+    def close(self) -> None:
+        """See `LoadWorker.close`."""
+        threads = [threading.Thread(target=member.close, name="close", daemon=True) for member in self._members]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _ordered(self) -> LoadOrder:
+        if self._order is None:
+            raise RunFailedError("No trial was prepared.")
+        return self._order
+
+    def _totals_of_each(self) -> list[TotalFigures]:
+        return self._on_all("Totals", lambda _, member: member.totals())
+
+    def _named(self, totals: Sequence[TotalFigures]) -> list[WorkerTotals]:
+        started = self._started or [0] * len(self._members)
+        return [WorkerTotals(*each) for each in zip(self.processes, started, totals, strict=True)]
+
+    def _parts(self, member: GroupMember, wanted: threading.Event) -> Iterator[Part]:
+        """A worker's sequences as they come, a few ahead. Raises `RunFailedError` if they stop coming."""
+        come: queue.Queue[Part | BaseException | None] = queue.Queue(_AHEAD)
+
+        def put(item: Part | BaseException | None) -> bool:
+            while wanted.is_set():
+                with contextlib.suppress(queue.Full):
+                    come.put(item, timeout=_LOOK_S)
+                    return True
+            return False
+
+        _pump(member.sequences, put)
+        while True:
+            try:
+                item = come.get(timeout=SILENCE_S_MAX)
+            except queue.Empty:
+                raise self._late(member, "Sequences", SILENCE_S_MAX) from None
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                return
+            yield item
+
+    def _on_all(self, step: str, ask: Callable[[int, GroupMember], T], seconds_max: float | None = None) -> list[T]:
+        """What all members answer, asked at once. Raises the first error, or one that names who has not answered."""
+        answers: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
+
+        def call(number: int, member: GroupMember) -> None:
+            try:
+                answers.put((number, ask(number, member)))
+            except BaseException as error:  # Handed to whoever asked.
+                answers.put((number, error))
+
+        for number, member in enumerate(self._members):
+            threading.Thread(target=call, args=(number, member), name=f"{step} {number}", daemon=True).start()
+        found: dict[int, T] = {}
+        seconds_max = ANSWER_S_MAX if seconds_max is None else seconds_max
+        deadline_s = time.monotonic() + seconds_max
+        while len(found) < len(self._members):
+            try:
+                number, answer = answers.get(timeout=max(0.001, deadline_s - time.monotonic()))
+            except queue.Empty:
+                missing = next(member for number, member in enumerate(self._members) if number not in found)
+                raise self._late(missing, step, seconds_max) from None
+            if isinstance(answer, BaseException):
+                raise answer
+            found[number] = answer
+        return [found[number] for number in range(len(self._members))]
+
+    def _late(self, member: GroupMember, step: str, seconds_max: float) -> RunFailedError:
+        return RunFailedError(
+            f"{_subject(member)} did not answer {step} within {seconds_max:.0f} s.",
+            "It may be starved of CPU, or the system under test does not answer.",
+            member.log_path,
+        )
+
+    def _silent(self, member: GroupMember) -> RunFailedError:
+        return RunFailedError(
+            f"{_subject(member)} gave no figures for {SILENCE_S_MAX:.0f} s.",
+            "It may be stopped, or the machine starved of CPU or memory; see its log.",
+            member.log_path,
+        )
+
+
+def _subject(member: GroupMember) -> str:
+    return member.words[:1].upper() + member.words[1:]
+
+
+class _Progress:
+    """Adds up how far the members' preparations have come."""
+
+    def __init__(self, workers: int, on_progress: OnProgress) -> None:
+        self._lock = threading.Lock()
+        self._seen: list[dict[str, tuple[int, int]]] = [{} for _ in range(workers)]
+        self._on_progress = on_progress
+
+    def of(self, number: int) -> OnProgress:
+        """Where one member reports to."""
+
+        def report(what: str, done: int, total: int) -> None:
+            with self._lock:
+                own = self._seen[number]
+                for earlier, (_, all_of_them) in own.items():
+                    if earlier != what:
+                        own[earlier] = (all_of_them, all_of_them)
+                own[what] = (done, total)
+                self._report()
+
+        return report
+
+    def _report(self) -> None:
+        """The first phase that is not done everywhere, as far as its extent is known."""
+        sums = {}
+        for phase in (*_PHASES, ""):
+            known = [own[phase] for own in self._seen if phase in own]
+            sums[phase] = (sum(done for done, _ in known), sum(total for _, total in known))
+        for phase in _PHASES:
+            done, total = sums[phase]
+            if done < total:
+                self._on_progress(phase, done, total)
+                return
+
+
+_Put = Callable[[T | BaseException | None], bool]
+
+
+def _pump(call: Callable[[], Iterator[T]], put: _Put[T]) -> None:
+    """Read what a call yields in a thread of its own, so that waiting for it can end; last comes None, or an error.
+
+    `put` returns False when nobody wants more.
+    """
+
+    def read() -> None:
+        try:
+            items = call()
+            with contextlib.closing(items):  # type: ignore[type-var]
+                if all(put(item) for item in items):
+                    put(None)
+        except BaseException as error:  # Handed to whoever takes.
+            put(error)
+
+    threading.Thread(target=read, name="stream", daemon=True).start()

@@ -1,0 +1,162 @@
+"""Three real workers that carry out one trial on a null system which they share over a socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from null_worker import BUILT, WORKLOAD, drained, order, run_trial, sleep_until
+from patience import wait_for
+
+from tidegauge.distribution.java import find_java
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.local import LocalHost
+from tidegauge.model.load import SecondFigures, TotalFigures
+from tidegauge.model.workload import Arrival, ClientSettings
+from tidegauge.statistics.histograms import decode
+from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.archive import worker_class_path
+from tidegauge.worker.group import SILENCE_S_MAX, WorkerGroup
+from tidegauge.worker.launch import JAVA_MAJOR_MIN, WorkerOptions, start_workers
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
+]
+SHARED = replace(WORKLOAD, topics=2, partitions=4, producers=2, subscriptions=2, consumers=3)
+PRODUCERS = 4
+FAULTS = {
+    "lose": "at:100,101",
+    "duplicate": "at:200,300,301",
+    "swap": "at:700",
+    "flip_body": "at:400",
+    "flip_header": "at:500",
+}
+"""At places of each producer's messages."""
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    with LocalHost.open() as host:
+        yield host
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a null system that is a process of its own."""
+    port_file = tmp_path_factory.mktemp("null") / "port"
+    java = find_java("The null system", JAVA_MAJOR_MIN).executable
+    jars = os.pathsep.join(map(str, worker_class_path("null")))
+    command = [str(java), "-cp", jars, "io.tidegauge.worker.nulldriver.NullServer", "--port-file", str(port_file)]
+    with subprocess.Popen(command) as server:
+        wait_for(port_file.exists, 60.0, "the null system listens")
+        yield f"127.0.0.1:{port_file.read_text().strip()}"
+        server.kill()
+
+
+@pytest.fixture
+def workers(host: LocalHost, tmp_path: Path) -> Iterator[WorkerGroup]:
+    found = start_workers(host, "null", tmp_path, count=3)
+    assert isinstance(found, WorkerGroup)
+    yield found
+    found.close()
+
+
+def load(address: str, **more: object) -> LoadOrder:
+    return order({"address": address, **FAULTS}, msgs_per_s=4_000.0, workload=SHARED, **more)
+
+
+def check_faults(totals: TotalFigures) -> None:
+    for sub in totals.subscriptions:
+        found = (sub.lost, sub.duplicated, sub.reordered, sub.corrupt, sub.corrupt_unattributed, sub.foreign)
+        assert found == tuple(PRODUCERS * each for each in (2, 3, 1, 2, 1, 0)), sub.name
+        # What has a damaged header is known to be one of them, but not which.
+        assert sub.unique == totals.sent - PRODUCERS * (2 + 1)
+        assert sub.backlog == sub.lost
+
+
+def test_faults_are_counted_exactly_whoever_received_the_messages(address: str, workers: WorkerGroup) -> None:
+    seconds: list[SecondFigures] = []
+    workers.prepare(load(address))
+    begin_ns = workers.start()
+    watcher = threading.Thread(target=lambda: seconds.extend(workers.watch()), daemon=True)
+    watcher.start()
+    workers.set_window(begin_ns + 500_000_000, begin_ns + 2_500_000_000)
+    sleep_until(begin_ns + 3_000_000_000)
+    assert workers.stop_producers(10.0) == 0
+    totals = drained(workers)
+    workers.finish(delete_topics=True)
+    watcher.join(10.0)
+    check_faults(totals)
+    assert totals.subscriptions[0].lost_examples[:3] == (
+        "producer 0 sequence 100",
+        "producer 0 sequence 101",
+        "producer 0 sequence 500",
+    )
+    for part in totals.workers:
+        assert 0 < part.totals.subscriptions[0].unique < totals.subscriptions[0].unique
+    assert totals.sent == sum(part.totals.sent for part in totals.workers) > PRODUCERS * 1000
+    assert sum(figures.sent for figures in seconds) == totals.sent
+    assert sum(figures.acked for figures in seconds) == totals.acked
+    assert decode(totals.window.response).count == totals.window.acked
+    assert max(part.started_mono_ns for part in totals.workers) == begin_ns
+
+
+def test_one_worker_counts_the_same(address: str, host: LocalHost, tmp_path: Path) -> None:
+    worker = start_workers(host, "null", tmp_path)
+    check_faults(run_trial(worker, load(address, trial_id=4712), measure_s=2.0))
+    worker.close()
+
+
+def test_a_killed_worker_is_named_with_its_log(
+    address: str, workers: WorkerGroup, host: LocalHost, tmp_path: Path
+) -> None:
+    workers.prepare(load(address))
+    workers.start()
+    threading.Timer(1.5, host.signal, ("worker-2", signal.SIGKILL)).start()
+    with pytest.raises(
+        RunFailedError, match=r"^Load generator 2 of 3 was killed by signal 9 \(seen during Wat"
+    ) as caught:
+        for _ in workers.watch():
+            pass
+    assert caught.value.log_path == tmp_path / "worker-2.log"
+
+
+def test_a_stopped_worker_is_named_before_long(
+    address: str, workers: WorkerGroup, host: LocalHost, tmp_path: Path
+) -> None:
+    workers.prepare(load(address))
+    workers.start()
+    stopped_s: list[float] = []
+
+    def stop() -> None:
+        host.signal("worker-3", signal.SIGSTOP)
+        stopped_s.append(time.monotonic())
+
+    threading.Timer(1.5, stop).start()
+    with pytest.raises(RunFailedError, match=r"^Load generator 3 of 3 gave no figures for 10 s\.$") as caught:
+        for _ in workers.watch():
+            pass
+    assert time.monotonic() - stopped_s[0] < SILENCE_S_MAX + 1
+    assert caught.value.log_path == tmp_path / "worker-3.log"
+    host.signal("worker-3", signal.SIGCONT)
+
+
+def test_a_worker_out_of_memory_is_named(host: LocalHost, tmp_path: Path) -> None:
+    workers = start_workers(host, "null", tmp_path, WorkerOptions(heap_mb=32), count=3)
+    client = ClientSettings(in_flight_messages_max=5_000_000, receive_queue_messages=5_000_000)
+    many = replace(WORKLOAD, producers=20, arrival=Arrival.CLOSED_LOOP, client=client)
+    with pytest.raises(RunFailedError, match=r"^Load generator \d of 3, whose heap is 32 MiB, ran out of memory"):
+        workers.prepare(order(workload=many))
+        workers.start()
+        for _ in workers.watch():
+            pass
+    workers.close()
