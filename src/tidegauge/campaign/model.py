@@ -52,6 +52,8 @@ class SystemChoice:
     copies: int = 0
 
 
+WORKERS_MAX = 1000
+"""Of one trial."""
 WORKER_HEAP = ("32MiB", "1024GiB")
 """The least and the most that the load generator's heap may be."""
 
@@ -64,11 +66,13 @@ class WorkerChoice:
         heap_mb, direct_memory_mb: memory of its JVM, MiB, as the user wants it; 0 = what the load needs
             (`worker_memory`).
         precision: share of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
+        count: workers that carry out each trial together. Memory is that of each.
     """
 
     heap_mb: int = 0
     direct_memory_mb: int = 0
     precision: float = 0.05
+    count: int = 1
 
 
 @dataclass(frozen=True)

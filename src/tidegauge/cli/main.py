@@ -43,6 +43,7 @@ from tidegauge.cli.options import (
     WantedFiles,
     WithExperiments,
     WorkerHeap,
+    Workers,
     campaign_path,
     data_places,
     overrides_of,
@@ -132,6 +133,7 @@ def run(
     heap: Heap = None,
     direct_memory: DirectMemory = None,
     in_flight: InFlight = None,
+    workers: Workers = None,
     attach: Attach = None,
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
@@ -148,6 +150,7 @@ def run(
         "heap": heap,
         "direct-memory": direct_memory,
         "in-flight": in_flight,
+        "workers": workers,
         "attach": None if attach is None else str(attach.absolute()),
         "scale": None if scale is Scale.SHARES else scale.value,
     }
@@ -260,6 +263,7 @@ def omb(
     direct_memory: DirectMemory = None,
     in_flight: InFlight = None,
     worker_heap: WorkerHeap = None,
+    workers: Workers = None,
     dry_run: DryRun = False,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -269,7 +273,7 @@ def omb(
 
     request = OmbRequest(
         workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run,
-        worker_heap, level, form, heap, direct_memory, in_flight,
+        worker_heap, level, form, heap, direct_memory, in_flight, workers or 1,
     )  # fmt: skip
     return run_omb(request, Output(as_json))
 

@@ -39,6 +39,7 @@ class OmbRequest:
 
     `worker_heap` is of the load generator, such as "1GiB"; None = what each workload needs. `heap` and `direct_memory`
     are of each node of servers started here, `level` and `form` their durability level; `in_flight` of each producer.
+    `workers` is how many load generators carry out each workload together, all on this host.
     """
 
     workloads: Sequence[Path]
@@ -54,6 +55,7 @@ class OmbRequest:
     heap: str | None = None
     direct_memory: str | None = None
     in_flight: int | None = None
+    workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ def _chosen(request: OmbRequest) -> Chosen:
         direct_memory_mb=_mb("--direct-memory", request.direct_memory, parse_direct_memory),
         in_flight=request.in_flight or 0,
         worker_heap_mb=_mb("--worker-heap", request.worker_heap, _worker_heap) or 0,
+        workers=request.workers,
     )
 
 

@@ -138,6 +138,18 @@ WorkerHeap = Annotated[
     ),
 ]
 
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Load generators that carry out each trial together (default: 1).",
+        show_default=False,
+    ),
+]
+
 DEFAULT_RUNS = Path("runs")
 
 

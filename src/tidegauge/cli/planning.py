@@ -15,6 +15,7 @@ from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.plan.limits import check_faults, check_handles
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
+from tidegauge.campaign.plan.workers import check_workers
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.campaign.read.secrets import read_secrets
@@ -194,6 +195,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     if not dry_run:
         check_means(campaign)
     check_window(plan.trials, campaign.worker, campaign.source_path)
+    check_workers(plan.trials, campaign.worker, campaign.source_path)
     workers = Workers(plan.trials, campaign.worker, machine())
     memory = MemoryPlan(memory_needs(campaign, registry.get, workers), memory_available())
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)

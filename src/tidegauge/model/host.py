@@ -92,13 +92,17 @@ class ProcessMemory:
 
 @dataclass(frozen=True)
 class MemoryNeed:
-    """What the trials of one system need at most, MiB. `servers` are (), and `nodes` 0, where others run them."""
+    """What the trials of one system need at most, MiB. `servers` are (), and `nodes` 0, where others run them.
+
+    `worker` is what each of the `workers` needs that carry out a trial together.
+    """
 
     system: str
     servers: tuple[ProcessMemory, ...]
     worker: WorkerMemory
     reserve_mb: int = RESERVE_MB
     nodes: int = 0
+    workers: int = 1
 
     @property
     def servers_mb(self) -> int:
@@ -107,8 +111,8 @@ class MemoryNeed:
 
     @property
     def worker_mb(self) -> int:
-        """All of the load generator."""
-        return self.worker.heap_mb + self.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
+        """All of the load generator, or of all of them."""
+        return self.workers * (self.worker.heap_mb + self.worker.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB)
 
     @property
     def total_mb(self) -> int:
@@ -123,7 +127,8 @@ class MemoryNeed:
     def __str__(self) -> str:
         processes = " + ".join(map(str, self.servers))
         servers = f"{self.servers_mb:,} for {processes}, " if self.servers else "its servers are others', "
-        return f"{self.whole}: {servers}{self.worker_mb:,} for the load generator, {self.reserve_mb:,} in reserve"
+        workers = "the load generator" if self.workers == 1 else f"{self.workers} load generators"
+        return f"{self.whole}: {servers}{self.worker_mb:,} for {workers}, {self.reserve_mb:,} in reserve"
 
 
 @dataclass(frozen=True)
@@ -133,11 +138,17 @@ class MemoryPlan:
     needs: tuple[MemoryNeed, ...]
     available: MemoryAvailable | None
 
+    @property
+    def workers(self) -> int:
+        """Load generators that carry out a trial together."""
+        return max((need.workers for need in self.needs), default=1)
+
     def sentences(self) -> list[str]:
         """For a reader of the plan."""
         there = str(self.available) if self.available else ""
         distinct = dict.fromkeys(need.worker for need in self.needs)
-        workers = [f"The load generator gets at most: {worker}" for worker in distinct]
+        who = "The load generator" if self.workers == 1 else f"Each of the {self.workers} load generators"
+        workers = [f"{who} gets at most: {worker}" for worker in distinct]
         return [*(str(need) for need in self.needs), *workers, *([there] if there else [])]
 
 

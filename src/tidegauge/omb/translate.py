@@ -70,6 +70,7 @@ class Chosen:
         heap_mb, direct_memory_mb: of each of these servers' nodes, MiB; None = as of any campaign.
         in_flight: messages of each producer without an acknowledgement; 0 = as many as of any OMB file.
         worker_heap_mb: of the load generator, MiB; 0 = what each workload needs.
+        workers: load generators that carry out a workload together.
     """
 
     level: int = 0
@@ -78,6 +79,7 @@ class Chosen:
     direct_memory_mb: int | None = None
     in_flight: int = 0
     worker_heap_mb: int = 0
+    workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def _translation(
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=WorkerChoice(options.chosen.worker_heap_mb),
+        worker=WorkerChoice(options.chosen.worker_heap_mb, count=options.chosen.workers),
     )
     every = [
         *experiment_notes,

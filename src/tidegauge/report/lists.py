@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -16,7 +18,7 @@ from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
-from tidegauge.model.workload import Arrival
+from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, local_time, ms, plural, size
 from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
@@ -70,6 +72,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     if len(workloads) > WORKLOADS_MAX:
         left = Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's.")
         workloads = [*workloads[: WORKLOADS_MAX - 1], [*workloads[WORKLOADS_MAX - 1], left]]
+    workers = plan.memory.workers if plan.memory is not None else 1
     asked = "Asked of what is found (a threshold that is missed ends with exit code 4):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
     sentences.append(disk_words(trials, full, places))
@@ -81,12 +84,42 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             headed(asked, plan.thresholds),
             *workloads,
             *([Paragraph(sentence)] for sentence in sentences if sentence),
+            headed(f"Each trial is carried out by {workers} load generators:", share_words(trials, workers)),
             headed("Memory, for one system at a time:", plan.memory.sentences() if plan.memory is not None else ()),
             *([Paragraph(f"Warning: {warning}")] for warning in plan.warnings),
             fairness.plan_parts(plan.terms),
             [Paragraph(time_words(trials, plan.seconds_expected))],
         )
     )
+
+
+def share_words(trials: Sequence[TrialSpec], workers: int) -> list[str]:
+    """What each load generator has of the trials, those alike in one sentence, and shares alike in one part of it."""
+    sentences: dict[str, list[TrialSpec]] = {}
+    for trial in trials if workers > 1 else ():
+        parts = []
+        numbered = enumerate(share_sizes(trial.workload, workers), 1)
+        for share, group in groupby(numbered, key=itemgetter(1)):
+            numbers = [number for number, _ in group]
+            who = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}, each"
+            parts.append(f"{who}: {_share(trial, share)}")
+        sentences.setdefault("; ".join(parts), []).append(trial)
+    if len(sentences) == 1:
+        return list(sentences)
+    return [f"{_apart(own, trials) or own[0].trial_id + ': '}{words}" for words, own in sentences.items()]
+
+
+def _share(trial: TrialSpec, share: ShareSize) -> str:
+    producers = trial.workload.topics * trial.workload.producers
+    things = [plural(share.producers, "producer"), plural(share.consumers, "consumer")]
+    topics = f"{share.topics} of the topics to create" if share.topics else "no topic to create"
+    if not share.producers:
+        rate = ""
+    elif not isinstance(trial, LoadSpec) or trial.msgs_per_s is None or trial.workload.arrival is Arrival.CLOSED_LOOP:
+        rate = f", {share.producers}/{producers} of the rate"
+    else:
+        rate = f", {count(trial.msgs_per_s * share.producers / producers)} msg/s"
+    return f"{', '.join(things)}, {topics}{rate}"
 
 
 def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:

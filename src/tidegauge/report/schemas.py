@@ -82,6 +82,7 @@ class PlanFile(TypedDict):
     advice: NotRequired[list[Tilt]]
     memory: NotRequired[PlannedMemory | None]
     points: NotRequired[list[Object]]
+    workers: NotRequired[list[Object]]
     examines: NotRequired[Choice | None]
     thresholds: NotRequired[list[str]]
     blocks: NotRequired[list[PlannedBlock]]

@@ -10,7 +10,8 @@ from tidegauge.comparison.blocks import blocks
 from tidegauge.durability.levels import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
 from tidegauge.model.tilt import Terms
-from tidegauge.model.trial import TrialResult
+from tidegauge.model.trial import LoadSpec, TrialResult, TrialSpec
+from tidegauge.model.workload import share_sizes
 from tidegauge.plain import plain
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.lists import ShownPlan
@@ -125,6 +126,20 @@ def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}
 
 
+def _shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, Any]]:
+    """What each worker has of each trial; of a rate that is not known yet only how many of the producers."""
+    found = []
+    for trial in trials:
+        producers = trial.workload.topics * trial.workload.producers
+        rate = trial.msgs_per_s if isinstance(trial, LoadSpec) else None
+        shares = [
+            {**plain(size), "msgs_per_s": size.producers / producers * rate if rate else None}
+            for size in share_sizes(trial.workload, workers)
+        ]
+        found.append({"trial_id": trial.trial_id, "shares": shares})
+    return found
+
+
 def plan_summary(plan: ShownPlan) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     trials, memory = plan.trials, plan.memory
@@ -143,6 +158,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
                 for need in memory.needs
             ],
         },
+        "workers": _shares(trials, memory.workers) if memory is not None and memory.workers > 1 else [],
         "points": [
             {
                 "point": plain(point),

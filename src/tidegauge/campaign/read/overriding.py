@@ -91,6 +91,7 @@ def with_memory(systems: Sequence[SystemChoice], machine_mb: int, nodes: int) ->
 
 MEMORY_KEYS = ("heap", "direct-memory")
 IN_FLIGHT = "in-flight"
+WORKERS = "workers"
 SCALE = "scale"
 
 
@@ -115,6 +116,8 @@ def apply_overrides(source: Source, overrides: Mapping[str, Any], known: Sequenc
             _choose_systems(source, value)
         elif key == IN_FLIGHT:
             source.put(("workload", IN_FLIGHT), Origin(source.path, 0, "", value, option_of(key)))
+        elif key == WORKERS:
+            source.put(("worker", "count"), Origin(source.path, 0, "", value, option_of(key)))
         elif key not in (SCALE, ATTACH):
             source.data[key] = value
             source.overridden[key] = option_of(key)

@@ -10,7 +10,15 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.model import (
+    WORKER_HEAP,
+    WORKERS_MAX,
+    Campaign,
+    ExperimentChoice,
+    Point,
+    SystemChoice,
+    WorkerChoice,
+)
 from tidegauge.campaign.plan.plan import read_rates_at
 from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_servers, secret_settings, to_correct
 from tidegauge.campaign.read.faults import KEY as FAULTS
@@ -122,6 +130,7 @@ class _WorkerFields(Fields):
     heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = 0
     direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = 0
     precision: Annotated[Share, AfterValidator(share_between("0%", "100%"))] = WorkerChoice.precision
+    count: Annotated[int, Field(ge=1, le=WORKERS_MAX)] = 1
 
 
 class _SystemFields(Fields):
@@ -386,7 +395,9 @@ def _worker(source: Source) -> WorkerChoice | None:
         source.complain(("worker",), f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}")
         return None
     fields = validate(_WorkerFields, value, source, ("worker",))
-    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision) if fields else None
+    if fields is None:
+        return None
+    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, fields.count)
 
 
 def _experiments(source: Source) -> list[ExperimentChoice]:

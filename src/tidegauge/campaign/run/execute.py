@@ -54,7 +54,7 @@ from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.worker.api import LoadWorker
 from tidegauge.worker.archive import Archives
-from tidegauge.worker.launch import WorkerOptions, start_worker
+from tidegauge.worker.launch import WorkerOptions, start_workers
 
 
 class RunState(Protocol):
@@ -294,7 +294,7 @@ def _start_worker(
     options = WorkerOptions(
         memory.heap_mb, memory.direct_memory_mb, spin_share_max=workers.choice.precision, archives=archives
     )
-    return start_worker(host, driver, logs, options)
+    return start_workers(host, driver, logs, options, workers.choice.count)
 
 
 def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
