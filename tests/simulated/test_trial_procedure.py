@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,10 +32,12 @@ from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, PhaseStarted, SecondSeen
 from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.load import SecondFigures
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, Workload
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
+from tidegauge.worker.sequences import FiguresError
 
 SPEC = LoadSpec(
     trial_id="0001-latency-kafka",
@@ -293,6 +295,30 @@ def test_what_never_arrives_is_lost(scene: Scene) -> None:
     assert result.status == "failed check"
     assert result.validity is Validity.DOUBTFUL
     assert result.reasons == ("3 acknowledged messages were lost (sub-0)",)
+
+
+def test_what_is_missing_though_counts_do_not_show_it_is_lost(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By counts, what came twice makes up for what never came; sets of sequences know better, and cost more."""
+    figures = window(0, 10**9, 1000)
+    monkeypatch.setattr(scene.worker, "counts", lambda: totals_of(figures, subscription()))
+    scene.worker.totals_script = [totals_of(figures, subscription(backlog=2, lost=2, duplicated=2))]
+    result = scene.run()
+    assert result.reasons == ("2 acknowledged messages were lost (sub-0)",)
+    # Once when counts say that all is there, and for the end: nothing came in between.
+    assert scene.journal.entries.count("totals") == 2
+
+
+def test_seconds_that_do_not_add_up_fail_the_trial_at_its_end(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = scene.worker.watch
+
+    def watched() -> Iterator[SecondFigures]:
+        yield from watch()
+        raise FiguresError("load generator 2 of 3: its seconds have 3 messages sent, its totals 4")
+
+    monkeypatch.setattr(scene.worker, "watch", watched)
+    with pytest.raises(RunFailedError, match="do not add up: load generator 2 of 3"):
+        scene.run()
+    assert scene.undone()
 
 
 def test_consumers_still_receiving_at_the_end_of_the_drain_have_lost_nothing_yet(scene: Scene) -> None:
