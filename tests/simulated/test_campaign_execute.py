@@ -224,22 +224,25 @@ def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatc
 
 def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[WorkerOptions] = []
+    counts: list[int] = []
 
-    def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions) -> Any:
+    def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions, count: int) -> Any:
         asked.append(options)
+        counts.append(count)
         return scene.start_worker(host, driver, log_directory)
 
-    monkeypatch.setattr(execute_module, "start_worker", start)
+    monkeypatch.setattr(execute_module, "start_workers", start)
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
     monkeypatch.setattr(execute_module, "watch_syncs", watch_nothing)
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
-    scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5)})
+    scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5, count=2)})
     plan = plan_campaign(scene.campaign)
     results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
     assert all(result.control_cpu_s and result.control_cpu_s > 0.2 for result in results), "of the agent too"
     assert {(options.heap_mb, options.direct_memory_mb, options.spin_share_max) for options in asked} == {
         (300, 70, 0.5)
     }
+    assert set(counts) == {2}
 
 
 def test_settings_in_force_that_differ_mark_the_run(scene: Scene) -> None:
