@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tidegauge.campaign.model import WorkerChoice
 from tidegauge.errors import UserError
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec, TrialSpec
 
 _ONE = "Leave 'count' of 'worker' out (--workers 1): one load generator does it."
 
@@ -18,7 +18,7 @@ def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path
         return
     at = f"{where}: worker.count: {choice.count} load generators"
     for spec in trials:
-        if spec.attest is not None:
+        if isinstance(spec, AttestSpec):
             # The history of what was sent, and the reading back, are one worker's.
             raise UserError(f"{at} can't carry out {spec.trial_id}: an attestation has one.", _ONE)
     fewest = min(trials, key=clients, default=None)
