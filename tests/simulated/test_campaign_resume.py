@@ -308,6 +308,10 @@ def test_the_meaning_of_a_campaign_is_in_its_values(scene: Resumed) -> None:
     assert before["durability.level"] == "3"
     assert differences(before, meaning(replace(scene.campaign, description="other", source_path=Path("x")))) == []
     assert differences(before, meaning(replace(scene.campaign, seed=7))) == ["seed was 1 and is 7 now"]
+    # A run of a version that knew one load generator only.
+    older = {path: text for path, text in before.items() if path != "worker.count"}
+    assert differences(older, before) == []
+    assert differences(older, {**before, "worker.count": "2"}) == ["worker.count was 1 and is 2 now"]
     swept(scene)
     changed = differences(before, meaning(scene.campaign))
     assert "sweep[2].workload.partitions was not set and is 10 now" in changed

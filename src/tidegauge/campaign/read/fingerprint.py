@@ -17,6 +17,8 @@ from tidegauge.plain import Parts, differing, flatten, json_parts
 _NOT_MEANT = ("description", "source_path", "overrides", "points", "price", "notes", "listed")
 """What may differ without another trial being made, or another figure being compared."""
 _SYSTEM = re.compile(r"systems\.\d+\.name")
+_SAID_SINCE = {"worker.count": "1"}
+"""What runs of earlier versions meant without saying it."""
 _WHERE = "faults_at"
 """Where in which file something stands, which is no part of what it means."""
 
@@ -37,8 +39,9 @@ def meaning(campaign: Campaign) -> dict[str, str]:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What is not the same: "workload.partitions was 1 and is 4 now", one each."""
-    return [f"{path} was {old} and is {new} now" for path, (old, new) in differing((before, now), "not set")]
+    """What is not the same: "workload.partitions was 1 and is 4 now", one each. `before` may be of an older version."""
+    both = ({**_SAID_SINCE, **before}, now)
+    return [f"{path} was {old} and is {new} now" for path, (old, new) in differing(both, "not set")]
 
 
 def system_of(meant: Mapping[str, str], spec: TrialSpec) -> SystemChoice | None:
