@@ -21,7 +21,7 @@ from tidegauge.hosts.memory import Machine
 from tidegauge.limiting.decide import Load, _of_consumer
 from tidegauge.model.attest import AttestPlan
 from tidegauge.model.host import MemoryNeed, MemoryPlan, WorkerMemory
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec
 from tidegauge.model.workload import Arrival, Workload
 from tidegauge.omb.translate import Chosen, translate_all
 from tidegauge.report.lists import share_words
@@ -31,7 +31,7 @@ HERE = Path("campaign.yaml")
 FOUR = WorkerChoice(count=4)
 
 
-def trial(rate: float | None = 1000.0, **workload: Any) -> TrialSpec:
+def trial(rate: float | None = 1000.0, **workload: Any) -> LoadSpec:
     return replace(spec(), trial_id="0001-latency-kafka", msgs_per_s=rate, workload=Workload(**workload))
 
 
@@ -66,7 +66,7 @@ def test_each_has_a_producer_or_a_consumer() -> None:
 
 
 def test_an_attestation_has_one() -> None:
-    attest = replace(trial(producers=9), attest=AttestPlan.__new__(AttestPlan))
+    attest = AttestSpec(**trial(producers=9).shared, msgs_per_s=1000.0, attest=AttestPlan.__new__(AttestPlan))
     check_workers([attest], WorkerChoice(), HERE)
     with pytest.raises(UserError, match="4 load generators can't carry out 0001-latency-kafka: an attestation has one"):
         check_workers([attest], FOUR, HERE)
