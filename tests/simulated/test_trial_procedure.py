@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from campaign_doubles import (
 )
 
 from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.run import figures as run_figures
 from tidegauge.campaign.run import session, trial
 from tidegauge.campaign.run.figures import SecondHistory, TimedPoint
 from tidegauge.campaign.run.session import RunResources, Subject
@@ -319,6 +322,34 @@ def test_seconds_that_do_not_add_up_fail_the_trial_at_its_end(scene: Scene, monk
     with pytest.raises(RunFailedError, match="do not add up: load generator 2 of 3"):
         scene.run()
     assert scene.undone()
+
+
+def test_sums_are_waited_for(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several workers they are known once the last has ended its figures."""
+    watch = scene.worker.watch
+
+    def watched() -> Iterator[SecondFigures]:
+        yield from watch()
+        time.sleep(4.0)
+        raise FiguresError("load generator 2 of 3: its seconds have 3 messages sent, its totals 4")
+
+    monkeypatch.setattr(scene.worker, "watch", watched)
+    with pytest.raises(RunFailedError, match="do not add up: load generator 2 of 3"):
+        scene.run()
+
+
+def test_figures_without_an_end_fail_the_trial(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_figures, "_END_S_MAX", 0.1)
+    watch, over = scene.worker.watch, threading.Event()
+
+    def watched() -> Iterator[SecondFigures]:
+        yield from watch()
+        over.wait(30)
+
+    monkeypatch.setattr(scene.worker, "watch", watched)
+    with pytest.raises(RunFailedError, match="figures did not end within"):
+        scene.run()
+    over.set()
 
 
 def test_consumers_still_receiving_at_the_end_of_the_drain_have_lost_nothing_yet(scene: Scene) -> None:

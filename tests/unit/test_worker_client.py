@@ -18,7 +18,7 @@ from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
 from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
-from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.api import LoadOrder, NoAnswerError
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
 
 Connect = Callable[[str], GrpcWorker]
@@ -62,7 +62,7 @@ def connect(host: LocalHost, tmp_path: Path) -> Iterator[Connect]:
 
 def test_handshake_and_close(host: LocalHost, connect: Connect, tmp_path: Path) -> None:
     worker = connect("good")
-    assert worker.facts.pid == host.status("worker").pid
+    assert worker.pids == (worker.facts.pid,) == (host.status("worker").pid,)
     assert worker.facts.drivers == {"null": "1"}
     assert worker.facts.jvm_flags == ("-Xmx1m",)
     wait_until((tmp_path / "holds").exists, "the lease is held")
@@ -136,16 +136,18 @@ def test_a_worker_that_dies_ends_watch_with_the_cause(connect: Connect) -> None:
 def test_a_killed_worker_is_named(host: LocalHost, connect: Connect) -> None:
     worker = connect("good")
     host.signal("worker", signal.SIGKILL)
-    with pytest.raises(RunFailedError, match=r"was killed by signal 9 \(seen during SetRate\)") as caught:
+    with pytest.raises(NoAnswerError, match=r"was killed by signal 9 \(seen during SetRate\)") as caught:
         worker.set_rate(1.0)
     assert "worker: {heap:" in caught.value.hint, "the advice names the key of the campaign"
+    assert "was killed by signal 9 (seen during Finish)" in str(worker.ended("Finish"))
 
 
 def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = connect("silent")
     monkeypatch.setattr(worker, "_call_s", 0.3)
-    with pytest.raises(RunFailedError, match="did not answer Totals within"):
+    with pytest.raises(NoAnswerError, match="did not answer Totals within"):
         worker.totals()
+    assert worker.ended("Finish") is None
 
 
 @pytest.mark.parametrize(("mode", "stalls"), [("good", False), ("stuck", True)])

@@ -18,7 +18,7 @@ from tidegauge.model.load import ReceivedSequences, SecondFigures, SentSequences
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import ShareSize, Workload, share_sizes
 from tidegauge.worker import group
-from tidegauge.worker.api import LoadOrder, OnProgress, Share
+from tidegauge.worker.api import LoadOrder, NoAnswerError, OnProgress, Share
 from tidegauge.worker.group import GroupMember, WorkerGroup
 from tidegauge.worker.sequences import FiguresError, Part
 
@@ -50,19 +50,21 @@ class Member:
     parts: list[Part] = field(default_factory=list)
     found: TotalFigures = field(default_factory=lambda: totals(sent=0, subscriptions=(sub_totals(unique=0),)))
     begins: Callable[[int], int] = lambda at_ns: at_ns
+    death: NoAnswerError | None = None
     order: LoadOrder | None = None
 
     def __post_init__(self) -> None:
         self.processes = (f"worker-{self.number + 1}",)
+        self.pids = (100 + self.number,)
         self.words = f"load generator {self.number + 1} of 3"
         self.log_path = Path(f"/logs/worker-{self.number + 1}.log")
         self.facts = f"facts {self.number}"
-        self.ended = threading.Event()
+        self.closed = threading.Event()
 
     def _note(self, step: str, words: str = "") -> None:
         self.calls.append(f"{step} {words}".strip())
         if step in self.hangs:
-            self.ended.wait(30)
+            self.closed.wait(30)
         if step in self.fails:
             raise self.fails[step]
 
@@ -117,12 +119,21 @@ class Member:
         self._note("probe")
         return 0.5
 
+    def ended(self, call: str) -> NoAnswerError | None:
+        return self.death
+
     def finish(self, delete_topics: bool) -> None:
         self._note("finish", str(delete_topics))
 
+    def delete_topics(self, driver: str, connection: Any, topics: list[str]) -> None:
+        self._note("delete", " ".join(topics))
+
+    def remove_subscriptions(self, driver: str, connection: Any, topics: list[str], trial_id: int) -> None:
+        self._note("remove", " ".join(topics))
+
     def close(self) -> None:
         self._note("close")
-        self.ended.set()
+        self.closed.set()
 
 
 def members(count: int = 3, **changes: Any) -> tuple[list[Member], WorkerGroup]:
@@ -181,12 +192,13 @@ def test_changes_of_the_load_are_the_same_for_all() -> None:
     assert own[0].at_ns > time.monotonic_ns()
     workers.set_rate(60.0, 77)
     assert {member.at_ns for member in own} == {77}
-    workers.set_window(3, 4)
+    from_ns = time.monotonic_ns() + 60 * 10**9
+    workers.set_window(from_ns, 4)
     workers.pause_consumers(["sub-0"])
     workers.resume_consumers([])
     assert workers.stop_producers(0.1) == 0 + 1 + 2
     workers.finish(delete_topics=True)
-    common = ["rate 50", "rate 60", "window 3 4", "pause sub-0", "resume", "stop"]
+    common = ["rate 50", "rate 60", f"window {from_ns} 4", "pause sub-0", "resume", "stop"]
     assert [member.calls for member in own] == [[*common, f"finish {member.number == 0}"] for member in own]
 
 
@@ -196,6 +208,7 @@ def test_what_concerns_the_system_is_asked_of_the_first() -> None:
     assert [member.calls for member in own] == [["probe"], [], []]
     assert workers.facts == "facts 0"
     assert workers.processes == ("worker-1", "worker-2", "worker-3")
+    assert workers.pids == (100, 101, 102)
 
 
 def test_topics_are_deleted_once_the_others_have_let_go() -> None:
@@ -206,6 +219,115 @@ def test_topics_are_deleted_once_the_others_have_let_go() -> None:
     workers.finish(delete_topics=True)
     assert order[-1] == "0 True"
     assert sorted(order[:-1]) == ["1 False", "2 False"]
+
+
+def killed(number: int) -> NoAnswerError:
+    return NoAnswerError(f"Load generator {number + 1} of 3 was killed by signal 9.")
+
+
+def clean_up(workers: WorkerGroup) -> None:
+    workers.finish(delete_topics=False)
+    workers.delete_topics("null", {}, ["a"])
+    workers.remove_subscriptions("null", {}, ["b"], 1)
+
+
+def test_who_has_ended_is_not_asked_and_the_first_that_lives_cleans_up() -> None:
+    own, workers = members()
+    own[0].death = killed(0)
+    workers.finish(delete_topics=True)
+    clean_up(workers)
+    assert set(own[0].calls) == {"close"}
+    assert own[1].calls == ["finish True", "finish False", "delete a", "remove b"]
+    assert own[2].calls == ["finish False", "finish False"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("found", ["by the group", "by itself"])
+def test_who_did_not_answer_is_ended_before_the_others_finish(number: int, found: str) -> None:
+    own, workers = members()
+    if found == "by itself":
+        own[number].fails = {"totals": NoAnswerError("Load generator did not answer Totals within 10 s.")}
+    own[number].hangs = {"finish"} if found == "by itself" else {"finish", "totals"}
+    with pytest.raises(RunFailedError, match="did not answer Totals"):
+        workers.counts()
+    clean_up(workers)
+    assert set(own[number].calls) == {"totals", "close"}
+    first = own[1 if number == 0 else 0]
+    assert first.calls == ["totals", "finish False", "delete a", "remove b"]
+
+
+def test_who_was_silent_is_ended_before_the_others_finish() -> None:
+    own, workers = members(seconds=[[], [second(0, 1)], [second(0, 1)]], hangs=[{"watch", "finish"}, set(), set()])
+    with pytest.raises(RunFailedError, match="1 of 3 gave no figures"):
+        list(workers.watch())
+    clean_up(workers)
+    assert "finish False" not in own[0].calls
+    assert own[1].calls == ["watch", "finish False", "delete a", "remove b"]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_who_dies_while_finishing_keeps_nobody_from_it(number: int) -> None:
+    own, workers = members(fails=[{"finish": killed(number)} if number == each else {} for each in range(3)])
+    with pytest.raises(RunFailedError, match=f"{number + 1} of 3 was killed"):
+        workers.finish(delete_topics=True)
+    assert [member.calls[0] for member in own] == ["finish True", "finish False", "finish False"]
+    clean_up(workers)
+    assert sum("delete a" in member.calls for member in own) == 1
+    assert own[number].calls[1] == "close"
+
+
+def test_an_error_of_one_that_lives_ends_it_for_nobody() -> None:
+    own, workers = members(fails=[{}, {"finish": RunFailedError("could not close")}, {}])
+    with pytest.raises(RunFailedError, match="could not close"):
+        workers.finish(delete_topics=True)
+    assert [member.calls for member in own] == [["finish True"], ["finish False"], ["finish False"]]
+
+
+@pytest.mark.parametrize("ask", [clean_up, lambda workers: workers.delete_topics("null", {}, ["a"])])
+def test_nobody_alive_is_an_error(ask: Callable[[WorkerGroup], None]) -> None:
+    own, workers = members()
+    for member in own:
+        member.death = killed(member.number)
+    with pytest.raises(RunFailedError, match="1 of 3 was killed"):
+        ask(workers)
+
+
+def test_one_that_begins_late_is_named_with_its_log() -> None:
+    _, workers = members(begins=[lambda at: at, lambda at: at + 99_000_000, lambda at: at + 1_500_000_000])
+    with pytest.raises(RunFailedError, match=r"^Load generator 3 of 3 began 1,500 ms after") as caught:
+        workers.start()
+    assert "starved of CPU" in caught.value.hint
+    assert caught.value.log_path == Path("/logs/worker-3.log")
+
+
+def test_one_that_knows_too_late_where_the_window_begins_is_named() -> None:
+    own, workers = members()
+    own[1].set_window = lambda *_: time.sleep(0.2)  # type: ignore[method-assign]
+    with pytest.raises(RunFailedError, match=r"^Load generator 2 of 3 knew of the measured window only \d+ ms after"):
+        workers.set_window(time.monotonic_ns() + 10**8, 0)
+
+
+def test_a_window_may_be_given_its_end_after_its_beginning() -> None:
+    own, workers = members()
+    from_ns = time.monotonic_ns() + 10**8
+    workers.set_window(from_ns, 0)
+    time.sleep(0.11)
+    workers.set_window(from_ns, from_ns + 1)
+    assert len(own[0].calls) == 2
+
+
+def test_nobody_is_silent_before_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group, "START_LEAD_S", 1.0)
+    own, workers = members()
+    at_ns = workers.start()
+
+    def late() -> Iterator[SecondFigures]:
+        time.sleep((at_ns - time.monotonic_ns()) / 1e9)
+        yield second(0, 1)
+
+    for member in own:
+        member.watch = late  # type: ignore[method-assign,assignment]
+    assert [figures.sent for figures in workers.watch()] == [30]
 
 
 @pytest.mark.parametrize("step", ["totals", "start", "window", "stop", "finish"])

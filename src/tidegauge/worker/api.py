@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tidegauge.errors import RunFailedError
 from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import RateSchedule, Workload
@@ -64,12 +65,18 @@ def ignore_progress(_what: str, _done: int, _total: int) -> None:
     """For whoever does not care."""
 
 
+class NoAnswerError(RunFailedError):
+    """A worker has ended, or did not answer in time: asking it again would only take as long again."""
+
+
 class LoadWorker(Protocol):
     """A load generator that is up. Every call raises `RunFailedError` if it is gone, with its log."""
 
     facts: WorkerFacts
     processes: tuple[str, ...]
     """Names of its processes on its host: "worker"; of several "worker-1", "worker-2" and so on."""
+    pids: tuple[int, ...]
+    """Of the same."""
 
     def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
         """Seconds for one message there and back on a throw-away topic, which must be new ("" = any name that is).

@@ -26,7 +26,7 @@ from tidegauge.model.load import (
 from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import share_sizes
-from tidegauge.worker.api import LoadOrder, LoadWorker, OnProgress, Share, ignore_progress
+from tidegauge.worker.api import LoadOrder, LoadWorker, NoAnswerError, OnProgress, Share, ignore_progress
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
 from tidegauge.worker.messages import NOWHERE, Positions, ReadingWorker
 from tidegauge.worker.sequences import Part, count_sequences
@@ -38,6 +38,7 @@ SILENCE_S_MAX = 10.0
 START_LEAD_S = 0.5
 """Calls reach all workers of a host within milliseconds; more of them take longer."""
 _START_LEAD_S_EACH = 0.02
+_START_LATE_NS_MAX = 100_000_000
 _CHANGE_LEAD_S = 0.1
 _PREPARE_S_MAX = 3700.0
 """A member gives up by itself, when it comes no further."""
@@ -65,20 +66,31 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
         """Begin the schedule at an instant; returns when it really begins: later, if the instant had passed."""
         ...
 
+    def ended(self, call: str) -> NoAnswerError | None:
+        """How its process ended, as seen during `call`; None while it runs."""
+        ...
+
     def sequences(self) -> Iterator[Part]:
         """What its producers sent and its consumers received, in the order of subscriptions and producers."""
         ...
 
 
 class WorkerGroup:
-    """See `LoadWorker`. What concerns the system and not the load is asked of the first member; `facts` are its own."""
+    """See `LoadWorker`. What concerns the system and not the load is asked of the first member; `facts` are its own.
+
+    Whoever has ended or did not answer is remembered and not asked again when a trial is cleaned up: the others do it.
+    """
 
     def __init__(self, members: Sequence[GroupMember]) -> None:
         self._members = tuple(members)
         self._first = members[0]
         self.facts: WorkerFacts = members[0].facts
         self.processes = tuple(name for member in members for name in member.processes)
+        self.pids = tuple(pid for member in members for pid in member.pids)
+        self._gone: dict[int, NoAnswerError] = {}
         self._order: LoadOrder | None = None
+        self._begin_ns = 0
+        self._window_from_ns = 0
         self._started: list[int] = []
         self._final: Sequence[TotalFigures] | None = None
 
@@ -98,13 +110,13 @@ class WorkerGroup:
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
-        self._first.delete_topics(driver, connection, topics)
+        self._living("DeleteTopics")[0][1].delete_topics(driver, connection, topics)
 
     def remove_subscriptions(
         self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
     ) -> None:
         """See `LoadWorker.remove_subscriptions`."""
-        self._first.remove_subscriptions(driver, connection, topics, trial_id)
+        self._living("DeleteTopics")[0][1].remove_subscriptions(driver, connection, topics, trial_id)
 
     def read_back(
         self,
@@ -129,6 +141,7 @@ class WorkerGroup:
         """See `LoadWorker.prepare`: all topics first, then all clients. Settings of the same name are the first's."""
         count = len(self._members)
         self._order, self._started, self._final = order, [], None
+        self._begin_ns = self._window_from_ns = 0
         orders = [replace(order, share=Share(number, count)) for number in range(count)]
         progress = _Progress(count, on_progress)
         have_topics = [size.topics > 0 for size in share_sizes(order.workload, count)]
@@ -145,10 +158,18 @@ class WorkerGroup:
         return list({(setting.scope, setting.name): setting for own in reversed(found) for setting in own}.values())
 
     def start(self, in_s: float = 0.1) -> int:
-        """See `LoadWorker.start`: all at one instant, far enough ahead for all to have been asked before it."""
+        """See `LoadWorker.start`: all at one instant, far enough ahead for all to have been asked before it.
+
+        Raises `RunFailedError` if one began later all the same: its load would be missing at first.
+        """
         lead_s = max(in_s, START_LEAD_S + _START_LEAD_S_EACH * len(self._members))
         at_mono_ns = time.monotonic_ns() + round(lead_s * 1e9)
+        self._begin_ns = at_mono_ns
         self._started = self._on_all("Start", lambda _, member: member.start_at(at_mono_ns))
+        late_ns, member = max(zip(self._started, self._members, strict=True), key=lambda each: each[0])
+        late_ns -= at_mono_ns
+        if late_ns > _START_LATE_NS_MAX:
+            raise _starved(member, f"began {late_ns / 1e6:,.0f} ms after the instant common to all")
         return at_mono_ns
 
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
@@ -157,8 +178,20 @@ class WorkerGroup:
         self._on_all("SetRate", lambda _, member: member.set_rate(msgs_per_s, at_mono_ns))
 
     def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
-        """See `LoadWorker.set_window`."""
-        self._on_all("SetWindow", lambda _, member: member.set_window(from_mono_ns, until_mono_ns))
+        """See `LoadWorker.set_window`. Raises `RunFailedError` if one knew too late where the window begins."""
+
+        def ask(_: int, member: GroupMember) -> int:
+            member.set_window(from_mono_ns, until_mono_ns)
+            return time.monotonic_ns()
+
+        known = self._on_all("SetWindow", ask)
+        # A window that is given an end may have begun long ago.
+        if from_mono_ns != self._window_from_ns:
+            late_ns, member = max(zip(known, self._members, strict=True), key=lambda each: each[0])
+            late_ns -= from_mono_ns
+            if late_ns > 0:
+                raise _starved(member, f"knew of the measured window only {late_ns / 1e6:,.0f} ms after its beginning")
+            self._window_from_ns = from_mono_ns
 
     def pause_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.pause_consumers`."""
@@ -206,6 +239,7 @@ class WorkerGroup:
             with contextlib.suppress(queue.Empty):
                 number, item = come.get(timeout=_LOOK_S)
                 if isinstance(item, BaseException):
+                    self._remember(number, item)
                     raise item
                 if item is None:
                     del last_s[number]
@@ -214,8 +248,8 @@ class WorkerGroup:
                     last_s[number] = time.monotonic()
                     yield from merger.add(number, item)
             for number, seen_s in last_s.items():
-                if time.monotonic() - seen_s > SILENCE_S_MAX:
-                    raise self._silent(self._members[number])
+                if time.monotonic() - max(seen_s, self._begin_ns / 1e9) > SILENCE_S_MAX:
+                    raise self._silent(number)
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""
@@ -229,7 +263,8 @@ class WorkerGroup:
         wanted = threading.Event()
         wanted.set()
         try:
-            counts = count_sequences([self._parts(member, wanted) for member in self._members], names, producers)
+            parts = [self._parts(number, wanted) for number in range(len(self._members))]
+            counts = count_sequences(parts, names, producers)
         finally:
             wanted.clear()
         after = self._totals_of_each()
@@ -242,17 +277,49 @@ class WorkerGroup:
         return merged_totals(self._named(self._totals_of_each()))
 
     def finish(self, delete_topics: bool) -> None:
-        """See `LoadWorker.finish`: by the first what is left of the trial, once the others' clients are closed."""
+        """See `LoadWorker.finish`: by the first what is left of the trial, once the others' clients are closed.
+
+        The first is the first that lives. Raises what went wrong once all have been asked.
+        """
         others_topics = self._order is not None and bool(self._order.workload.existing_topics)
-        self._on_all(
-            "Finish", lambda number, member: member.finish(delete_topics=False) if number else None, _FINISH_S_MAX
-        )
-        # Of topics of others only the subscriptions, which one worker alone removes unasked.
-        self._first.finish(delete_topics or others_topics)
+        living = self._living("Finish")
+
+        def ask(number: int, member: GroupMember) -> None:
+            # Of topics of others only the subscriptions, which one worker alone removes unasked.
+            member.finish(number == living[0][0] and (delete_topics or others_topics))
+
+        answers = list(self._answers("Finish", ask, living[1:], _FINISH_S_MAX))
+        self._end_gone()
+        answers += self._answers("Finish", ask, living[:1], _FINISH_S_MAX)
+        for _, answer in answers:
+            if answer is not None:
+                raise answer
+
+    def _living(self, call: str) -> list[tuple[int, GroupMember]]:
+        """Who can still be asked; the others are ended. Raises `NoAnswerError` if nobody lives."""
+        for number, member in enumerate(self._members):
+            if number not in self._gone and (error := member.ended(call)):
+                self._gone[number] = error
+        self._end_gone()
+        living = [(number, member) for number, member in enumerate(self._members) if number not in self._gone]
+        if not living:
+            raise self._gone[0]
+        return living
+
+    def _remember(self, number: int, answer: object) -> None:
+        if isinstance(answer, NoAnswerError):
+            self._gone.setdefault(number, answer)
+
+    def _end_gone(self) -> None:
+        """What is only stopped would send again later, and make its topics anew."""
+        self._close([self._members[number] for number in list(self._gone)])
 
     def close(self) -> None:
         """See `LoadWorker.close`."""
-        threads = [threading.Thread(target=member.close, name="close", daemon=True) for member in self._members]
+        self._close(self._members)
+
+    def _close(self, members: Sequence[GroupMember]) -> None:
+        threads = [threading.Thread(target=member.close, name="close", daemon=True) for member in members]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -270,7 +337,7 @@ class WorkerGroup:
         started = self._started or [0] * len(self._members)
         return [WorkerTotals(*each) for each in zip(self.processes, started, totals, strict=True)]
 
-    def _parts(self, member: GroupMember, wanted: threading.Event) -> Iterator[Part]:
+    def _parts(self, number: int, wanted: threading.Event) -> Iterator[Part]:
         """A worker's sequences as they come, a few ahead. Raises `RunFailedError` if they stop coming."""
         come: queue.Queue[Part | BaseException | None] = queue.Queue(_AHEAD)
 
@@ -281,13 +348,14 @@ class WorkerGroup:
                     return True
             return False
 
-        _pump(member.sequences, put)
+        _pump(self._members[number].sequences, put)
         while True:
             try:
                 item = come.get(timeout=SILENCE_S_MAX)
             except queue.Empty:
-                raise self._late(member, "Sequences", SILENCE_S_MAX) from None
+                raise self._late(number, "Sequences", SILENCE_S_MAX) from None
             if isinstance(item, BaseException):
+                self._remember(number, item)
                 raise item
             if item is None:
                 return
@@ -295,6 +363,22 @@ class WorkerGroup:
 
     def _on_all(self, step: str, ask: Callable[[int, GroupMember], T], seconds_max: float | None = None) -> list[T]:
         """What all members answer, asked at once. Raises the first error, or one that names who has not answered."""
+        seconds_max = ANSWER_S_MAX if seconds_max is None else seconds_max
+        found: dict[int, T] = {}
+        for number, answer in self._answers(step, ask, list(enumerate(self._members)), seconds_max):
+            if isinstance(answer, BaseException):
+                raise answer
+            found[number] = answer
+        return [found[number] for number in range(len(self._members))]
+
+    def _answers(
+        self,
+        step: str,
+        ask: Callable[[int, GroupMember], T],
+        members: Sequence[tuple[int, GroupMember]],
+        seconds_max: float,
+    ) -> Iterator[tuple[int, T | BaseException]]:
+        """Each member's answer or error as it comes, asked at once; last those that have not answered in time."""
         answers: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
 
         def call(number: int, member: GroupMember) -> None:
@@ -303,35 +387,43 @@ class WorkerGroup:
             except BaseException as error:  # Handed to whoever asked.
                 answers.put((number, error))
 
-        for number, member in enumerate(self._members):
+        for number, member in members:
             threading.Thread(target=call, args=(number, member), name=f"{step} {number}", daemon=True).start()
-        found: dict[int, T] = {}
-        seconds_max = ANSWER_S_MAX if seconds_max is None else seconds_max
+        missing = [number for number, _ in members]
         deadline_s = time.monotonic() + seconds_max
-        while len(found) < len(self._members):
+        while missing:
             try:
                 number, answer = answers.get(timeout=max(0.001, deadline_s - time.monotonic()))
             except queue.Empty:
-                missing = next(member for number, member in enumerate(self._members) if number not in found)
-                raise self._late(missing, step, seconds_max) from None
-            if isinstance(answer, BaseException):
-                raise answer
-            found[number] = answer
-        return [found[number] for number in range(len(self._members))]
+                yield from [(number, self._late(number, step, seconds_max)) for number in missing]
+                return
+            missing.remove(number)
+            self._remember(number, answer)
+            yield number, answer
 
-    def _late(self, member: GroupMember, step: str, seconds_max: float) -> RunFailedError:
-        return RunFailedError(
+    def _late(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
+        member = self._members[number]
+        error = NoAnswerError(
             f"{_subject(member)} did not answer {step} within {seconds_max:.0f} s.",
             "It may be starved of CPU, or the system under test does not answer.",
             member.log_path,
         )
+        self._remember(number, error)
+        return error
 
-    def _silent(self, member: GroupMember) -> RunFailedError:
-        return RunFailedError(
+    def _silent(self, number: int) -> NoAnswerError:
+        member = self._members[number]
+        error = NoAnswerError(
             f"{_subject(member)} gave no figures for {SILENCE_S_MAX:.0f} s.",
             "It may be stopped, or the machine starved of CPU or memory; see its log.",
             member.log_path,
         )
+        self._remember(number, error)
+        return error
+
+
+def _starved(member: GroupMember, what: str) -> RunFailedError:
+    return RunFailedError(f"{_subject(member)} {what}.", "The machine may be starved of CPU.", member.log_path)
 
 
 def _subject(member: GroupMember) -> str:

@@ -20,7 +20,6 @@ from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.statistics.summary import live_ms
 from tidegauge.store.api import TrialStore
 from tidegauge.worker.api import LoadWorker
-from tidegauge.worker.sequences import FiguresError
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 
@@ -126,6 +125,8 @@ def _merged(timed: list[TimedPoint]) -> TimedPoint:
 
 _LOOK_S = 0.25
 _SILENCE_S_MAX = 15.0
+_END_S_MAX = 30.0
+"""Of the figures, once the trial is finished: longer than it takes to notice that one of several workers is silent."""
 
 
 class Follower:
@@ -145,10 +146,11 @@ class Follower:
         check: Callable[[], None],
         *,
         use: Callable[[], UseNow | None] = lambda: None,
+        begin_mono_ns: int = 0,
     ) -> None:
         """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full.
 
-        `use` says what is being used, for whoever shows it.
+        `use` says what is being used, for whoever shows it. `begin_mono_ns` is when the load begins.
         """
         self.points = SecondHistory()
         self.timeline = Timeline(WARM_UP, 0)
@@ -162,7 +164,7 @@ class Follower:
         self._observer = observer
         self._check = check
         self._use = use
-        self._seen_s = time.monotonic()
+        self._seen_s = max(time.monotonic(), begin_mono_ns / 1e9)
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
         self._ended = False
         self._thread = threading.Thread(target=self._read, args=(worker,), name="figures", daemon=True)
@@ -194,11 +196,20 @@ class Follower:
                 return
 
     def finish(self) -> None:
-        """Take what is left once the worker has finished the trial. Raises `FiguresError` if it does not add up."""
-        self._thread.join(timeout=3.0)
+        """Take what is left once the worker has finished the trial.
+
+        Raises `RunFailedError` if it does not add up (`FiguresError`), or may be incomplete.
+        """
+        self._thread.join(timeout=_END_S_MAX)
+        if self._thread.is_alive():
+            raise RunFailedError(
+                f"The worker's figures did not end within {_END_S_MAX:.0f} s of the trial's end.",
+                "The machine may be starved of CPU or memory; see the worker's log.",
+                self._store.log_directory,
+            )
         while not self._queue.empty():
             item = self._queue.get_nowait()
-            if isinstance(item, FiguresError):
+            if isinstance(item, BaseException):
                 raise item
             if isinstance(item, SecondFigures):
                 self._keep(item)

@@ -351,7 +351,15 @@ def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) 
     worker.set_window(begin_ns, 0)
     session.use_window(begin_ns)
     session.phase("read", "what is in the topics, then what comes", spec.measure_s)
-    follower = Follower(spec, worker, session.store, session.resources.observer, session.check, use=session.use_now)
+    follower = Follower(
+        spec,
+        worker,
+        session.store,
+        session.resources.observer,
+        session.check,
+        use=session.use_now,
+        begin_mono_ns=begin_ns,
+    )
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     follower.until(begin_ns)  # Several workers begin a little later, and what was read before is in no window.
     worker.resume_consumers([])

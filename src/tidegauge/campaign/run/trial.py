@@ -125,6 +125,8 @@ _FAULTED_IDLE_S = 60.0
 """After a fault a consumer may wait for its session to expire (Kafka: 45 s) before it reads again."""
 _RECOVER_S_MAX = 120.0
 _LEAD_S = 0.4
+_LEAD_S_EACH = 0.02
+"""More for each further worker: all must know of the window before it begins."""
 _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
 
@@ -273,10 +275,18 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
     spec, worker = session.spec, session.worker
     session.phase("warm-up", _offer(spec), spec.warmup_s_max)
     begin_ns = worker.start()
-    follower = Follower(spec, worker, session.store, session.resources.observer, session.check, use=session.use_now)
+    follower = Follower(
+        spec,
+        worker,
+        session.store,
+        session.resources.observer,
+        session.check,
+        use=session.use_now,
+        begin_mono_ns=begin_ns,
+    )
     unsteady, cold = _warm_up(session, follower, begin_ns)
     warm_up = follower.points.recent
-    from_ns, until_ns = _window(follower, spec.measure_s)
+    from_ns, until_ns = _window(follower, spec.measure_s, len(worker.processes))
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
     session.use_window(from_ns, until_ns if spec.late is None else 0)
@@ -376,9 +386,9 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
             return unsteady, cold
 
 
-def _window(follower: Follower, measure_s: float) -> tuple[int, int]:
+def _window(follower: Follower, measure_s: float, workers: int) -> tuple[int, int]:
     """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
-    from_ns = time.monotonic_ns() + round(_LEAD_S * _SECOND_NS)
+    from_ns = time.monotonic_ns() + round((_LEAD_S + _LEAD_S_EACH * (workers - 1)) * _SECOND_NS)
     if follower.points:
         edge_ns = follower.points.last.until_mono_ns
         from_ns = edge_ns + -(-(from_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
