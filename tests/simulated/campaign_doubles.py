@@ -129,6 +129,7 @@ class FakeWorker:
     totals_script: list[TotalFigures] = field(default_factory=list)
     facts: Any = None
     processes: tuple[str, ...] = ("worker",)
+    pids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.window = (0, 0)

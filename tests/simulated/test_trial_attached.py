@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,7 +38,7 @@ class AttachedScene(Scene):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.worker.facts = SimpleNamespace(pid=os.getpid())
+        self.worker.pids = (os.getpid(),)
         self.probed: list[str] = []
         self.recorded: list[list[str]] = []
         self.described = [Setting("cluster", "brokers", "3")]
@@ -288,6 +288,25 @@ class TestAfterACrash:
         left.close()
         (text,) = self.clean(scene).remaining
         assert "the load generator of that run still runs" in text
+
+    def test_any_of_several_workers_is_waited_for(self, scene: AttachedScene, left: TopicLedger) -> None:
+        with subprocess.Popen(["sleep", "60"]) as first:
+            left.used_by(first.pid, os.getpid())
+            first.kill()
+        left.close()
+        assert len(json.loads(left.path.read_text())["workers"]) == 2
+        assert "still runs" in self.clean(scene).remaining[0]
+
+    def test_a_record_that_knows_one_worker_only_is_read(self, scene: AttachedScene, left: TopicLedger) -> None:
+        left.used_by(os.getpid())
+        left.close()
+        content = json.loads(left.path.read_text())
+        (content["worker"],) = content.pop("workers")
+        left.path.write_text(json.dumps(content))
+        assert "still runs" in self.clean(scene).remaining[0]
+        content["worker"] = None
+        left.path.write_text(json.dumps(content))
+        assert self.clean(scene).remaining == ()
 
     def test_a_damaged_record_is_named(self, scene: AttachedScene, left: TopicLedger) -> None:
         left.close()

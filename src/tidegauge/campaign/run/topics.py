@@ -47,8 +47,8 @@ class TopicRecord:
     Attributes:
         label: the system's name in reports: "kafka@attached".
         run: the run's directory.
-        boot, namespace: where `worker` means a process.
-        worker: the load generator whose clients use the topics; None while there is none.
+        boot, namespace: where `workers` mean processes.
+        workers: the load generators whose clients use the topics; none at first.
         kept: others' topics, from which only what `trial_id` made on them is to be removed.
     """
 
@@ -59,7 +59,7 @@ class TopicRecord:
     run: str
     boot: str
     namespace: str
-    worker: Identity | None = None
+    workers: tuple[Identity, ...] = ()
     topics: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     trial_id: int = 0
@@ -115,10 +115,10 @@ class TopicLedger:
         """Whether it is neither forgotten nor closed."""
         return self._lock >= 0
 
-    def used_by(self, pid: int) -> None:
-        """Name the process whose clients use the topics from now on. Raises `StartFailedError`."""
-        stat = procfs.read_stat(pid)
-        self._write(replace(self.record, worker=stat.identity if stat else None))
+    def used_by(self, *pids: int) -> None:
+        """Name the processes whose clients use the topics from now on. Raises `StartFailedError`."""
+        stats = [procfs.read_stat(pid) for pid in pids]
+        self._write(replace(self.record, workers=tuple(stat.identity for stat in stats if stat)))
 
     def add(self, *topics: str) -> None:
         """Record topics that are about to be made. Raises `StartFailedError`: then they must not be."""
@@ -172,13 +172,15 @@ def forget_record(record_id: str) -> None:
 
 
 def worker_lives(record: TopicRecord) -> bool:
-    """Whether the load generator still runs that would make the topics anew by sending to them."""
+    """Whether a load generator still runs that would make the topics anew by sending to them."""
     here = (record.boot, record.namespace) == (procfs.boot_id(), procfs.pid_namespace())
-    return here and record.worker is not None and procfs.is_running(record.worker)
+    return here and any(procfs.is_running(worker) for worker in record.workers)
 
 
 def _read(path: Path) -> TopicRecord:
     content = json.loads(path.read_text(encoding="utf-8"))
+    if content.get("worker"):  # Of a version that knew one load generator only.
+        content["workers"] = [content["worker"]]
     return typed(TopicRecord, {key: value for key, value in content.items() if key != "schema"})
 
 
@@ -302,7 +304,7 @@ class BorrowedTopics(OwnTopics):
 
     def used_by(self, worker: LoadWorker) -> None:
         """See `OwnTopics.used_by`."""
-        self._ledger.used_by(worker.facts.pid)
+        self._ledger.used_by(*worker.pids)
 
     def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
         """See `OwnTopics.delete`."""
