@@ -22,7 +22,7 @@ from tidegauge.limiting.decide import Load, _of_consumer
 from tidegauge.model.attest import AttestPlan
 from tidegauge.model.host import MemoryNeed, MemoryPlan, WorkerMemory
 from tidegauge.model.trial import AttestSpec, LoadSpec
-from tidegauge.model.workload import Arrival, Workload
+from tidegauge.model.workload import WORKERS_MAX, Arrival, Workload
 from tidegauge.omb.translate import Chosen, translate_all
 from tidegauge.report.lists import share_words
 from tidegauge.store.telemetry import WORKER
@@ -112,6 +112,13 @@ def test_a_dry_run_shows_shares_also_as_json(tmp_path: Path, capsys: pytest.Capt
     assert [each["msgs_per_s"] for each in shares["shares"]] == [2000.0, 1000.0]
     assert [each["consumers"] for each in shares["shares"]] == [0, 1]
     assert run_command(["run", str(path), "--workers", "5", "--dry-run"]) == 2
+
+
+def test_the_help_says_how_many_there_are_by_default_and_at_most(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["run", "--help"]) == 0
+    assert "(default: the campaign's, or 1)" in " ".join(capsys.readouterr().out.split())
+    assert run_command(["run", "x.yaml", "--workers", str(WORKERS_MAX + 1), "--dry-run"]) == 2
+    assert f"{WORKERS_MAX}" in capsys.readouterr().err
 
 
 def test_processes_of_load_generators_are_known_by_their_names() -> None:

@@ -52,8 +52,6 @@ class SystemChoice:
     copies: int = 0
 
 
-WORKERS_MAX = 1000
-"""Of one trial."""
 WORKER_HEAP = ("32MiB", "1024GiB")
 """The least and the most that the load generator's heap may be."""
 

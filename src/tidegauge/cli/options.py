@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 import tidegauge
 from tidegauge.errors import UserError, nearest
+from tidegauge.model.workload import WORKERS_MAX
 from tidegauge.published.scale import Scale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
@@ -144,8 +145,8 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=1,
-        max=1000,
-        help="Load generators that carry out each trial together (default: 1).",
+        max=WORKERS_MAX,
+        help="Load generators that carry out each trial together (default: the campaign's, or 1).",
         show_default=False,
     ),
 ]

@@ -270,6 +270,10 @@ class Workload:
         return self.window_messages() * self.payload.message_bytes
 
 
+WORKERS_MAX = 1000
+"""Of one trial."""
+
+
 @dataclass(frozen=True)
 class ShareSize:
     """How many producers, consumers and topics a worker has. Of a rate it has what its producers are of all."""

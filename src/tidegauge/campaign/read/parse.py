@@ -12,7 +12,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.campaign.model import (
     WORKER_HEAP,
-    WORKERS_MAX,
     Campaign,
     ExperimentChoice,
     Point,
@@ -34,7 +33,7 @@ from tidegauge.experiments.procedure import ServersChoice, experiments
 from tidegauge.hosts.memory import machine
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import Servers
-from tidegauge.model.workload import Workload
+from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.systems.registry import VERSION
 from tidegauge.systems.registry import get as find_system
 from tidegauge.thresholds import EXAMPLES, Known, parse_threshold
