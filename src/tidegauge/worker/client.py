@@ -61,7 +61,7 @@ def _is_noise(line: str) -> bool:
     return bool(_STACK_LINE.match(line)) or any(words in line for words in _EMPTY_WORDS)
 
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 LEASE_S = 10.0
 _SECRET_KEY = "tidegauge-secret"
 _HANDSHAKE_S = 30.0

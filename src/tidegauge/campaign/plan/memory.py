@@ -10,7 +10,7 @@ flows through becomes garbage, and a small heap then spends the window in collec
     direct = 64 MiB, the largest read of each consumer, and two requests of each producer, which send at most
              32 MiB together; or twice what producers may have in flight where that is more
 
-Several workers divide clients and rate among them, and each gets what its share needs.
+Several workers divide clients and rate among them, and each gets what the largest share needs.
 
 Where the rate is not given (a peak, a search, a share of an earlier result), it is as fast as the CPUs may carry. The
 rule knows nothing of the system, so the load generators of all systems that are compared get the same.
@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
@@ -33,7 +35,7 @@ from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import MemoryAvailable, MemoryNeed, WorkerMemory
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
-from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload, share_sizes
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
@@ -105,27 +107,35 @@ class Workers:
 def worker_memory(spec: TrialSpec, choice: WorkerChoice, machine: Machine) -> WorkerMemory:
     """What the worker of a trial gets by itself; what the user chose wins."""
     rate = _planned_rate(spec)
-    held_mb, flow_mb = _held_mb(spec, rate, choice.count), _flow_mb(spec.workload, rate, machine, choice.count)
-    direct_mb = _direct_mb(spec, rate, choice.count)
+    share = largest_share(spec.workload, choice.count)
+    held_mb, flow_mb = _held_mb(spec, rate, share), _flow_mb(spec.workload, rate, machine, share)
+    direct_mb = _direct_mb(spec, rate, share)
     heap_least, direct_least = _least(choice)
     heap_mb = choice.heap_mb or max(heap_least, _rounded(max(held_mb, flow_mb)))
     direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded(direct_mb))
     because = []
     if heap_mb > heap_least and held_mb > flow_mb:
-        because.append(f"{_part(choice.count)}{_clients(spec.workload)} may hold {held_mb:,} MiB")
+        because.append(f"{_part(share)}{_clients(spec.workload)} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
         because.append(
-            f"{_part(choice.count)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
+            f"{_part(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
         )
     if direct_memory_mb > direct_least:
-        clients = f"{_part(choice.count)}{_clients(spec.workload)}"
+        clients = f"{_part(share)}{_clients(spec.workload)}"
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
     return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
 
 
-def _part(workers: int) -> str:
+def largest_share(workload: Workload, workers: int) -> Fraction:
+    """The largest part of all producers, or of all consumers, that one of several workers has."""
+    sizes = share_sizes(workload, workers)
+    parts = ([size.producers for size in sizes], [size.consumers for size in sizes])
+    return max((Fraction(max(part), sum(part)) for part in parts if sum(part)), default=Fraction(1))
+
+
+def _part(share: Fraction) -> str:
     """What of a load is one worker's, before the load in words."""
-    return "" if workers == 1 else f"a share of 1/{workers} of "
+    return "" if share == 1 else f"a share of {share} of "
 
 
 def _least(choice: WorkerChoice) -> tuple[int, int]:
@@ -144,26 +154,26 @@ def _planned_rate(spec: TrialSpec) -> float:
     return 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
 
 
-def _flow_mb(workload: Workload, rate: float, machine: Machine, workers: int) -> int:
+def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction) -> int:
     """What flows, at the rate, or as fast as the CPUs may carry it."""
     # Half of the work is to send a message, half to receive it, by each subscription.
     times = (1 + workload.subscriptions) / 2 * max(1.0, workload.payload.message_bytes / 1024)
     msgs_per_s = rate * times if rate else _MSGS_PER_S_PER_CPU * machine.cpus
     most_mb = min(_FLOW_MB_MAX, machine.memory_mb // _FLOW_SHARE_OF_MACHINE or HEAP_MB_LEAST)
-    return min(most_mb, round(msgs_per_s / workers / _MSGS_PER_S_PER_MIB))
+    return min(most_mb, round(msgs_per_s * share / _MSGS_PER_S_PER_MIB))
 
 
-def _held_mb(spec: TrialSpec, rate: float, workers: int) -> int:
+def _held_mb(spec: TrialSpec, rate: float, share: Fraction) -> int:
     workload = spec.workload
     consumers = workload.topics * workload.subscriptions * workload.consumers
     producers = workload.topics * workload.producers
     servers = min(_SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
     held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
     held += (consumers + producers) * _CLIENT_BYTES + WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
-    return _OWN_MB + -(-held // (_MIB * workers))
+    return _OWN_MB + ceil(held * share / _MIB)
 
 
-def _direct_mb(spec: TrialSpec, rate: float, workers: int) -> int:
+def _direct_mb(spec: TrialSpec, rate: float, share: Fraction) -> int:
     """The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
 
     From Java 25 on the copies are bounded (`worker.launch`), and this is more than is used.
@@ -174,7 +184,7 @@ def _direct_mb(spec: TrialSpec, rate: float, workers: int) -> int:
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
     read = min(consumers * _fetch_bytes(workload), max(consumers * _READ_BYTES_LEAST, _stalled_bytes(spec, rate)))
     written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
-    return _OWN_DIRECT_MB + -(-(read + written) // (_MIB * workers))
+    return _OWN_DIRECT_MB + ceil((read + written) * share / _MIB)
 
 
 def _large_window_bytes(workload: Workload) -> int:
@@ -187,12 +197,13 @@ def _large_window_bytes(workload: Workload) -> int:
 def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
     """Raise `UserError` if a heap that the user has chosen has no room for the messages that may be in flight."""
     for spec in trials:
-        window_bytes, heap_mb = spec.workload.window_bytes(), choice.heap_mb * choice.count
-        if window_bytes > IN_FLIGHT_BYTES_MAX and 0 < heap_mb < WINDOW_SHARE_OF_HEAP * window_bytes / _MIB:
+        window_bytes, share = spec.workload.window_bytes(), largest_share(spec.workload, choice.count)
+        own_mb = window_bytes * share / _MIB
+        if window_bytes > IN_FLIGHT_BYTES_MAX and 0 < choice.heap_mb < WINDOW_SHARE_OF_HEAP * own_mb:
             raise UserError(
-                f"{where}: workload.in-flight: {spec.workload.window_messages():,} messages in flight are "
-                f"{window_bytes / _MIB:,.0f} MiB, more than they may take of the load generator's heap of {heap_mb:,} "
-                "MiB, a quarter.",
+                f"{where}: workload.in-flight: {_part(share)}{spec.workload.window_messages():,} messages in flight "
+                f"{'is' if _part(share) else 'are'} {float(own_mb):,.0f} MiB, more than they may take of the load "
+                f"generator's heap of {choice.heap_mb:,} MiB, a quarter.",
                 "Leave out 'heap' of 'worker', so that it follows from the load, or give a smaller 'in-flight'.",
             )
 

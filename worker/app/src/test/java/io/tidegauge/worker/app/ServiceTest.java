@@ -41,7 +41,7 @@ class ServiceTest {
 
   @Test
   void aCallWithoutTheSecretIsRefused() {
-    HandshakeRequest hello = HandshakeRequest.newBuilder().setProtocolVersion(1).build();
+    HandshakeRequest hello = HandshakeRequest.newBuilder().setProtocolVersion(Introduction.PROTOCOL_VERSION).build();
     refused(
         Status.Code.UNAUTHENTICATED,
         "secret",
@@ -55,7 +55,7 @@ class ServiceTest {
   @Test
   void theHandshakeTellsWhatTheWorkerIs() {
     HandshakeReply reply =
-        worker.stub.handshake(HandshakeRequest.newBuilder().setProtocolVersion(1).build());
+        worker.stub.handshake(HandshakeRequest.newBuilder().setProtocolVersion(Introduction.PROTOCOL_VERSION).build());
     assertThat(reply.getPid()).isEqualTo(ProcessHandle.current().pid());
     assertThat(reply.getDriversMap()).containsKey("null");
     assertThat(reply.getHeapBytesMax()).isPositive();

@@ -93,8 +93,12 @@ final class Setup implements AutoCloseable {
 
   static int slotsPerProducer(TrialPlan plan, long messageBytes, long heapBytes) {
     long producerCount = Math.max(1, plan.producers());
-    long bytes = Math.max(IN_FLIGHT_BYTES_LEAST, heapBytes / IN_FLIGHT_SHARE_OF_HEAP);
-    long fit = Math.min(SLOTS_MAX / producerCount, bytes / (producerCount * messageBytes));
+    // The most that one worker has, so that all come to the same.
+    int workers = plan.share().workers();
+    long mine = (producerCount + workers - 1) / workers;
+    long bytes =
+        Math.max(IN_FLIGHT_BYTES_LEAST / producerCount, heapBytes / IN_FLIGHT_SHARE_OF_HEAP / mine);
+    long fit = Math.min(SLOTS_MAX / producerCount, bytes / messageBytes);
     return (int) Math.max(1, Math.min(plan.client().inFlightMessagesMax(), fit));
   }
 

@@ -3,6 +3,7 @@ package io.tidegauge.worker.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.load.Keys;
 import java.util.List;
@@ -27,7 +28,26 @@ class WindowTest {
     assertThat(slots).isEqualTo(expected);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "100000, 4, 1, 1024, 65536",
+    "100000, 4, 4, 256, 65536", // a quarter of the heap for each
+    "100000, 5, 4, 512, 65536", // one of them has two, and none has another window than the others
+    "1000000, 2, 2, 16, 16384", // 32 MiB in all
+  })
+  void aWindowIsTheSameWhereverTheProducerIs(
+      int asked, int producers, int workers, long heapMib, int expected) {
+    for (int worker = 0; worker < workers; worker++) {
+      TrialPlan plan = plan(asked, producers, new Share(worker, workers));
+      assertThat(Setup.slotsPerProducer(plan, KIB, heapMib << 20)).isEqualTo(expected);
+    }
+  }
+
   private static TrialPlan plan(int inFlight, int producers) {
+    return plan(inFlight, producers, null);
+  }
+
+  private static TrialPlan plan(int inFlight, int producers, Share share) {
     ClientOptions client =
         new ClientOptions(0, 0, "none", inFlight, 10, 1, "all", KIB, Map.of(), Map.of());
     return new TrialPlan(
@@ -45,6 +65,12 @@ class WindowTest {
         client,
         0,
         0,
-        TrialPlan.Variant.NONE);
+        new TrialPlan.Variant(
+            SubscriptionType.BY_PARTITION,
+            false,
+            null,
+            "",
+            TrialPlan.Variant.SPIN_SHARE_MAX,
+            share));
   }
 }

@@ -18,7 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * when it comes; a message without a subscription is gone.
  */
 public final class NullServer implements AutoCloseable {
-  /** Answers that tell how much is stored come after so many records at the latest. */
+  /** An answer with how much is stored comes after so many records at the latest. */
   private static final int RECORDS_PER_ANSWER = 256;
 
   private static final int RECORD_BYTES_MAX = 16 << 20;
@@ -64,6 +64,11 @@ public final class NullServer implements AutoCloseable {
     while (!listening.isClosed()) {
       try {
         Socket socket = listening.accept();
+        if (listening.isClosed()) {
+          // It came while the server was closed: nobody is to find one that still answers.
+          socket.close();
+          return;
+        }
         start("null-client", () -> serve(socket));
       } catch (IOException e) {
         // Closed, or a client gave up while it connected.
@@ -120,7 +125,7 @@ public final class NullServer implements AutoCloseable {
     }
     answer(wire, "");
     long stored = 0;
-    long told = 0;
+    long answered = 0;
     while (true) {
       int length = wire.in.readInt();
       int partition = wire.in.readInt();
@@ -131,10 +136,10 @@ public final class NullServer implements AutoCloseable {
       wire.in.readFully(value);
       topic.store(partition, value);
       stored++;
-      if (wire.in.available() == 0 || stored - told >= RECORDS_PER_ANSWER) {
+      if (wire.in.available() == 0 || stored - answered >= RECORDS_PER_ANSWER) {
         wire.out.writeLong(stored);
         wire.out.flush();
-        told = stored;
+        answered = stored;
       }
     }
   }
