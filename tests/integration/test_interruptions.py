@@ -128,8 +128,8 @@ class TestKilled:
         assert shown.returncode == 0
         assert "unfinished" in shown.stdout
 
-    def test_kill_9_of_command_and_agent_is_mended_by_the_next_start(self, place: Place) -> None:
-        process = place.start("run", str(place.write(LONG_NULL)))
+    def test_kill_9_of_command_and_agent_is_cleaned_up_by_the_next_start(self, place: Place) -> None:
+        process = place.start("run", str(place.write(LONG_KAFKA)))
         wait_until_measuring(place, process)
         (agent,) = place.agents()
         process.send_signal(signal.SIGSTOP)

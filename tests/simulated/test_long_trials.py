@@ -178,4 +178,6 @@ def resident_after_an_hour_and_a_day(directory: Path) -> tuple[int, int]:
 
 def test_merged_seconds_keep_the_larger_p99_and_the_later_backlog() -> None:
     merged = _merged([TimedPoint(1, SecondPoint(1.0, 9.0, 7)), TimedPoint(2, SecondPoint(3.0, 4.0, 5))])
+    middles = [TimedPoint(at, SecondPoint(1.0, 9.0, 0, p50_ms=p50)) for at, p50 in enumerate((2.0, None, 8.0, 4.0), 1)]
+    assert _merged(middles).point.p50_ms == 4.0
     assert (merged.point.msgs_per_s, merged.point.p99_ms, merged.point.backlog) == (2.0, 9.0, 5)

@@ -386,6 +386,7 @@ def test_what_a_stall_within_the_window_queued_is_the_windows() -> None:
     seen = receiving(60, lambda s: 0.0 if s in (21, 22) else 980.0 * 1.06)
     assert max(point.backlog for point in seen[:20]) == 0
     assert catching_up(seen[:20], seen[20:]) == ""
+    assert catching_up([], seen[20:]) == "", "nothing is known of what was there before"
 
 
 @pytest.mark.parametrize(("load", "window_s"), [(0.95, 60), (0.97, 60), (0.99, 60), (0.97, 30)])

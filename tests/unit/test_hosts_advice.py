@@ -1,4 +1,4 @@
-"""Advice on set-ups made by hand: a good machine gets none, and each fault is found with the way to mend it."""
+"""Advice on set-ups made by hand: a good machine gets none, and each fault is found with the way to correct it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from run_samples import totals
 from tidegauge import store
 from tidegauge.cli.resuming import recorded_of
 from tidegauge.model.trial import AttestResult, AttestSpec, LoadResult, LoadSpec, ReadResult, ReadSpec
+from tidegauge.report.html.answer import BAD, DOUBT, _message_badge
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown
@@ -50,6 +52,23 @@ def test_every_trial_is_read_with_what_it_found(run: store.StoredRun) -> None:
     control = next(trial for trial in run.trials if trial.trial_id == CONTROL)
     assert (control.status, control.spec.attest.control) == ("interrupted", True)
     assert control.cycles.cycles[1].lost == 9
+
+
+def test_the_page_says_what_reading_alone_can_know(run: store.StoredRun) -> None:
+    reading = next(trial for trial in run.trials if trial.trial_id == READ)
+    others = _message_badge(replace(run, trials=(reading,)))
+    assert (others.state, others.text) == (DOUBT, "Messages not checked")
+    assert "Of 8,000 messages that were read 0 carry checksums" in others.sentence
+    ours = tuple(replace(subscription, verified=4000) for subscription in reading.result.subscriptions)
+    whole = replace(reading, result=replace(reading.result, subscriptions=ours))
+    assert _message_badge(replace(run, trials=(whole,))).text == "8,000 messages checked: corrupt 0"
+    bad = replace(reading.result, subscriptions=(replace(ours[0], corrupt=7),))
+    alone = _message_badge(replace(run, trials=(replace(reading, result=bad),)))
+    assert (alone.state, alone.text) == (BAD, "4,000 messages checked: corrupt 7")
+    load = next(trial for trial in run.trials if trial.trial_id == LOAD)
+    beside = _message_badge(replace(run, trials=(load, replace(reading, result=bad))))
+    assert beside.state == BAD
+    assert "corrupt 7" in beside.text
 
 
 def test_what_a_kind_of_trial_does_not_measure_is_no_figure_of_it(run: store.StoredRun) -> None:

@@ -313,7 +313,7 @@ def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -
     said = []
     for who, values in _behind_s(window, rate, True).items():
         ends = _worked_off(values)
-        if ends and median(before[who] or ends) >= sum(ends) / 2:
+        if ends and before[who] and median(before[who]) >= sum(ends) / 2:
             first_s, last_s = (rounded(end_s, 2) for end_s in ends)
             said.append(f"{who.split()[0]} about {first_s} s behind when it began and {last_s} s at its end")
     return ", ".join(said)

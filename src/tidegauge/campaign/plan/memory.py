@@ -117,9 +117,7 @@ def worker_memory(spec: TrialSpec, choice: WorkerChoice, machine: Machine) -> Wo
     if heap_mb > heap_least and held_mb > flow_mb:
         because.append(f"{_part(share)}{_clients(spec.workload)} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
-        because.append(
-            f"{_part(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
-        )
+        because.append(f"{_part(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages")
     if direct_memory_mb > direct_least:
         clients = f"{_part(share)}{_clients(spec.workload)}"
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
 from tidegauge.campaign.run.injection import LoadSeconds
 from tidegauge.errors import RunFailedError
@@ -109,7 +110,7 @@ class SecondHistory:
 
 
 def _merged(timed: list[TimedPoint]) -> TimedPoint:
-    """Neighbours as one: mean rate and JIT, the larger p99 and delay (none is hidden), the later backlog."""
+    """Neighbours as one: mean rate and JIT, median p50, larger p99 and delay (none is hidden), later backlog."""
     if len(timed) == 1:
         return timed[0]
     points = [merged.point for merged in timed]
@@ -117,9 +118,11 @@ def _merged(timed: list[TimedPoint]) -> TimedPoint:
     p99_ms = max((point.p99_ms for point in points if point.p99_ms is not None), default=None)
     delay_ms = max((point.delay_p99_ms for point in points if point.delay_p99_ms is not None), default=None)
     jit_cpus = sum(point.jit_cpus for point in points) / len(points)
+    middles_ms = [point.p50_ms for point in points if point.p50_ms is not None]
+    p50_ms = median(middles_ms) if middles_ms else None
     last = points[-1]
     return TimedPoint(
-        timed[-1].until_mono_ns, SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms)
+        timed[-1].until_mono_ns, SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms, p50_ms)
     )
 
 

@@ -141,7 +141,9 @@ NOTHING = Recorded()
 
 
 def _same_answer(earlier: Finding, finding: Finding) -> bool:
-    """By what was stored: figures that a finding lacked then are no difference."""
+    """By what was stored: figures that it lacked then are no difference. One that has none is its words."""
+    if not finding.figures:
+        return bool(plain(earlier) == plain(finding))
     names = ("finding_id", "point", "decided", "refuted")
     return all(getattr(earlier, name) == getattr(finding, name) for name in names) and (
         plain(earlier.figures) == {name: plain(finding.figures).get(name) for name in earlier.figures}

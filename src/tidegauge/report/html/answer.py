@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.durability.levels import levels_found
 from tidegauge.model.attest import Attestation
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity
+from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, ReadSubscription, TrialResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.numbers import count, duration, plural
 from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
@@ -177,16 +177,18 @@ def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
 
 def _message_badge(run: StoredRun) -> Badge:
     """Over all trials but the steps of searches, whose losses are answers to the question asked."""
-    all_loads = [result for result in run.results if isinstance(result, LoadResult)]
-    loads = [load for load in all_loads if not load.spec.exploratory] or all_loads
+    results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    loads = [result for result in results if isinstance(result, LoadResult)]
+    reads = [result for result in results if isinstance(result, ReadResult)]
     acked = sum(load.acked for load in loads)
     subscriptions = [subscription for load in loads for subscription in load.subscriptions]
     if not subscriptions:
-        return Badge(DOUBT, "Messages not checked", "Nobody read, so nothing is known of loss, damage or order.")
+        return _read_badge([subscription for read in reads for subscription in read.subscriptions])
     found = {
         what: sum(getattr(subscription, what) for subscription in subscriptions)
         for what in ("lost", "duplicated", "corrupt", "reordered")
     }
+    found["corrupt"] += sum(subscription.corrupt for read in reads for subscription in read.subscriptions)
     seen = [f"{what} {count(number)}" for what, number in found.items() if number or what in ("lost", "duplicated")]
     state = BAD if found["lost"] or found["corrupt"] else DOUBT if any(found.values()) else GOOD
     outcomes = ", ".join(f"{count(number)} {what}" for what, number in found.items())
@@ -194,6 +196,21 @@ def _message_badge(run: StoredRun) -> Badge:
         state, f"{_millions(acked)} messages checked: {', '.join(seen)}",
         f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}.",
     )  # fmt: skip
+
+
+def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
+    """Of messages that were sent before: those of Tidegauge carry checksums; what is missing nobody can know."""
+    if not subscriptions:
+        return Badge(DOUBT, "Messages not checked", "Nobody read, so nothing is known of loss, damage or order.")
+    corrupt = sum(subscription.corrupt for subscription in subscriptions)
+    verified = sum(subscription.verified for subscription in subscriptions)
+    received = sum(subscription.received for subscription in subscriptions)
+    return Badge(
+        BAD if corrupt else GOOD if verified else DOUBT,
+        f"{_millions(verified)} messages checked: corrupt {count(corrupt)}" if verified else "Messages not checked",
+        f"Of {count(received)} messages that were read {count(verified)} carry checksums of Tidegauge; {count(corrupt)} "
+        "are damaged. They were sent before, so nothing is known of loss or order.",
+    )
 
 
 def _millions(number: int) -> str:
@@ -244,7 +261,7 @@ def _clock_badge(results: Sequence[TrialResult]) -> Badge:
         return Badge(BAD, "Clock went backwards", sentence)
     return Badge(
         GOOD, "One clock for all times",
-        "Messages are sent and received by one process, whose monotonic clock all times are read from.", "trials",
+        "Messages are sent and received on one host, whose monotonic clock all times are read from.", "trials",
     )  # fmt: skip
 
 
