@@ -58,7 +58,7 @@ def test_the_page_says_what_reading_alone_can_know(run: store.StoredRun) -> None
     reading = next(trial for trial in run.trials if trial.trial_id == READ)
     others = _message_badge(replace(run, trials=(reading,)))
     assert (others.state, others.text) == (DOUBT, "Messages not checked")
-    assert "Of 8,000 messages that were read 0 carry checksums" in others.sentence
+    assert "Of 8,000 messages read 0 carry checksums" in others.sentence
     ours = tuple(replace(subscription, verified=4000) for subscription in reading.result.subscriptions)
     whole = replace(reading, result=replace(reading.result, subscriptions=ours))
     assert _message_badge(replace(run, trials=(whole,))).text == "8,000 messages checked: corrupt 0"

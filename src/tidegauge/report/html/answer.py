@@ -208,7 +208,7 @@ def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
     return Badge(
         BAD if corrupt else GOOD if verified else DOUBT,
         f"{_millions(verified)} messages checked: corrupt {count(corrupt)}" if verified else "Messages not checked",
-        f"Of {count(received)} messages that were read {count(verified)} carry checksums of Tidegauge; {count(corrupt)} "
+        f"Of {count(received)} messages read {count(verified)} carry checksums of Tidegauge; {count(corrupt)} "
         "are damaged. They were sent before, so nothing is known of loss or order.",
     )
 
