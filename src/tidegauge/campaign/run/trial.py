@@ -275,15 +275,7 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
     spec, worker = session.spec, session.worker
     session.phase("warm-up", _offer(spec), spec.warmup_s_max)
     begin_ns = worker.start()
-    follower = Follower(
-        spec,
-        worker,
-        session.store,
-        session.resources.observer,
-        session.check,
-        use=session.use_now,
-        begin_mono_ns=begin_ns,
-    )
+    follower = _follower(session, begin_ns)
     unsteady, cold = _warm_up(session, follower, begin_ns)
     warm_up = follower.points.recent
     from_ns, until_ns = _window(follower, spec.measure_s, len(worker.processes))
@@ -337,6 +329,19 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
         ),
     )
     return make_result(spec, totals, observed), totals
+
+
+def _follower(session: Session[LoadSpec], begin_ns: int) -> Follower:
+    """Takes in what the load generator reports of the trial that begins at an instant."""
+    return Follower(
+        session.spec,
+        session.worker,
+        session.store,
+        session.resources.observer,
+        session.check,
+        use=session.use_now,
+        begin_mono_ns=begin_ns,
+    )
 
 
 def _await_faults(session: Session, follower: Follower) -> None:
