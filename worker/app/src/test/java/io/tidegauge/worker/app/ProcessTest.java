@@ -71,7 +71,10 @@ class ProcessTest {
         ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(headers));
     HandshakeReply reply =
         WorkerGrpc.newBlockingStub(secured)
-            .handshake(HandshakeRequest.newBuilder().setProtocolVersion(Introduction.PROTOCOL_VERSION).build());
+            .handshake(
+                HandshakeRequest.newBuilder()
+                    .setProtocolVersion(Introduction.PROTOCOL_VERSION)
+                    .build());
     assertThat(reply.getPid()).isEqualTo(process.pid());
     StreamObserver<HoldRequest> hold = WorkerGrpc.newStub(secured).hold(new Ignore());
     hold.onNext(HoldRequest.newBuilder().setLeaseMs(60_000).build());

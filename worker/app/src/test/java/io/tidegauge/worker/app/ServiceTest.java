@@ -41,7 +41,8 @@ class ServiceTest {
 
   @Test
   void aCallWithoutTheSecretIsRefused() {
-    HandshakeRequest hello = HandshakeRequest.newBuilder().setProtocolVersion(Introduction.PROTOCOL_VERSION).build();
+    HandshakeRequest hello =
+        HandshakeRequest.newBuilder().setProtocolVersion(Introduction.PROTOCOL_VERSION).build();
     refused(
         Status.Code.UNAUTHENTICATED,
         "secret",
@@ -55,7 +56,10 @@ class ServiceTest {
   @Test
   void theHandshakeTellsWhatTheWorkerIs() {
     HandshakeReply reply =
-        worker.stub.handshake(HandshakeRequest.newBuilder().setProtocolVersion(Introduction.PROTOCOL_VERSION).build());
+        worker.stub.handshake(
+            HandshakeRequest.newBuilder()
+                .setProtocolVersion(Introduction.PROTOCOL_VERSION)
+                .build());
     assertThat(reply.getPid()).isEqualTo(ProcessHandle.current().pid());
     assertThat(reply.getDriversMap()).containsKey("null");
     assertThat(reply.getHeapBytesMax()).isPositive();
