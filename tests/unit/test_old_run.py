@@ -1,4 +1,4 @@
-"""A run stored when trials of all kinds had the fields of all kinds: it is still read, shown, and gone on with."""
+"""A run stored when trials of all kinds had the fields of all kinds: it can still be read, shown and resumed."""
 
 from __future__ import annotations
 
