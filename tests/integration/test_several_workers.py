@@ -83,6 +83,19 @@ def check_faults(totals: TotalFigures) -> None:
         assert sub.backlog == sub.lost
 
 
+def check_shares(seconds: list[SecondFigures], totals: TotalFigures) -> None:
+    """What the workers had of the seconds is what they had of the trial, and all of it."""
+    for number, part in enumerate(totals.workers, 1):
+        own = [worker for figures in seconds for worker in figures.workers if worker.worker == number]
+        assert sum(worker.sent for worker in own) == part.totals.sent
+        assert sum(worker.acked for worker in own) == part.totals.acked
+        assert sum(worker.received for worker in own) == sum(sub.received for sub in part.totals.subscriptions)
+        assert max(worker.worker_cpu_ns for worker in own) > 0
+    # Two of the four producers are the first's, by turns.
+    second = seconds[1].workers
+    assert [worker.scheduled_msgs_per_s for worker in second] == pytest.approx([2_000.0, 1_000.0, 1_000.0], 0.05)
+
+
 def test_faults_are_counted_exactly_whoever_received_the_messages(address: str, workers: WorkerGroup) -> None:
     seconds: list[SecondFigures] = []
     workers.prepare(load(address))
@@ -108,6 +121,8 @@ def test_faults_are_counted_exactly_whoever_received_the_messages(address: str, 
     assert sum(figures.acked for figures in seconds) == totals.acked
     assert decode(totals.window.response).count == totals.window.acked
     assert max(part.started_mono_ns for part in totals.workers) == begin_ns
+    assert min(part.stopped_mono_ns for part in totals.workers) >= begin_ns + 3_000_000_000
+    check_shares(seconds, totals)
 
 
 def test_one_worker_counts_the_same(address: str, host: LocalHost, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from run_samples import second
 
-from tidegauge.model.load import SecondFigures, SubscriptionSecond
+from tidegauge.model.load import SecondFigures, SubscriptionSecond, WorkerSecond
 from tidegauge.statistics.steady import ReceivingTally
 
 MS_NS = 1_000_000
@@ -70,3 +70,24 @@ def test_seconds_in_which_consumers_are_meant_to_be_busy_are_not_judged() -> Non
     tally.take(seen(0, "sub-0 consumer 0", 1000), judged=False)
     assert tally.busy_consumers() == ()
     assert tally.window_end["sub-0"] == 500
+
+
+def test_a_second_that_is_longer_counts_for_so_many() -> None:
+    """Short of CPU, a load generator makes one of several."""
+    long = seen(1, "sub-0 consumer 0", 2800)
+    long = replace(long, until_mono_ns=long.from_mono_ns + 3 * 10**9)
+    (found,) = tallied(seen(0, "", 0), long, seen(4, "", 0)).busy_consumers()
+    assert (found.busy_seconds, found.seconds) == (3, 5)
+
+
+def worker(number: int, busy_ms: int, gc_ms: int) -> WorkerSecond:
+    name = f"sub-0 consumer 0 (load generator {number} of 2)"
+    return WorkerSecond(number, 0.0, 0, 0, 0, 0, 0, gc_ms * MS_NS, 0, name, busy_ms * MS_NS, 0)
+
+
+def test_of_several_load_generators_each_has_its_own_pauses() -> None:
+    merged = seen(0, "sub-0 consumer 0 (load generator 1 of 2)", 860, 500)
+    # The one that paused was not busy, the busy one did not pause.
+    assert not tallied(replace(merged, workers=(worker(1, 860, 0), worker(2, 300, 500)))).busy_consumers()
+    (found,) = tallied(replace(merged, workers=(worker(1, 860, 0), worker(2, 490, 500)))).busy_consumers()
+    assert (found.name, found.subscription) == ("sub-0 consumer 0 (load generator 2 of 2)", "sub-0")

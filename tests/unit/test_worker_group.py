@@ -99,9 +99,9 @@ class Member:
     def resume_consumers(self, subscriptions: list[str]) -> None:
         self._note("resume", " ".join(subscriptions))
 
-    def stop_producers(self, grace_s: float) -> int:
+    def stop(self, grace_s: float) -> tuple[int, int]:
         self._note("stop")
-        return self.number
+        return self.number, 1000 + self.number
 
     def totals(self) -> TotalFigures:
         self._note("totals")
@@ -196,9 +196,11 @@ def test_changes_of_the_load_are_the_same_for_all() -> None:
     workers.set_window(from_ns, 4)
     workers.pause_consumers(["sub-0"])
     workers.resume_consumers([])
+    assert [each.stopped_mono_ns for each in workers.counts().workers] == [0, 0, 0]
     assert workers.stop_producers(0.1) == 0 + 1 + 2
+    assert [each.stopped_mono_ns for each in workers.counts().workers] == [1000, 1001, 1002]
     workers.finish(delete_topics=True)
-    common = ["rate 50", "rate 60", f"window {from_ns} 4", "pause sub-0", "resume", "stop"]
+    common = ["rate 50", "rate 60", f"window {from_ns} 4", "pause sub-0", "resume", "totals", "stop", "totals"]
     assert [member.calls for member in own] == [[*common, f"finish {member.number == 0}"] for member in own]
 
 

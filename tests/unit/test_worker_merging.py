@@ -18,6 +18,7 @@ from tidegauge.model.load import (
     SubscriptionTotals,
     TotalFigures,
     WindowFigures,
+    WorkerSecond,
     WorkerTotals,
 )
 from tidegauge.statistics.histograms import decode
@@ -88,7 +89,7 @@ def test_a_second_of_two_workers_is_the_sum_of_theirs() -> None:
     assert (found.sent, found.acked, found.failed, found.in_flight) == (150, 140, 1, 10)
     assert (found.scheduled_msgs_per_s, found.own_lag_ns_max, found.blocked_ns) == (150.0, 8, 7)
     assert (found.worker_cpu_ns, found.heap_used_bytes, found.gc_pause_ns, found.jit_ns) == (10, 14, 4, 30)
-    assert (found.busiest_consumer, found.busiest_consumer_busy_ns) == ("sub-0 consumer 1, worker 2", 20)
+    assert (found.busiest_consumer, found.busiest_consumer_busy_ns) == ("sub-0 consumer 1 (load generator 2 of 2)", 20)
     response = decode(found.response)
     assert response.count == 3
     assert response.percentile_ns(50) == pytest.approx(2e6, rel=1e-3)
@@ -97,6 +98,37 @@ def test_a_second_of_two_workers_is_the_sum_of_theirs() -> None:
     whole = found.subscriptions[0]
     assert (whole.received, whole.unique, whole.duplicated, whole.backlog) == (41, 80, 1, 60)
     assert decode(whole.end_to_end).count == 1
+
+
+def test_a_second_keeps_what_each_worker_had_of_it() -> None:
+    first = second(0.0, 1.0, sent=100, acked=90, scheduled_msgs_per_s=100.0, own_lag_ns_max=5, gc_pause_ns=4, jit_ns=6)
+    other = second(
+        0.0, 1.0, worker_cpu_ns=50, heap_used_bytes=70, busiest_consumer="sub-0 consumer 1",
+        busiest_consumer_busy_ns=20, subscriptions=(sub(received=31), sub("sub-1", received=2)),
+    )  # fmt: skip
+    (found,) = merge([first], [other])
+    assert found.workers == (
+        WorkerSecond(1, 100.0, 100, 90, 10, 5, 5, 4, 7, "", 0, 6),
+        WorkerSecond(2, 10.0, 10, 10, 33, 0, 50, 0, 70, "sub-0 consumer 1 (load generator 2 of 2)", 20, 0),
+    )
+    # One that has ended has nothing of a later second.
+    *_, last = merge([first], [other, second(1.0, 2.0)])
+    assert [each.worker for each in last.workers] == [2]
+
+
+def test_a_consumer_that_is_busy_all_the_time_is_so_in_a_longer_second() -> None:
+    """Also where those of a subscription take turns; the other worker was stopped for two seconds."""
+    own = [
+        ("sub-0 consumer 0", 0.99), ("sub-1 consumer 0", 0.2), ("sub-0 consumer 1", 0.97), ("sub-0 consumer 1", 0.98)
+    ]  # fmt: skip
+    busy = [
+        second(n, n + 1, busiest_consumer=name, busiest_consumer_busy_ns=round(busy_s * S))
+        for n, (name, busy_s) in enumerate(own)
+    ]
+    found = merge(busy, [second(0, 1), second(1, 4)])
+    assert spans(found) == [(0.0, 1.0, 20), (1.0, 4.0, 40)]
+    assert found[1].busiest_consumer == "sub-0 consumer 1 (load generator 1 of 2)"
+    assert found[1].busiest_consumer_busy_ns == pytest.approx(1.95 * S)
 
 
 def test_backlog_is_what_all_acknowledged_less_what_anyone_received_so_far() -> None:

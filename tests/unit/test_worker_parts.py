@@ -313,7 +313,7 @@ def test_settings_keep_whether_a_default_is_known() -> None:
 @pytest.mark.parametrize(
     ("convert", "message", "plain", "absent"),
     [
-        (messages.second_of, pb.SecondFigures, SecondFigures, set()),
+        (messages.second_of, pb.SecondFigures, SecondFigures, {"workers"}),
         (messages.totals_of, pb.TotalFigures, TotalFigures, {"seconds", "workers"}),
         (lambda m: messages.totals_of(pb.TotalFigures(window=m)).window, pb.WindowFigures, WindowFigures, set()),
         (

@@ -45,12 +45,40 @@ class SubscriptionSecond:
     unique: int = 0
 
 
+def worker_name(worker: int, workers: int) -> str:
+    """What users read of one of several workers: "load generator 2 of 3", by its number from 0."""
+    return f"load generator {worker + 1} of {workers}"
+
+
+@dataclass(frozen=True)
+class WorkerSecond:
+    """What one of several workers had of a second; `worker` is its number from 1, the rest as in `SecondFigures`.
+
+    `received`: by its consumers, of all subscriptions.
+    """
+
+    worker: int
+    scheduled_msgs_per_s: float
+    sent: int
+    acked: int
+    received: int
+    own_lag_ns_max: int
+    worker_cpu_ns: int
+    gc_pause_ns: int
+    heap_used_bytes: int
+    busiest_consumer: str
+    busiest_consumer_busy_ns: int
+    jit_ns: int
+
+
 @dataclass(frozen=True)
 class SecondFigures:
     """What happened in one second of a trial, by the time it happened. Histograms encoded as above.
 
     `busiest_consumer`: "sub-0 consumer 1", whose receiving thread ran or waited for a CPU for longest; "" if none ran.
+    Of several workers "sub-0 consumer 1 (load generator 2 of 3)".
     `jit_ns`: CPU time of the worker's JIT compiler, over all of its threads.
+    `workers`: where several carry out the trial, what each had that had anything.
     """
 
     second: int
@@ -74,6 +102,7 @@ class SecondFigures:
     busiest_consumer: str = ""
     busiest_consumer_busy_ns: int = 0
     jit_ns: int = 0
+    workers: tuple[WorkerSecond, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,12 +191,14 @@ class TotalFigures:
 class WorkerTotals:
     """What one of several workers knows of a trial by itself: nothing of what is lost, and of `backlog`.
 
-    `started_mono_ns` is when its producers really began.
+    `name` is that of its process. Its producers' schedules really began at `started_mono_ns`, and after
+    `stopped_mono_ns` they intended nothing more; 0 where that is not known.
     """
 
     name: str
     started_mono_ns: int
     totals: TotalFigures
+    stopped_mono_ns: int = 0
 
 
 @dataclass(frozen=True)

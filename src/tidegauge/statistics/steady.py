@@ -43,7 +43,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from statistics import median
 
-from tidegauge.model.load import SecondFigures
+from tidegauge.model.load import SecondFigures, WorkerSecond
 from tidegauge.model.trial import BusyConsumer, Slope
 from tidegauge.numbers import rounded
 from tidegauge.statistics.changes import Jump, jumps
@@ -82,16 +82,20 @@ class ReceivingTally:
         self.window_end = {sub.name: sub.backlog for sub in figures.subscriptions}
         if not judged:
             return
-        self._seconds += 1
         length_ns = figures.until_mono_ns - figures.from_mono_ns
-        free_ns = max(1, length_ns - min(length_ns, figures.gc_pause_ns))
-        if figures.busiest_consumer_busy_ns < BUSY_SHARE * free_ns:
+        # Where a load generator was short of CPU a second is longer, and stands for so many.
+        seconds = max(1, round(length_ns / 1e9))
+        self._seconds += seconds
+        # Each of several load generators by itself: one that pauses says nothing of another's consumers.
+        each: Sequence[SecondFigures | WorkerSecond] = figures.workers or (figures,)
+        busiest = max(each, key=lambda own: _busy_share(own, length_ns))
+        if _busy_share(busiest, length_ns) < BUSY_SHARE:
             return
-        name = figures.busiest_consumer.partition(" ")[0]
+        name = busiest.busiest_consumer.partition(" ")[0]
         for sub in figures.subscriptions:
             if sub.name == name:
                 busy = self._busy.setdefault(name, _Busy())
-                busy.names[figures.busiest_consumer] += 1
+                busy.names[busiest.busiest_consumer] += seconds
                 busy.length_s += length_ns / 1e9
                 busy.received += sub.received
                 busy.backlog_s += sub.backlog * length_ns / 1e9
@@ -109,6 +113,12 @@ class ReceivingTally:
             for subscription, busy in self._busy.items()
         ]
         return tuple(sorted(found, key=lambda consumer: (-consumer.busy_seconds, -consumer.waiting_ms)))
+
+
+def _busy_share(own: SecondFigures | WorkerSecond, length_ns: int) -> float:
+    """How busy the busiest consumer was, outside pauses of the collector."""
+    free_ns = max(1, length_ns - min(length_ns, own.gc_pause_ns))
+    return own.busiest_consumer_busy_ns / free_ns
 
 
 SECONDS_MIN = 6

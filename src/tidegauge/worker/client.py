@@ -259,9 +259,13 @@ class GrpcWorker:
 
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
+        return self.stop(grace_s)[0]
+
+    def stop(self, grace_s: float) -> tuple[int, int]:
+        """See `GroupMember.stop`."""
         request = pb.StopProducersRequest(grace_ms=round(grace_s * 1e3))
-        unresolved: int = self._ask("StopProducers", request, grace_s + self._call_s).unresolved
-        return unresolved
+        reply = self._ask("StopProducers", request, grace_s + self._call_s)
+        return reply.unresolved, reply.stopped_mono_ns
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`."""

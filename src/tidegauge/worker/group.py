@@ -66,6 +66,10 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
         """Begin the schedule at an instant; returns when it really begins: later, if the instant had passed."""
         ...
 
+    def stop(self, grace_s: float) -> tuple[int, int]:
+        """As `stop_producers`; returns also after which instant no message was intended."""
+        ...
+
     def ended(self, call: str) -> NoAnswerError | None:
         """How its process ended, as seen during `call`; None while it runs."""
         ...
@@ -91,7 +95,7 @@ class WorkerGroup:
         self._order: LoadOrder | None = None
         self._begin_ns = 0
         self._window_from_ns = 0
-        self._started: list[int] = []
+        self._started = self._stopped = [0] * len(members)
         self._final: Sequence[TotalFigures] | None = None
 
     # Of the system
@@ -140,7 +144,8 @@ class WorkerGroup:
     def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         """See `LoadWorker.prepare`: all topics first, then all clients. Settings of the same name are the first's."""
         count = len(self._members)
-        self._order, self._started, self._final = order, [], None
+        self._order, self._final = order, None
+        self._started = self._stopped = [0] * count
         self._begin_ns = self._window_from_ns = 0
         orders = [replace(order, share=Share(number, count)) for number in range(count)]
         progress = _Progress(count, on_progress)
@@ -203,8 +208,9 @@ class WorkerGroup:
 
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
-        ask: Callable[[int, GroupMember], int] = lambda _, member: member.stop_producers(grace_s)  # noqa: E731
-        return sum(self._on_all("StopProducers", ask, grace_s + ANSWER_S_MAX))
+        found = self._on_all("StopProducers", lambda _, member: member.stop(grace_s), grace_s + ANSWER_S_MAX)
+        self._stopped = [stopped_mono_ns for _, stopped_mono_ns in found]
+        return sum(unresolved for unresolved, _ in found)
 
     def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
         """See `LoadWorker.watch`. Raises `RunFailedError` if one worker is silent, or if its seconds don't add up."""
@@ -334,8 +340,8 @@ class WorkerGroup:
         return self._on_all("Totals", lambda _, member: member.totals())
 
     def _named(self, totals: Sequence[TotalFigures]) -> list[WorkerTotals]:
-        started = self._started or [0] * len(self._members)
-        return [WorkerTotals(*each) for each in zip(self.processes, started, totals, strict=True)]
+        known = zip(self.processes, self._started, totals, self._stopped, strict=True)
+        return [WorkerTotals(*each) for each in known]
 
     def _parts(self, number: int, wanted: threading.Event) -> Iterator[Part]:
         """A worker's sequences as they come, a few ahead. Raises `RunFailedError` if they stop coming."""

@@ -15,11 +15,11 @@ from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.model.load import worker_name
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker
 from tidegauge.worker.archive import Archives, worker_class_path
 from tidegauge.worker.client import GrpcWorker, WorkerProcess, cause_from_log
 from tidegauge.worker.group import WorkerGroup
-from tidegauge.worker.sequences import worker_name
 
 MAIN_CLASS = "io.tidegauge.worker.app.Main"
 JAVA_MAJOR_MIN = 17

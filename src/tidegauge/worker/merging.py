@@ -3,14 +3,18 @@
 All instants are on one timeline, the controller's. Counts are added up, histograms merged bin by bin. What belongs to
 one process (own lag of a second, pauses of its collector, its JIT compiler, its wait for a CPU) is that of the worker
 which has most of it: workers pause apart, and one that is late makes the trial's figures late however calm the others
-are. CPU time and memory are added up.
+are. CPU time and memory are added up. `_rules` says it field by field.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
 from statistics import median_low
+from typing import Any, TypeVar, get_type_hints
 
 from tidegauge.model.load import (
     RecordFigures,
@@ -19,10 +23,12 @@ from tidegauge.model.load import (
     SubscriptionTotals,
     TotalFigures,
     WindowFigures,
+    WorkerSecond,
     WorkerTotals,
+    worker_name,
 )
 from tidegauge.statistics.histograms import merged
-from tidegauge.worker.sequences import FiguresError, Received, SequenceCounts, worker_name
+from tidegauge.worker.sequences import FiguresError, Received, SequenceCounts
 
 _SECOND_NS = 1_000_000_000
 
@@ -103,37 +109,23 @@ class SecondMerger:
 
     def _merge(self, own: Sequence[tuple[int, Sequence[SecondFigures]]]) -> SecondFigures:
         """One second of what each worker had since the last."""
-        every = [figures for _, seconds in own for figures in seconds]
-        last = [seconds[-1] for _, seconds in own]
-        busiest_worker, busiest = max(
-            ((worker, figures) for worker, seconds in own for figures in seconds),
-            key=lambda item: item[1].busiest_consumer_busy_ns,
-        )
+        count = len(self._waiting)
+        every = [_in_a_row(seconds) for _, seconds in own]
+        workers = [_worker_second(worker, count, figures) for (worker, _), figures in zip(own, every, strict=True)]
+        busiest = max(workers, key=lambda worker: worker.busiest_consumer_busy_ns)
         from_ns = min(figures.from_mono_ns for figures in every) if self._until_ns is None else self._until_ns
-        self._until_ns = max(from_ns + 1, median_low(figures.until_mono_ns for figures in last))
+        self._until_ns = max(from_ns + 1, median_low(figures.until_mono_ns for figures in every))
         self._acked += sum(figures.acked for figures in every)
-        second = SecondFigures(
+        second = _combined(
+            _SECOND_OF_ALL,
+            every,
             second=self._count,
             from_mono_ns=from_ns,
             until_mono_ns=self._until_ns,
-            scheduled_msgs_per_s=sum(_scheduled(seconds) for _, seconds in own),
-            sent=sum(figures.sent for figures in every),
-            acked=sum(figures.acked for figures in every),
-            failed=sum(figures.failed for figures in every),
-            acked_bytes=sum(figures.acked_bytes for figures in every),
-            in_flight=sum(figures.in_flight for figures in last),
-            blocked_ns=sum(figures.blocked_ns for figures in every),
-            own_lag_ns_max=max(figures.own_lag_ns_max for figures in every),
-            response=merged([figures.response for figures in every]),
-            service=merged([figures.service for figures in every]),
-            delay=merged([figures.delay for figures in every]),
             subscriptions=self._subscriptions(every),
-            worker_cpu_ns=sum(figures.worker_cpu_ns for figures in every),
-            gc_pause_ns=max(sum(figures.gc_pause_ns for figures in seconds) for _, seconds in own),
-            heap_used_bytes=sum(figures.heap_used_bytes for figures in last),
-            busiest_consumer=_consumer(busiest, busiest_worker),
+            busiest_consumer=busiest.busiest_consumer,
             busiest_consumer_busy_ns=busiest.busiest_consumer_busy_ns,
-            jit_ns=max(sum(figures.jit_ns for figures in seconds) for _, seconds in own),
+            workers=tuple(workers),
         )
         self._count += 1
         return second
@@ -152,17 +144,8 @@ class SecondMerger:
         """
         unique = sum(sub.unique for sub in own)
         self._unique[name] = self._unique.get(name, 0) + unique
-        return SubscriptionSecond(
-            name=name,
-            received=sum(sub.received for sub in own),
-            received_bytes=sum(sub.received_bytes for sub in own),
-            backlog=max(0, self._acked - self._unique[name]),
-            duplicated=sum(sub.duplicated for sub in own),
-            reordered=sum(sub.reordered for sub in own),
-            corrupt=sum(sub.corrupt for sub in own),
-            end_to_end=merged([sub.end_to_end for sub in own]),
-            unique=unique,
-        )
+        backlog = max(0, self._acked - self._unique[name])
+        return _combined(_SUBSCRIPTION_SECOND, own, name=name, backlog=backlog, unique=unique)
 
 
 def _number(name: str) -> tuple[int, str]:
@@ -170,17 +153,51 @@ def _number(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-def _scheduled(seconds: Sequence[SecondFigures]) -> float:
-    """A worker's rate over some of its seconds, by their lengths."""
+def _in_a_row(seconds: Sequence[SecondFigures]) -> SecondFigures:
+    """Seconds of one worker as one that is as long as all; a subscription is in it as often as it was in them."""
     if len(seconds) == 1:
-        return seconds[0].scheduled_msgs_per_s
+        return seconds[0]
     lengths = [max(1, figures.until_mono_ns - figures.from_mono_ns) for figures in seconds]
     msgs = sum(figures.scheduled_msgs_per_s * length for figures, length in zip(seconds, lengths, strict=True))
-    return msgs / sum(lengths)
+    consumer, busy_ns = _busiest(seconds)
+    return _combined(
+        _SECONDS_OF_ONE,
+        seconds,
+        scheduled_msgs_per_s=msgs / sum(lengths),
+        busiest_consumer=consumer,
+        busiest_consumer_busy_ns=busy_ns,
+    )
 
 
-def _consumer(figures: SecondFigures, worker: int) -> str:
-    return f"{figures.busiest_consumer}, worker {worker + 1}" if figures.busiest_consumer else ""
+def _busiest(seconds: Sequence[SecondFigures]) -> tuple[str, int]:
+    """The consumer that was busiest in most of the time, and for how long it or others of its subscription were.
+
+    Of each second one consumer is known. Where those of a subscription take turns, each second had one without time.
+    """
+    busy_ns: dict[str, Counter[str]] = {}
+    for figures in seconds:
+        own = busy_ns.setdefault(figures.busiest_consumer.partition(" ")[0], Counter())
+        own[figures.busiest_consumer] += figures.busiest_consumer_busy_ns
+    most = max(busy_ns.values(), key=Counter.total)
+    return most.most_common(1)[0][0], most.total()
+
+
+def _worker_second(worker: int, workers: int, figures: SecondFigures) -> WorkerSecond:
+    consumer = figures.busiest_consumer
+    return WorkerSecond(
+        worker=worker + 1,
+        scheduled_msgs_per_s=figures.scheduled_msgs_per_s,
+        sent=figures.sent,
+        acked=figures.acked,
+        received=sum(sub.received for sub in figures.subscriptions),
+        own_lag_ns_max=figures.own_lag_ns_max,
+        worker_cpu_ns=figures.worker_cpu_ns,
+        gc_pause_ns=figures.gc_pause_ns,
+        heap_used_bytes=figures.heap_used_bytes,
+        busiest_consumer=f"{consumer} ({worker_name(worker, workers)})" if consumer else "",
+        busiest_consumer_busy_ns=figures.busiest_consumer_busy_ns,
+        jit_ns=figures.jit_ns,
+    )
 
 
 def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None = None) -> TotalFigures:
@@ -192,26 +209,15 @@ def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None
     parts = [worker.totals for worker in workers]
     acked = sum(part.acked for part in parts)
     names = {sub.name for part in parts for sub in part.subscriptions}
-    return TotalFigures(
-        sent=sum(part.sent for part in parts),
-        acked=acked,
-        failed=sum(part.failed for part in parts),
-        unresolved=sum(part.unresolved for part in parts),
-        window=_window([part.window for part in parts]),
-        subscriptions=tuple(
-            _totals_of_subscription(
-                [sub for part in parts for sub in part.subscriptions if sub.name == name],
-                acked,
-                counts.subscriptions.get(name) if counts else None,
-            )
-            for name in sorted(names, key=_number)
-        ),
-        errors=_errors(parts),
-        worker_cpu_ns=sum(part.worker_cpu_ns for part in parts),
-        gc_pause_ns=max(part.gc_pause_ns for part in parts),
-        resident_bytes=sum(part.resident_bytes for part in parts),
-        workers=tuple(workers),
+    subscriptions = tuple(
+        _totals_of_subscription(
+            [sub for part in parts for sub in part.subscriptions if sub.name == name],
+            acked,
+            counts.subscriptions.get(name) if counts else None,
+        )
+        for name in sorted(names, key=_number)
     )
+    return _combined(_TOTALS, parts, subscriptions=subscriptions, errors=_errors(parts), workers=tuple(workers))
 
 
 def _window(windows: Sequence[WindowFigures]) -> WindowFigures:
@@ -219,70 +225,80 @@ def _window(windows: Sequence[WindowFigures]) -> WindowFigures:
     for worker, window in enumerate(windows):
         if (window.from_mono_ns, window.until_mono_ns) != (first.from_mono_ns, first.until_mono_ns):
             raise FiguresError(f"the measured window of {worker_name(worker, len(windows))} is not that of the first")
-    return WindowFigures(
-        from_mono_ns=first.from_mono_ns,
-        until_mono_ns=first.until_mono_ns,
-        intended=sum(window.intended for window in windows),
-        acked=sum(window.acked for window in windows),
-        failed=sum(window.failed for window in windows),
-        acked_bytes=sum(window.acked_bytes for window in windows),
-        acked_within=sum(window.acked_within for window in windows),
-        response=merged([window.response for window in windows]),
-        service=merged([window.service for window in windows]),
-        delay=merged([window.delay for window in windows]),
-        own_lag=merged([window.own_lag for window in windows]),
-        own_lag_over_tolerance=sum(window.own_lag_over_tolerance for window in windows),
-        blocked_ns=sum(window.blocked_ns for window in windows),
-        worker_cpu_ns=sum(window.worker_cpu_ns for window in windows),
-        gc_pause_ns=max(window.gc_pause_ns for window in windows),
-        cpu_wait_ns=max(window.cpu_wait_ns for window in windows),
-        records=tuple(map(_record, zip(*(window.records for window in windows), strict=True))),
-    )
+    return _combined(_WINDOW, windows)
 
 
-def _record(records: Sequence[RecordFigures]) -> RecordFigures:
-    return RecordFigures(
-        intended=sum(record.intended for record in records),
-        acked=sum(record.acked for record in records),
-        failed=sum(record.failed for record in records),
-        acked_within=sum(record.acked_within for record in records),
-        response=merged([record.response for record in records]),
-        service=merged([record.service for record in records]),
-        delay=merged([record.delay for record in records]),
-    )
+def _records(of_workers: Sequence[Sequence[RecordFigures]]) -> tuple[RecordFigures, ...]:
+    return tuple(_combined(_RECORD, records) for records in zip(*of_workers, strict=True))
 
 
 def _totals_of_subscription(
     own: Sequence[SubscriptionTotals], acked: int, counted: Received | None
 ) -> SubscriptionTotals:
-    unattributed = sum(sub.corrupt_unattributed for sub in own)
-    unique = counted.unique if counted else sum(sub.unique for sub in own)
+    together = _combined(_SUBSCRIPTION, own)
+    unique = counted.unique if counted else together.unique
     missing = counted.missing if counted else acked - unique
     # A message with a damaged header arrived, but nobody can say which one it was.
-    lost = max(0, missing - unattributed)
-    return SubscriptionTotals(
-        name=own[0].name,
-        received=sum(sub.received for sub in own),
+    lost = max(0, missing - together.corrupt_unattributed)
+    return replace(
+        together,
         unique=unique,
         backlog=lost,
         lost=lost,
-        duplicated=sum(sub.duplicated for sub in own) + (counted.repeated if counted else 0),
-        reordered=sum(sub.reordered for sub in own),
-        corrupt=sum(sub.corrupt for sub in own),
-        corrupt_unattributed=unattributed,
-        foreign=sum(sub.foreign for sub in own),
-        negative_latency=sum(sub.negative_latency for sub in own),
-        end_to_end=merged([sub.end_to_end for sub in own]),
-        window_received=sum(sub.window_received for sub in own),
+        duplicated=together.duplicated + (counted.repeated if counted else 0),
         lost_examples=counted.examples[:lost] if counted else (),
-        record_end_to_end=tuple(map(merged, zip(*(sub.record_end_to_end for sub in own), strict=True))),
-        first_received_mono_ns=min(
-            (sub.first_received_mono_ns for sub in own if sub.first_received_mono_ns), default=0
-        ),
-        last_received_mono_ns=max(sub.last_received_mono_ns for sub in own),
-        verified=sum(sub.verified for sub in own),
-        received_bytes=sum(sub.received_bytes for sub in own),
     )
+
+
+Rule = Callable[[Any], Any]
+T = TypeVar("T")
+
+
+def _rules(kind: type, **others: Rule) -> Mapping[str, Rule]:
+    """How each field of several becomes one: counts are summed, histograms merged, `others` as they say."""
+    by_type: Mapping[object, Rule] = {int: sum, float: sum, bytes: merged}
+    known = {name: others.get(name, by_type.get(hint)) for name, hint in get_type_hints(kind).items()}
+    return {name: rule for name, rule in known.items() if rule is not None}
+
+
+def _combined(rules: Mapping[str, Rule], parts: Sequence[T], **given: Any) -> T:
+    """One of several: each field by its rule, but for those that are given."""
+    found = {name: rule([getattr(part, name) for part in parts]) for name, rule in rules.items() if name not in given}
+    return type(parts[0])(**found, **given)
+
+
+_first, _last = itemgetter(0), itemgetter(-1)
+
+
+def _first_known(instants: Sequence[int]) -> int:
+    return min(filter(None, instants), default=0)
+
+
+_SECONDS_OF_ONE = _rules(
+    SecondFigures,
+    second=_first,
+    from_mono_ns=_first,
+    until_mono_ns=_last,
+    in_flight=_last,
+    own_lag_ns_max=max,
+    heap_used_bytes=_last,
+    subscriptions=lambda found: tuple(chain.from_iterable(found)),
+)
+_SECOND_OF_ALL = _rules(SecondFigures, own_lag_ns_max=max, gc_pause_ns=max, jit_ns=max)
+_SUBSCRIPTION_SECOND = _rules(SubscriptionSecond)
+_RECORD = _rules(RecordFigures)
+_WINDOW = _rules(
+    WindowFigures, from_mono_ns=_first, until_mono_ns=_first, gc_pause_ns=max, cpu_wait_ns=max, records=_records
+)
+_SUBSCRIPTION = _rules(
+    SubscriptionTotals,
+    name=_first,
+    lost_examples=_first,
+    record_end_to_end=lambda found: tuple(map(merged, zip(*found, strict=True))),
+    first_received_mono_ns=_first_known,
+    last_received_mono_ns=max,
+)
+_TOTALS = _rules(TotalFigures, window=_window, gc_pause_ns=max)
 
 
 def _errors(parts: Sequence[TotalFigures]) -> tuple[tuple[str, str, int], ...]:

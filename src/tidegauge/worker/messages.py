@@ -203,7 +203,7 @@ def _each(read: Callable[[Any], T]) -> Callable[[Iterable[Any]], tuple[T, ...]]:
 facts_of: Callable[[pb.HandshakeReply], WorkerFacts] = reader(WorkerFacts, jvm_flags=tuple, drivers=dict)
 """How the worker introduced itself."""
 second_of: Callable[[pb.SecondFigures], SecondFigures] = reader(
-    SecondFigures, subscriptions=_each(reader(SubscriptionSecond))
+    SecondFigures, without=("workers",), subscriptions=_each(reader(SubscriptionSecond))
 )
 """One second of a trial."""
 totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(

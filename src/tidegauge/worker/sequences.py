@@ -24,7 +24,7 @@ from operator import itemgetter
 from pyroaring import BitMap64
 
 from tidegauge.errors import RunFailedError
-from tidegauge.model.load import ReceivedSequences, SentSequences
+from tidegauge.model.load import ReceivedSequences, SentSequences, worker_name
 
 Part = SentSequences | ReceivedSequences
 EXAMPLES_MAX = 10
@@ -42,11 +42,6 @@ class FiguresError(RunFailedError):
             f"The figures of the load generators do not add up: {message}.",
             "This is a mistake of Tidegauge's, not of the system under test; the figures of each are kept.",
         )
-
-
-def worker_name(worker: int, workers: int) -> str:
-    """ "load generator 2 of 3", by its number from 0."""
-    return f"load generator {worker + 1} of {workers}"
 
 
 @dataclass(frozen=True)

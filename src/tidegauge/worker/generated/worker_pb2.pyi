@@ -485,10 +485,12 @@ class StopProducersRequest(_message.Message):
     def __init__(self, grace_ms: _Optional[int] = ...) -> None: ...
 
 class StopProducersReply(_message.Message):
-    __slots__ = ("unresolved",)
+    __slots__ = ("unresolved", "stopped_mono_ns")
     UNRESOLVED_FIELD_NUMBER: _ClassVar[int]
+    STOPPED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     unresolved: int
-    def __init__(self, unresolved: _Optional[int] = ...) -> None: ...
+    stopped_mono_ns: int
+    def __init__(self, unresolved: _Optional[int] = ..., stopped_mono_ns: _Optional[int] = ...) -> None: ...
 
 class TotalsRequest(_message.Message):
     __slots__ = ()

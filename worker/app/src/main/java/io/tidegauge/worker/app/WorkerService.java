@@ -238,8 +238,11 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         to,
         Status.FAILED_PRECONDITION,
         () -> {
-          long unresolved = session.trial().stopProducers(request.getGraceMs());
-          return StopProducersReply.newBuilder().setUnresolved(unresolved).build();
+          Trial trial = session.trial();
+          return StopProducersReply.newBuilder()
+              .setUnresolved(trial.stopProducers(request.getGraceMs()))
+              .setStoppedMonoNs(trial.stoppedAtNs())
+              .build();
         });
   }
 

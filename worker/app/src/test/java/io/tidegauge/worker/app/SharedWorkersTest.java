@@ -76,7 +76,12 @@ class SharedWorkersTest {
     }
     for (TestWorker worker : workers) {
       StopProducersRequest request = StopProducersRequest.newBuilder().setGraceMs(10_000).build();
-      assertThat(worker.stub.stopProducers(request).getUnresolved()).isZero();
+      long asked = System.nanoTime();
+      StopProducersReply reply = worker.stub.stopProducers(request);
+      assertThat(reply.getUnresolved()).isZero();
+      assertThat(reply.getStoppedMonoNs()).isBetween(asked, System.nanoTime());
+      // Asking again changes nothing.
+      assertThat(worker.stub.stopProducers(request)).isEqualTo(reply);
     }
   }
 

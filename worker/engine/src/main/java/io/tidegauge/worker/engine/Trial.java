@@ -214,6 +214,12 @@ public final class Trial {
     return unresolved();
   }
 
+  /** After which instant no message was intended; 0 while producers have not been stopped. */
+  public long stoppedAtNs() {
+    long at = setup.live.stopAtNs;
+    return at == Long.MAX_VALUE ? 0 : at;
+  }
+
   private void abortLoad() throws InterruptedException {
     setup.live.aborted = true;
     threads.wake();
