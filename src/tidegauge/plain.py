@@ -18,10 +18,17 @@ T = TypeVar("T")
 
 
 def plain(value: object) -> Any:
-    """`value` as dicts, lists, strings and numbers. Histograms (bytes) are left out: they belong into .hlog files."""
+    """`value` as dicts, lists, strings and numbers. Histograms (bytes) are left out: they belong into .hlog files.
+
+    So are fields with the metadata `if_any` that have nothing in them.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {name: plain(content) for name, content in fields if not isinstance(content, bytes)}
+        fields = [(field, getattr(value, field.name)) for field in dataclasses.fields(value)]
+        return {
+            field.name: plain(content)
+            for field, content in fields
+            if not isinstance(content, bytes) and (content or not field.metadata.get("if_any"))
+        }
     if isinstance(value, Mapping):
         return {str(key): plain(content) for key, content in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -127,10 +127,14 @@ def test_processes_of_load_generators_are_known_by_their_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("consumer", "process"), [("sub-0 consumer 1, worker 2", "worker-2"), ("sub-0 consumer 1", "worker-1")]
+    ("consumer", "workers", "whose"),
+    [
+        ("sub-0 consumer 1 (load generator 2 of 2)", ("worker-1", "worker-2"), "load generator 2 of 2"),
+        ("sub-0 consumer 1", ("worker",), "worker"),
+    ],
 )
-def test_a_busy_consumer_belongs_to_its_process(consumer: str, process: str) -> None:
+def test_a_busy_consumer_belongs_to_its_load_generator(consumer: str, workers: tuple[str, ...], whose: str) -> None:
     load = Load.__new__(Load)
     object.__setattr__(load, "consumer", consumer)
-    object.__setattr__(load, "workers", ("worker-1", "worker-2"))
-    assert _of_consumer(load) == process
+    object.__setattr__(load, "workers", workers)
+    assert _of_consumer(load) == whose

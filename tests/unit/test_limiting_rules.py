@@ -359,3 +359,35 @@ def test_what_was_seen_of_devices_keeps_its_names() -> None:
 
 def test_without_telemetry_nothing_is_said() -> None:
     assert limiting_resource(load(), None).words == "nothing was recorded of what was used"
+
+
+THREE = ("worker-1", "worker-2", "worker-3")
+
+
+def test_of_several_load_generators_the_one_at_its_end_is_named() -> None:
+    calm = [process("worker-1"), process("worker-3")]
+    allowed = process("worker-2", cpus=0.97, cpus_allowed=1.0)
+    answer = found(load(workers=THREE), process("kafka-1"), *calm, allowed)
+    assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "load generator 2 of 3")
+    assert answer.words.startswith("load generator 2 of 3 used 0.97 of the 1 CPUs")
+    thread = process("worker-2", busiest=ThreadShare("netty-1", 0.99, 0.0))
+    thread = replace(thread, threads=(thread.busiest,))
+    answer = found(load(workers=THREE), process("kafka-1"), *calm, thread)
+    assert (answer.subject, answer.words) == (
+        "load generator 2 of 3",
+        "thread netty-1 of load generator 2 of 3 ran 99% of the time",
+    )
+
+
+def test_a_consumer_of_one_of_several_load_generators() -> None:
+    busy = load(
+        workers=THREE, consumer="sub-0 consumer 4 (load generator 3 of 3)", consumer_busy_share=1.0,
+        consumer_behind=True,
+    )  # fmt: skip
+    answer = found(busy, *map(process, ("kafka-1", *THREE)))
+    assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "load generator 3 of 3")
+
+
+def test_a_closed_loop_that_nobody_held_back_was_limited_by_all_of_them() -> None:
+    answer = found(load(workers=THREE, blocked_share=0.1), *map(process, ("kafka-1", *THREE)))
+    assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "all 3 load generators")

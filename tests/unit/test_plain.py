@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from tidegauge.comparison.differences import _yaml_parts
-from tidegauge.plain import differing, flatten
+from tidegauge.plain import differing, flatten, plain, typed
 from tidegauge.report.html.disclosure import environment_rows
 from tidegauge.store.read import environment_changes
 
@@ -58,3 +59,16 @@ def test_the_surroundings_are_shown_one_line_a_fact() -> None:
         }
     )
     assert rows.rows == (("cpus", "2"), ("flags", "a, b"), ("disks.1.kind", "ssd"))
+
+
+@dataclass(frozen=True)
+class Parts:
+    name: str
+    rare: tuple[int, ...] = field(default=(), metadata={"if_any": True})
+    usual: tuple[int, ...] = ()
+
+
+def test_a_field_may_be_written_only_if_there_is_anything_in_it() -> None:
+    assert plain(Parts("")) == {"name": "", "usual": []}
+    assert plain(Parts("", (1,))) == {"name": "", "rare": [1], "usual": []}
+    assert typed(Parts, plain(Parts(""))) == Parts("")

@@ -382,7 +382,7 @@ def test_numbers_in_sentences_have_no_exponent(value: float, digits: int, shown:
 
 
 def worker(number: int, own_lag: Latency, **changes: Any) -> WorkerEvidence:
-    return replace(WorkerEvidence(f"worker-{number}", own_lag, latency(), 0.0, 0.0), **changes)
+    return replace(WorkerEvidence(f"load generator {number} of 3", own_lag, latency(), 0.0, 0.0), **changes)
 
 
 def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> None:
@@ -391,7 +391,7 @@ def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> No
     workers = (worker(1, calm), worker(2, late), worker(3, calm))
     verdict = judged(workers=workers)
     assert verdict.validity is Validity.INVALID
-    assert "the own lag of worker-2 at p99 is 12 ms of a response of 20 ms" in verdict.reasons[0]
+    assert "the own lag of load generator 2 of 3 at p99 is 12 ms of a response of 20 ms" in verdict.reasons[0]
     assert judged(workers=workers[::2]) == judged()
     # Against its own response, not that of all.
     slow = replace(workers[1], response=latency(40.0, 200.0))
@@ -401,5 +401,16 @@ def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> No
 def test_the_worker_that_waits_or_collects_most_is_named() -> None:
     workers = (worker(1, latency(0.005, 0.5), gc_share=0.07), worker(2, latency(0.005, 0.5), cpu_wait_share=0.3))
     verdict = judged(workers=workers, gc_share=0.07, cpu_wait_share=0.3)
-    assert any("in each second (worker-2)" in warning for warning in verdict.warnings)
-    assert any(warning.startswith("worker-1 spent 7%") for warning in verdict.warnings)
+    assert any("in each second (load generator 2 of 3)" in warning for warning in verdict.warnings)
+    assert any(warning.startswith("load generator 1 of 3 spent 7%") for warning in verdict.warnings)
+
+
+def test_one_that_is_late_is_named_though_all_together_are_a_little_worse() -> None:
+    calm, late = latency(0.005, 0.5), latency(0.005, 12.0)
+    workers = (worker(1, calm), worker(2, late), worker(3, calm))
+    verdict = judged(workers=workers, own_lag=latency(0.005, 13.0))
+    assert "the own lag of load generator 2 of 3 at p99 is 12 ms" in verdict.reasons[0]
+    # Unless nobody alone is as bad.
+    each = tuple(worker(number, latency(0.005, 9.0)) for number in (1, 2, 3))
+    verdict = judged(workers=each, own_lag=latency(0.005, 13.0))
+    assert "its own lag at p99 is 13 ms" in verdict.reasons[0]

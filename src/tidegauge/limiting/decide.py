@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.window_use import DeviceShare, ProcessShare, WindowUse
+from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 
 FULL = 0.90
@@ -84,6 +85,11 @@ class Load:
     connections: int = 1
     """That carry messages: what is sent over several at the same time is compared with the ceiling of several."""
 
+    def named(self, process: str) -> str:
+        """What users read of a process: of several load generators which one it is."""
+        several = len(self.workers) > 1 and process in self.workers
+        return worker_name(self.workers.index(process), len(self.workers)) if several else process
+
 
 @dataclass(frozen=True)
 class Case:
@@ -149,8 +155,9 @@ def _allowances(case: Case) -> Iterator[Limiting]:
         throttled = process.throttled_share or 0.0
         if limited and (share >= FULL or throttled >= THROTTLED):
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled else ""
-            words = f"{process.name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
-            yield Limiting(_cpu_of(case, process), process.name, share, words)
+            name = case.load.named(process.name)
+            words = f"{name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
+            yield Limiting(_cpu_of(case, process), name, share, words)
 
 
 def _cpu_of(case: Case, process: ProcessShare) -> Resource:
@@ -215,9 +222,8 @@ def _consumer(load: Load) -> Limiting:
 
 
 def _of_consumer(load: Load) -> str:
-    """The process that the consumer is in: of several, its number ends the name ("sub-0 consumer 1, worker 2")."""
-    number = load.consumer.rpartition(", worker ")[2]
-    return next((name for name in load.workers if name.endswith(f"-{number}")), load.workers[0])
+    """Whose consumer it is: of several load generators one, which its name has ("sub-0 consumer 1 (...)")."""
+    return load.consumer.partition("(")[2].rstrip(")") or load.named(load.workers[0])
 
 
 def _busy_disks(case: Case) -> Iterator[Limiting]:
@@ -249,8 +255,9 @@ def _threads(case: Case) -> Iterator[Limiting]:
             )
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
-            words = f"thread {thread.name} of {process.name} ran {thread.cpu_share:.0%} of the time"
-            yield Limiting(resource, process.name, min(1.0, thread.cpu_share), words)
+            name = case.load.named(process.name)
+            words = f"thread {thread.name} of {name} ran {thread.cpu_share:.0%} of the time"
+            yield Limiting(resource, name, min(1.0, thread.cpu_share), words)
 
 
 def _memory(case: Case) -> Iterator[Limiting]:
@@ -294,7 +301,8 @@ def _host_cpu(case: Case) -> Iterator[Limiting]:
     servers = sum(server.cpus for server in case.servers)
     client = sum(worker.cpus for worker in case.workers)
     others = max(0.0, host.cpu_share * host.cpus - servers - client)
-    parts = f"servers {servers:.2f}, load generator {client:.2f}, everything else {others:.2f}"
+    generators = "load generators" if len(case.load.workers) > 1 else "load generator"
+    parts = f"servers {servers:.2f}, {generators} {client:.2f}, everything else {others:.2f}"
     waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
     yield Limiting(
         Resource.HOST_CPU, "", min(1.0, host.cpu_share), f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}"
@@ -306,7 +314,9 @@ def _generator(case: Case) -> Iterator[Limiting]:
     load = case.load
     if load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
         words = f"producers were held back by the system only {load.blocked_share:.0%} of the time"
-        yield Limiting(Resource.CLIENT_CPU, ", ".join(load.workers), None, words)
+        several = len(load.workers) > 1
+        subject = f"all {len(load.workers)} load generators" if several else load.workers[0]
+        yield Limiting(Resource.CLIENT_CPU, subject, None, words)
 
 
 def _round_trips(case: Case) -> Iterator[Limiting]:

@@ -326,6 +326,34 @@ class Validity(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkerResult:
+    """What one of several load generators had of the measured window.
+
+    Attributes:
+        worker: its number, from 1.
+        process: its name, which its log and the rows of telemetry have: "worker-2".
+        offered_msgs_per_s: what its producers were to send; None where they went as fast as it goes, or sent nothing.
+        msgs_per_s: acknowledged; `received_msgs_per_s`: by its consumers, of all subscriptions.
+        response, own_lag: of its own messages.
+        cpu_wait_s: summed over its load threads.
+        started_ms, stopped_ms: for how long others had begun, and had intended their last message; None if not known.
+    """
+
+    worker: int
+    process: str
+    offered_msgs_per_s: float | None
+    msgs_per_s: float
+    received_msgs_per_s: float
+    response: Latency
+    own_lag: Latency
+    cpu_s: float
+    cpu_wait_s: float
+    gc_pause_s: float
+    started_ms: float | None
+    stopped_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrialResult:
     """What a trial of any kind found.
 
@@ -363,6 +391,7 @@ class MeasuredResult(TrialResult):
         seen: what devices and loopback moved over the measured window; None if nobody looked.
         limiting: what limited the rate (of late readers: the reading); None if what was used was not recorded.
         telemetry_cpus: CPUs that recording it took on average.
+        workers: what each of several load generators had of it; () of one alone, and then not written.
     """
 
     spec: LoadSpec | ReadSpec
@@ -375,6 +404,7 @@ class MeasuredResult(TrialResult):
     seen: Seen | None = None
     limiting: Limiting | None = None
     telemetry_cpus: float | None = None
+    workers: tuple[WorkerResult, ...] = field(default=(), metadata={"if_any": True})
 
     @property
     def lost(self) -> int:

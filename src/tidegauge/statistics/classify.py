@@ -66,7 +66,7 @@ report says itself what to do.
 
 @dataclass(frozen=True)
 class WorkerEvidence:
-    """What one of several workers showed by itself: see `Evidence`."""
+    """What one of several workers, "load generator 2 of 3", showed by itself: see `Evidence`."""
 
     name: str
     own_lag: Latency
@@ -250,17 +250,21 @@ def _own_lag(
     """
     if evidence.closed_loop:
         return None
-    worst: _Lag | None = None
+    found = []
     judged = [("", evidence.own_lag, evidence.response)]
     judged += [(worker.name, worker.own_lag, worker.response) for worker in evidence.workers]
     for worker, own_lag, response in judged:
         for name in percentiles:
             lag_ms, response_ms = _at(own_lag, name), _at(response, name)
-            if lag_ms is None or not response_ms or lag_ms < floor_ms:
-                continue
-            if worst is None or lag_ms / response_ms > worst.share:
-                worst = _Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker)
-    return worst
+            if lag_ms is not None and response_ms and lag_ms >= floor_ms:
+                found.append(_Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker))
+    return max(found, key=_weight, default=None)
+
+
+def _weight(lag: _Lag) -> tuple[int, bool, float]:
+    """One worker that is as bad by itself is named before all together, whose share may be a little larger."""
+    reached = sum(lag.share >= bound for bound in (OWN_LAG_DOUBTFUL_SHARE, OWN_LAG_INVALID_SHARE))
+    return reached, bool(lag.worker), lag.share
 
 
 def _at(latency: Latency, name: str) -> float | None:
@@ -385,8 +389,8 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     waited_for = _waited_for(evidence)
     if evidence.faults or not _often(waited_for):
         found += [
-            f"{consumer.name} of the load generator had no time left in {consumer.busy_seconds} of {consumer.seconds} "
-            f"s, and {words}: the longest end-to-end times may be its own"
+            f"{consumer.name}{'' if evidence.workers else ' of the load generator'} had no time left in "
+            f"{consumer.busy_seconds} of {consumer.seconds} s, and {words}: the longest end-to-end times may be its own"
             for consumer, words in waited_for
         ]
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import Sources, UseRecorder
+from tidegauge.campaign.run.workers import worker_evidence, worker_results
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.hosts.fsync import Calm
@@ -18,7 +19,7 @@ from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures, WorkerTotals
+from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures
 from tidegauge.model.trial import (
     NO_LATENCY,
     BusyConsumer,
@@ -36,7 +37,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import rounded
-from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, WorkerEvidence, classify
+from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.steady import (
     SecondPoint,
@@ -204,6 +205,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         faults=observed.faults,
         busy_consumer=next(iter(observed.busy_consumers), None),
         jit_cpus=observed.jit_cpus,
+        workers=worker_results(totals, measured_s, scheduled=not evidence.closed_loop),
     )
 
 
@@ -270,19 +272,8 @@ def _evidence(
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
-        workers=tuple(_worker_evidence(worker, measured_s) for worker in totals.workers),
+        workers=worker_evidence(totals, measured_s),
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
-    )
-
-
-def _worker_evidence(worker: WorkerTotals, measured_s: float) -> WorkerEvidence:
-    window = worker.totals.window
-    return WorkerEvidence(
-        name=worker.name,
-        own_lag=summarise(window.own_lag),
-        response=summarise(window.response),
-        cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
-        gc_share=window.gc_pause_ns / 1e9 / measured_s,
     )
 
 
@@ -434,6 +425,7 @@ def read_result(
         measured_s=read_s,
         level=level,
         control_cpu_s=cpu_s[1],
+        workers=worker_results(totals, read_s, scheduled=False),
     )
 
 
