@@ -19,6 +19,7 @@ from tidegauge.store.read import (
 from tidegauge.store.run import DirectoryRun, create_run, resume_run
 from tidegauge.store.seconds import read_seconds
 from tidegauge.store.trial import DirectoryTrial
+from tidegauge.store.worker_seconds import read_worker_seconds
 
 __all__ = [
     "INDEX_NAME",
@@ -43,6 +44,7 @@ __all__ = [
     "newest_run_of",
     "read_details",
     "read_seconds",
+    "read_worker_seconds",
     "resume_run",
     "run_directories",
     "write_crash_report",

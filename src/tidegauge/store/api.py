@@ -12,6 +12,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
     telemetry/           processes, devices, host, metrics: .jsonl each, replaced by .parquet when the trial ends
     response.hlog ...        HdrHistogram interval logs: response, service, delay, end-to-end by subscription (tags)
     window.hlog              the measured window's histograms, tagged
+    workers.jsonl, .hlog     of several load generators, what each had: a row a second (Parquet at the end); its window
     settings.json            effective server and client settings
     witness.json         what servers were seen to sync before they acknowledged
     evidence/                what an attestation's worker wrote down: histories and read logs, by cycle

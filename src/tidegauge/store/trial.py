@@ -16,7 +16,7 @@ from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.model.use import Sample
-from tidegauge.store import seconds
+from tidegauge.store import seconds, worker_seconds
 from tidegauge.store.files import CYCLES_FILE, CYCLES_SCHEMA, make_directory, with_reserve, write_json
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.tables import Table
@@ -65,6 +65,7 @@ class DirectoryTrial:
         self._write_status("running", "", "")
         self._seconds = Table(directory, seconds.NAME, seconds.columns)
         self._seconds.begin()
+        self._workers = Table(directory, worker_seconds.NAME, worker_seconds.schema, worker_seconds.COLUMNS)
         self._telemetry = TelemetryLog(directory)
         self._logs = {
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
@@ -79,6 +80,8 @@ class DirectoryTrial:
         for subscription, subscription_row in zip(figures.subscriptions, row["subscriptions"], strict=True):
             largest_ms = subscription_row["end_to_end_max_ms"]
             self._logs["end-to-end"].append(subscription.end_to_end, *span, subscription.name, largest_ms)
+        # Before the second itself: whoever sees it finds the rows of all its load generators.
+        self._workers.append(worker_seconds.rows(figures, phase))
         self._seconds.append([row])
 
     def sample(self, sample: Sample) -> None:
@@ -125,9 +128,11 @@ class DirectoryTrial:
 
     def finish(self, result: TrialResult, totals: TotalFigures) -> None:
         """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
-        self._write_window(totals)
+        self._write_window("window", {"": totals})
+        self._write_window("workers", {f"{worker.name}/": worker.totals for worker in totals.workers})
         self._close_logs(durable=True)
         self._seconds.finish()
+        self._workers.finish()
         self._finish_telemetry()
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
@@ -149,6 +154,7 @@ class DirectoryTrial:
         with contextlib.suppress(RunFailedError):
             self._close_logs(durable=False)
             self._seconds.close()
+            self._workers.close()
             self._telemetry.close()
         status = "interrupted" if interrupted else "failed"
         with_reserve(self._reserve, partial(self._write_status, status, reason, now()))
@@ -174,16 +180,18 @@ class DirectoryTrial:
         }
         write_json(self.directory / "trial.json", TRIAL_SCHEMA, content, durable=status != "running")
 
-    def _write_window(self, totals: TotalFigures) -> None:
-        window = totals.window
-        path = self.directory / "window.hlog"
+    def _write_window(self, name: str, of: Mapping[str, TotalFigures]) -> None:
+        """Histograms of the measured window, `of` one or several, by what their tags begin with."""
+        path = self.directory / f"{name}.hlog"
         path.unlink(missing_ok=True)
         log = IntervalLog(path)
-        until = max(window.until_mono_ns, window.from_mono_ns)
-        for tag in ("response", "service", "delay", "own_lag"):
-            log.append(getattr(window, tag), window.from_mono_ns, until, tag.replace("_", "-"))
-        for subscription in totals.subscriptions:
-            log.append(subscription.end_to_end, window.from_mono_ns, until, f"end-to-end/{subscription.name}")
+        for prefix, totals in of.items():
+            window = totals.window
+            span = (window.from_mono_ns, max(window.until_mono_ns, window.from_mono_ns))
+            for tag in ("response", "service", "delay", "own_lag"):
+                log.append(getattr(window, tag), *span, f"{prefix}{tag.replace('_', '-')}")
+            for subscription in totals.subscriptions:
+                log.append(subscription.end_to_end, *span, f"{prefix}end-to-end/{subscription.name}")
         log.close(durable=True)
 
     def _close_logs(self, durable: bool) -> None:

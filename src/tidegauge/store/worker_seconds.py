@@ -1,0 +1,93 @@
+"""What each of several load generators had of each second: a row for each, beside those of all together.
+
+Columns and units are those of the seconds (`store.seconds`). No table of a trial that one alone carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegauge.model.load import SecondFigures
+from tidegauge.store import seconds
+from tidegauge.store.hlog import NS_PER_MS
+from tidegauge.store.tables import last_lines, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NAME = "workers"
+SCHEMA = "tidegauge.workers/1"
+WORKER = "worker"
+"""The load generator's number, from 1."""
+COLUMNS = (
+    "second",
+    "from_mono_ns",
+    "until_mono_ns",
+    WORKER,
+    "scheduled_msgs_per_s",
+    "sent_msgs",
+    "acked_msgs",
+    "received_msgs",
+    "own_lag_max_ms",
+    "worker_cpu_s",
+    "gc_pause_s",
+    "heap_used_bytes",
+    "busiest_consumer",
+    "busiest_consumer_busy_s",
+    "jit_s",
+    "phase",
+)
+_LAST_BYTES = 512 * 1024
+"""Of a growing table, read for its newest second: that of two thousand load generators."""
+
+
+@cache
+def schema() -> pa.Schema:
+    """Names and types."""
+    import pyarrow as pa
+
+    known = seconds.columns()
+    fields = [pa.field(name, pa.int64()) if name == WORKER else known.field(name) for name in COLUMNS]
+    return pa.schema(fields, metadata={"tidegauge.schema": SCHEMA})
+
+
+def rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]:
+    """A row for each load generator that had anything of a second; [] where there is one only."""
+    return [
+        {
+            "second": figures.second,
+            "from_mono_ns": figures.from_mono_ns,
+            "until_mono_ns": figures.until_mono_ns,
+            WORKER: own.worker,
+            "scheduled_msgs_per_s": own.scheduled_msgs_per_s,
+            "sent_msgs": own.sent,
+            "acked_msgs": own.acked,
+            "received_msgs": own.received,
+            "own_lag_max_ms": own.own_lag_ns_max / NS_PER_MS,
+            "worker_cpu_s": own.worker_cpu_ns / 1e9,
+            "gc_pause_s": own.gc_pause_ns / 1e9,
+            "heap_used_bytes": own.heap_used_bytes,
+            "busiest_consumer": own.busiest_consumer,
+            "busiest_consumer_busy_s": own.busiest_consumer_busy_ns / 1e9,
+            "jit_s": own.jit_ns / 1e9,
+            "phase": phase,
+        }
+        for own in figures.workers
+    ]
+
+
+def read_worker_seconds(trial_directory: Path) -> list[dict[str, Any]]:
+    """All rows of a trial, finished or not, oldest first. Raises `OSError`, `ValueError`."""
+    return list(read_table(trial_directory, NAME))
+
+
+def worker_rows_of(trial_directory: Path, second: int) -> list[Mapping[str, Any]]:
+    """Those of one of the newest seconds of a trial that goes on; [] of any other."""
+    try:
+        newest = last_lines(trial_directory / f"{NAME}.jsonl", _LAST_BYTES)
+        return [row for row in newest if row["second"] == second]
+    except (OSError, ValueError):
+        return []
