@@ -12,9 +12,11 @@ from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
 from tidegauge.report.findings import named
+from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
 from tidegauge.report.terminal import host_words, load_words, workload_words
+from tidegauge.report.workers import worker_notes, workers_table
 from tidegauge.statistics.figures import Figure, Kind, Shown, figures_shown
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome
@@ -97,7 +99,9 @@ def _block(block: Block) -> list[str]:
     ]
     words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
     at = f" at {point_words(block.point)}" if block.point else ""
-    return [f"### {escaped(block.experiment + at)}", "", words, "", *table(heads, rows), ""]
+    own = workers_table(block)
+    workers = [*([] if own is None else [*_figure_table(own), ""]), *_bullets(worker_notes([block]))]
+    return [f"### {escaped(block.experiment + at)}", "", words, "", *table(heads, rows), "", *workers]
 
 
 def _cell(block: Block, system: str, figure: Figure) -> str:
@@ -158,13 +162,18 @@ def _usage(run: StoredRun) -> list[str]:
     made = usage.usage_table(found)
     if made is None:
         return []
+    return [f"### {usage.title(found)}", "", *_figure_table(made), "", *_bullets(usage.notes(run, found))]
+
+
+def _figure_table(made: FigureTable) -> list[str]:
+    """One for a terminal, each head with that of its group."""
     columns = [(group, column) for group in made.groups for column in group.columns]
-    heads = ["result", *(escaped(": ".join(filter(None, (group.head, column.head)))) for group, column in columns)]
+    heads = [made.label_head, *(": ".join(filter(None, (group.head, column.head))) for group, column in columns)]
     rows = [
         [escaped(label), *(escaped(column.cells[place]) for _, column in columns)]
         for place, label in enumerate(made.labels)
     ]
-    return [f"### {usage.title(found)}", "", *table(heads, rows), "", *_bullets(usage.notes(run, found))]
+    return table(list(map(escaped, heads)), rows)
 
 
 def _bullets(sentences: Iterable[str]) -> list[str]:

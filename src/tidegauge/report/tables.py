@@ -25,7 +25,7 @@ def records_table(block: Block) -> FigureTable | None:
     rows = [
         (f"{system} {name}", records)
         for system in block.systems
-        for name, records in _by_name([load.records for load in _shown(block, system) if isinstance(load, LoadResult)])
+        for name, records in _by_name([load.records for load in shown(block, system) if isinstance(load, LoadResult)])
     ]
     if not rows:
         return None
@@ -61,7 +61,7 @@ def records_table(block: Block) -> FigureTable | None:
     return FigureTable("system and step", tuple(label for label, _ in rows), groups)
 
 
-def _shown(block: Block, system: str) -> Sequence[MeasuredResult]:
+def shown(block: Block, system: str) -> Sequence[MeasuredResult]:
     """A single trial whatever its validity, which the table above shows; of several those whose figures may be used."""
     trials = block.of(system)
     return trials if len(trials) == 1 else block.usable(system)

@@ -21,6 +21,7 @@ from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import figure_table, footnotes, records_table, remarks
+from tidegauge.report.workers import worker_notes, workers_table
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun, environment_changes
 
@@ -133,11 +134,12 @@ def _experiment(sweep: Swept) -> Iterable[RenderableType]:
     yield Text("")
     yield sweep.table() if first.point else figure_table(first)
     for block in sweep.blocks:
-        for table in (records_table(block), faults_table(block)):
+        for table in (records_table(block), faults_table(block), workers_table(block)):
             if table is not None:
                 yield Text("")
                 yield table
     notes = dict.fromkeys(note for block in sweep.blocks for note in (*footnotes(block), *fault_notes(block)))
+    notes |= dict.fromkeys(worker_notes(sweep.blocks))
     remarks = [remark for block in sweep.blocks for remark in _remarks(block)]
     if notes or remarks:
         yield Text("")

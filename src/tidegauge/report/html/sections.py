@@ -20,6 +20,7 @@ from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, 
 from tidegauge.report.sweeps import Swept, swept
 from tidegauge.report.tables import Remark, figure_table, footnotes, records_table, remarks
 from tidegauge.report.terminal import load_words, workload_words
+from tidegauge.report.workers import worker_notes, workers_table
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun
 
@@ -108,7 +109,10 @@ def _parts(sweep: Swept, details: Details, prefix: str) -> list[Part]:
         words=load_words(sweep.blocks[0].results[0]),
         plots=on_one_scale(sweep_plots(sweep, prefix)),
         tables=_split(sweep.table()),
-        notes=tuple(dict.fromkeys(note for block in sweep.blocks for note in footnotes(block))),
+        notes=(
+            *dict.fromkeys(note for block in sweep.blocks for note in footnotes(block)),
+            *worker_notes(sweep.blocks),
+        ),
     )
     points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(sweep.blocks, 1)]
     return [overview, *points[:POINTS_MAX], *([_left_out(len(points))] if len(points) > POINTS_MAX else [])]
@@ -143,9 +147,9 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
         more=tuple(timelines(block, details, prefix, (*USED, *RESOURCES))),
         tables=(
             *_split(figure_table(block)),
-            *(table for table in (records_table(block), faults_table(block)) if table is not None),
+            *filter(None, (records_table(block), faults_table(block), workers_table(block))),
         ),
-        notes=(*footnotes(block), *fault_notes(block)),
+        notes=(*footnotes(block), *fault_notes(block), *worker_notes([block])),
         remarks=tuple(remarks(block)),
     )
 
