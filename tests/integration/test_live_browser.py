@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 from chromium import MARKS, PHONE, Seen, browser, seen
 from report_samples import HOSTILE
 from run_samples import result, second, spec, totals
+from worker_samples import second_of_several
 
 from tidegauge import store
 from tidegauge.live.server import LiveServer
@@ -92,3 +93,14 @@ def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.DirectoryRun) ->
     text_is(page, "#state", "running")
     server.close()
     text_is(page, "#state", "no longer answers")
+
+
+def test_several_load_generators_have_a_row_each(seen: Seen, server: LiveServer, run: store.DirectoryRun) -> None:
+    page = seen.opened(server.live_url(run.path))
+    text_is(page, "#state", "running: 1 of 2 trials finished")
+    assert page.locator("#workers").is_hidden()
+    trial = run.trial(spec(number=3))
+    trial.second(second_of_several(), "measure")
+    text_is(page, "#generators", "6,602")
+    assert page.locator("#generators tr").count() == 3
+    assert page.locator("#generators tr").nth(1).inner_text().split() == ["2", "6,667", "6,602", "5,000", "2"]

@@ -14,6 +14,7 @@ import pytest
 from report_samples import interrupted_run
 from run_samples import result, second, spec, totals
 from test_telemetry_parts import SAMPLE
+from worker_samples import second_of_several, several, totals_of_several
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
@@ -151,6 +152,25 @@ class TestFollower:
         follower.state()
         monkeypatch.setattr(store, "load_run", lambda path: 1 / 0)
         assert len(follower.state()["trial"]["seconds"]) == 6
+
+    def test_several_load_generators_have_their_rates(self, going: store.DirectoryRun) -> None:
+        follower = Follower(going.path)
+        assert follower.state()["trial"]["workers"] == []
+        trial = going.trial(spec(number=3))
+        for number in range(2):
+            trial.second(second_of_several(number))
+        state = follower.state()
+        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        shown = state["trial"]["workers"]
+        assert [worker["worker"] for worker in shown] == [1, 2, 3]
+        assert shown[1] == {
+            "worker": 2, "offered_msgs_per_s": 6_666.7, "msgs_per_s": 6_602.0, "received_msgs_per_s": 5_000.0,
+            "own_lag_max_ms": 2.0,
+        }  # fmt: skip
+        trial.finish(several(trial.spec), totals_of_several())
+        ended = follower.state()["trial"]["workers"]
+        assert [worker["offered_msgs_per_s"] for worker in ended] == [6_667.0] * 3
+        assert ended[1]["own_lag_max_ms"] == several().workers[1].own_lag.max_ms
 
     def test_the_end_of_a_run_is_seen(self, going: store.DirectoryRun) -> None:
         follower = Follower(going.path)

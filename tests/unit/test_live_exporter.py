@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from worker_samples import worker_seen
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.live.exporter import FIGURES, Exporter
+from tidegauge.live.exporter import FIGURES, WORKER_FIGURES, Exporter
 from tidegauge.model.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
 
+WORKERS_OFFERED = "tidegauge_worker_offered_msgs_per_s"
 USE = UseNow(0.5, 1.2, 0.7, 600 << 20, 5e6, 0.0, 0.97, 1e8, 0.01)
 SECOND = SecondSeen("0001-peak-kafka", 5000.0, 5.12, 12.5, None, 42, USE)
 
@@ -58,6 +60,28 @@ def test_a_run_from_its_start_to_its_end() -> None:
         assert not any(labels for _, labels in found)
 
 
+def test_each_of_several_load_generators_has_its_own_figures() -> None:
+    def offered(exporter: Exporter) -> dict[str, float]:
+        found = exposed(exporter)
+        return {dict(labels)["worker"]: value for (name, labels), value in found.items() if name == WORKERS_OFFERED}
+
+    with Exporter(0) as exporter:
+        exporter(replace(SECOND, workers=tuple(worker_seen(number, 10.0 * number) for number in (1, 2, 3))))
+        assert offered(exporter) == {"1": 6_667.0, "2": 6_667.0, "3": 6_667.0}
+        labels: Any = (("trial", "0001-peak-kafka"), ("worker", "2"))
+        found = exposed(exporter)
+        assert found["tidegauge_worker_acknowledged_msgs_per_s", labels] == 20.0
+        assert found["tidegauge_worker_received_msgs_per_s", labels] == 5_000.0
+        assert found["tidegauge_worker_own_lag_max_ms", labels] == 2.0
+        # One that has nothing any more would be exposed as it was; in a closed loop nothing is offered.
+        exporter(replace(SECOND, workers=(worker_seen(1), worker_seen(3))))
+        assert set(offered(exporter)) == {"1", "3"}
+        exporter(replace(SECOND, workers=(worker_seen(1, offered_msgs_per_s=None),)))
+        assert not offered(exporter)
+        exporter(TrialEnded(None, None, "failed"))  # type: ignore[arg-type]
+        assert not any(labels for _, labels in exposed(exporter))
+
+
 def test_only_loopback_listens() -> None:
     with Exporter(0) as exporter:
         assert exporter.url.startswith("http://127.0.0.1:")
@@ -78,7 +102,7 @@ def test_a_port_that_is_taken_or_none() -> None:
 
 def test_every_gauge_is_in_the_document() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs/telemetry.md").read_text()
-    assert [name for name in FIGURES if f"`{name}`" not in text] == []
+    assert [name for name in (*FIGURES, *WORKER_FIGURES) if f"`{name}`" not in text] == []
 
 
 def test_a_port_that_can_not_be_had_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 from run_samples import result, spec
+from worker_samples import worker_seen
 
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.events import (
@@ -146,3 +147,19 @@ def test_a_log_gets_a_line_for_each_download_and_for_a_long_one_now_and_then() -
         "Fetching kafka: 61 files so far.",
         "Fetching pulsar: 81 files so far.",
     ]
+
+
+def test_several_load_generators_are_shown_with_what_each_achieved() -> None:
+    event = replace(seen(), workers=tuple(worker_seen(number) for number in (1, 2, 3)))
+    text = shown(after((0, BEGIN), (1, phase("measure", limit=30)), (2, event)), 3)
+    assert "load generators, msg/s of offered: 1: 6,660 of 6,667, 2: 6,660 of 6,667, 3: 6,660 of 6,667" in text
+    closed = replace(seen(), workers=tuple(worker_seen(number, offered_msgs_per_s=None) for number in (1, 2)))
+    text = shown(after((0, BEGIN), (1, phase("measure", limit=30)), (2, closed)), 3)
+    assert "load generators, msg/s: 1: 6,660, 2: 6,660\n" in text
+    assert "load generators" not in shown(after((0, BEGIN), (1, phase("measure", limit=30)), (2, seen())), 3)
+
+
+def test_of_very_many_load_generators_those_furthest_behind_are_shown() -> None:
+    many = tuple(worker_seen(number, 6_667.0 - (number == 77)) for number in range(1, 101))
+    text = " ".join(shown(after((0, BEGIN), (1, phase("measure")), (2, replace(seen(), workers=many))), 3).split())
+    assert "77: 6,666 of 6,667, and 92 more" in text

@@ -36,6 +36,13 @@ FIGURES: Mapping[str, str] = {
     "tidegauge_server_gc_pause_s": "Pauses of servers' garbage collectors in the last second, together",
 }
 """Every gauge with its meaning; those of a second have the label `trial`, and vanish with it."""
+WORKER_FIGURES: Mapping[str, str] = {
+    "tidegauge_worker_offered_msgs_per_s": "Messages that one load generator was to send in the last second",
+    "tidegauge_worker_acknowledged_msgs_per_s": "Its messages acknowledged in the last second",
+    "tidegauge_worker_received_msgs_per_s": "Messages that its consumers received in the last second",
+    "tidegauge_worker_own_lag_max_ms": "How late it was by itself at most in the last second",
+}
+"""Where several carry out a trial; with the label `worker`, its number from 1, beside `trial`."""
 _OF_RUN = ("tidegauge_trials", "tidegauge_trials_done")
 
 
@@ -51,7 +58,12 @@ class Exporter:
             name: Gauge(name, meaning, () if name in _OF_RUN else ("trial",), registry=self._registry)
             for name, meaning in FIGURES.items()
         }
+        self._worker_gauges = {
+            name: Gauge(name, meaning, ("trial", "worker"), registry=self._registry)
+            for name, meaning in WORKER_FIGURES.items()
+        }
         self._phase = Gauge("tidegauge_phase", "1 for the current phase", ("trial", "phase"), registry=self._registry)
+        self._workers_seen: list[int] = []
         self._done = 0
         try:
             self._server, self._thread = start_http_server(port, LOOPBACK, self._registry)
@@ -102,6 +114,18 @@ class Exporter:
         self._set("backlog_msgs", second.trial_id, second.backlog)
         if second.use is not None:
             self._use(second.trial_id, second.use)
+        self._workers(second)
+
+    def _workers(self, second: SecondSeen) -> None:
+        numbers = [own.worker for own in second.workers]
+        if numbers != self._workers_seen:  # One of them has nothing any more.
+            self._forget_workers()
+            self._workers_seen = numbers
+        for own in second.workers:
+            values = (own.offered_msgs_per_s, own.msgs_per_s, own.received_msgs_per_s, own.own_lag_ms_max)
+            for gauge, value in zip(self._worker_gauges.values(), values, strict=True):
+                if value is not None:
+                    gauge.labels(second.trial_id, str(own.worker)).set(value)
 
     def _use(self, trial: str, use: UseNow) -> None:
         for name in ("host_cpu_share", "server_cpus", "worker_cpus", "server_resident_bytes", "disk_busy_share"):
@@ -122,4 +146,10 @@ class Exporter:
         for name, gauge in self._gauges.items():
             if name not in _OF_RUN:
                 gauge.clear()
+        self._forget_workers()
         self._phase.clear()
+
+    def _forget_workers(self) -> None:
+        for gauge in self._worker_gauges.values():
+            gauge.clear()
+        self._workers_seen = []

@@ -16,11 +16,13 @@ from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
 from tidegauge.store.seconds import last_seconds
 from tidegauge.store.telemetry import ROWS_MAX, last_use_rows, use_rows
+from tidegauge.store.worker_seconds import WORKER, worker_rows_of
 
 LIVE_SCHEMA = "tidegauge.live/1"
 SECONDS_MAX = 240
 """Of the newest trial: what a chart on a page can show."""
 _NS_PER_S = 1e9
+_WORKER_RATES = {"msgs_per_s": "acked", "received_msgs_per_s": "received"}
 _USED = ("host_cpu_percent", "server_cpu_cores", "server_memory_mib", "disk_busy_percent", "disk_written_mb_per_s")
 
 
@@ -125,7 +127,39 @@ def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
         "system": trial.spec.system if trial.spec else "",
         "phase": phase,
         "seconds": _with_use([_second(row) for row in rows], rows, used),
+        "workers": _workers(trial, rows[-1]["second"] if running and rows else None),
     }
+
+
+def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:
+    """Of several load generators each: in a second, or over the window of a trial that has a result."""
+    if second is not None:
+        rows = worker_rows_of(trial.directory, second)
+        return [
+            {
+                "worker": row[WORKER],
+                "offered_msgs_per_s": row["scheduled_msgs_per_s"] or None,
+                **{name: _rate(row[f"{what}_msgs"], row) for name, what in _WORKER_RATES.items()},
+                "own_lag_max_ms": row["own_lag_max_ms"],
+            }
+            for row in rows
+        ]
+    if not isinstance(trial.result, MeasuredResult):
+        return []
+    return [
+        {
+            "worker": own.worker,
+            "offered_msgs_per_s": own.offered_msgs_per_s,
+            **{name: getattr(own, name) for name in _WORKER_RATES},
+            "own_lag_max_ms": own.own_lag.max_ms,
+        }
+        for own in trial.result.workers
+    ]
+
+
+def _rate(msgs: int, row: Mapping[str, Any]) -> float:
+    length_ns: int = row["until_mono_ns"] - row["from_mono_ns"]
+    return msgs * _NS_PER_S / max(1, length_ns)
 
 
 def _with_use(

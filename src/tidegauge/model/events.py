@@ -64,8 +64,25 @@ class UseNow:
 
 
 @dataclass(frozen=True)
+class WorkerSeen:
+    """One of several load generators in one second; `worker` is its number from 1.
+
+    `offered_msgs_per_s`: None where there is no schedule. `msgs_per_s`: acknowledged.
+    """
+
+    worker: int
+    offered_msgs_per_s: float | None
+    msgs_per_s: float
+    received_msgs_per_s: float
+    own_lag_ms_max: float
+
+
+@dataclass(frozen=True)
 class SecondSeen:
-    """Live figures of one second. `response_p99_ms` None when nothing was acknowledged, `use` if nobody looked."""
+    """Live figures of one second. `response_p99_ms` None when nothing was acknowledged, `use` if nobody looked.
+
+    `workers`: of several load generators each.
+    """
 
     trial_id: str
     msgs_per_s: float
@@ -74,6 +91,7 @@ class SecondSeen:
     end_to_end_p99_ms: float | None
     backlog: int
     use: UseNow | None = None
+    workers: tuple[WorkerSeen, ...] = ()
 
 
 @dataclass(frozen=True)

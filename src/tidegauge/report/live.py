@@ -5,6 +5,7 @@ Nothing here prints or reads a clock: the caller gives the time, in seconds of a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
@@ -26,6 +27,7 @@ from tidegauge.model.events import (
     TrialKept,
     UnequalFound,
     UseNow,
+    WorkerSeen,
 )
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import AttestResult, LoadResult, TrialSpec, Validity
@@ -40,6 +42,7 @@ FETCH_LINE_EVERY_S = 30.0
 """The same of a download that goes on."""
 
 ENDED_SHOWN_MAX = 8
+WORKERS_SHOWN_MAX = 8
 
 PHASES = {
     "ceilings": "measuring",
@@ -208,6 +211,8 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
             parts.append(Text(f"  {state.fetching}", no_wrap=True, overflow="ellipsis"))
         if state.second is not None:
             parts.append(Paragraph(figures(state.second), "", "  ", "    "))
+            if state.second.workers:
+                parts.append(Paragraph(worker_words(state.second.workers), "", "  ", "    "))
     return Group(*parts)
 
 
@@ -219,6 +224,21 @@ def figures(second: SecondSeen) -> str:
         f"end-to-end p99 {ms(second.end_to_end_p99_ms)} ms, backlog {count(second.backlog)}"
         f"{use_words(second.use)}"
     )
+
+
+def worker_words(workers: Sequence[WorkerSeen]) -> str:
+    """What each of several load generators achieved; of very many those that are furthest behind what they offered."""
+    behind = sorted(workers, key=lambda own: own.msgs_per_s - (own.offered_msgs_per_s or 0.0))
+    shown = sorted(behind[:WORKERS_SHOWN_MAX], key=lambda own: own.worker)
+    offered = " of offered" if all(own.offered_msgs_per_s is not None for own in workers) else ""
+    each = ", ".join(f"{own.worker}: {_achieved(own)}" for own in shown)
+    left = len(workers) - len(shown)
+    return f"load generators, msg/s{offered}: {each}" + (f", and {left} more" if left else "")
+
+
+def _achieved(own: WorkerSeen) -> str:
+    offered = own.offered_msgs_per_s
+    return f"{count(own.msgs_per_s)}" + ("" if offered is None else f" of {count(offered)}")
 
 
 def use_words(use: UseNow | None) -> str:

@@ -410,6 +410,7 @@ class LiveTrial(TypedDict):
     system: str
     phase: str
     seconds: list[Object]
+    workers: NotRequired[list[Object]]
 
 
 class Version(TypedDict):

@@ -12,7 +12,7 @@ from statistics import median
 
 from tidegauge.campaign.run.injection import LoadSeconds
 from tidegauge.errors import RunFailedError
-from tidegauge.model.events import Observer, SecondSeen, UseNow
+from tidegauge.model.events import Observer, SecondSeen, UseNow, WorkerSeen
 from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
 from tidegauge.model.workload import BEFORE, PHASES, late_names
@@ -286,5 +286,18 @@ class Follower:
                 end_to_end_p99_ms=max((p99 for p99 in end_to_end_ms if p99 is not None), default=None),
                 backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
                 use=self._use(),
+                workers=self._workers(figures, length_s),
             )
+        )
+
+    def _workers(self, figures: SecondFigures, length_s: float) -> tuple[WorkerSeen, ...]:
+        return tuple(
+            WorkerSeen(
+                worker=own.worker,
+                offered_msgs_per_s=own.scheduled_msgs_per_s if self._spec.most_msgs_per_s else None,
+                msgs_per_s=own.acked / length_s,
+                received_msgs_per_s=own.received / length_s,
+                own_lag_ms_max=own.own_lag_ns_max / 1e6,
+            )
+            for own in figures.workers
         )

@@ -95,6 +95,19 @@
     }));
   };
 
+  const generators = (workers) => {
+    byId("workers").hidden = !workers.length;
+    byId("generators").replaceChildren(...workers.map((worker) => {
+      const row = element("tr", "");
+      const figures = [worker.offered_msgs_per_s, worker.msgs_per_s, worker.received_msgs_per_s, worker.own_lag_max_ms];
+      row.append(
+        element("th", worker.worker, { scope: "row" }),
+        ...figures.map((value) => element("td", number(value), { class: "number" })),
+      );
+      return row;
+    }));
+  };
+
   const show = (state) => {
     const run = state.run;
     const words = `${run.status}: ${run.trials_finished} of ${run.trials_planned} trials finished`;
@@ -105,6 +118,7 @@
     if (state.trial !== null) {
       byId("trial").textContent = `${state.trial.trial_id}: ${state.trial.phase}`;
       draw(state.trial.seconds);
+      generators(state.trial.workers);
     }
     if (run.status !== "running") {
       byId("state").append(" ", element("a", "The report", { href: main.dataset.report }));
