@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +22,7 @@ from tidegauge.model.load import (
     WorkerTotals,
 )
 from tidegauge.statistics.histograms import decode
+from tidegauge.worker import merging
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
 from tidegauge.worker.sequences import FiguresError, Received, SequenceCounts
 
@@ -267,6 +268,32 @@ def test_records_of_a_schedule_and_receipts_without_producers_are_merged() -> No
     (whole,) = found.subscriptions
     assert [decode(each).count for each in whole.record_end_to_end] == [2, 0]
     assert (whole.first_received_mono_ns, whole.last_received_mono_ns) == (7, 9)
+
+
+GIVEN: dict[type, set[str]] = {
+    SecondFigures: {"subscriptions", "busiest_consumer", "workers"},
+    SubscriptionSecond: {"name"},
+    RecordFigures: set(),
+    WindowFigures: set(),
+    SubscriptionTotals: set(),
+    TotalFigures: {"subscriptions", "errors", "workers"},
+}
+"""Fields without a rule, because whoever makes one of several says what they are."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules"),
+    [
+        (SecondFigures, merging._SECOND_OF_ALL),
+        (SubscriptionSecond, merging._SUBSCRIPTION_SECOND),
+        (RecordFigures, merging._RECORD),
+        (WindowFigures, merging._WINDOW),
+        (SubscriptionTotals, merging._SUBSCRIPTION),
+        (TotalFigures, merging._TOTALS),
+    ],
+)
+def test_no_field_is_left_out_for_want_of_a_rule(kind: type, rules: dict[str, object]) -> None:
+    assert {field.name for field in fields(kind)} - set(rules) == GIVEN[kind]
 
 
 def test_windows_that_differ_are_an_error() -> None:
