@@ -368,7 +368,7 @@ def test_messages_that_were_never_sent_are_missing_from_the_percentiles(scene: S
     scene.worker.totals_script = [totals_of(replace(window(0, 10**9, 1000), intended=1500))]
     result = scene.run()
     assert result.validity is Validity.DOUBTFUL
-    assert "500 never had an outcome" in result.reasons[0]
+    assert "500 messages never had an outcome" in result.reasons[0]
 
 
 def test_the_level_is_derived_from_the_clients_too(scene: Scene) -> None:

@@ -145,6 +145,6 @@ def test_a_fault_is_no_doubt_about_figures_but_a_loss_is(lost: int, status: str)
     assert verdict.status == status
     assert verdict.validity.value == ("doubtful" if lost else "valid")
     assert verdict.warnings[0].startswith("a fault was made while it was measured")
-    assert "4000 messages failed and 100 never had an outcome" in verdict.warnings
+    assert "4,000 messages failed and 100 never had an outcome" in verdict.warnings
     assert not any("keep up" in warning or "steady" in warning for warning in verdict.warnings)
     assert classify(evidence).validity.value == "doubtful"

@@ -98,7 +98,7 @@ def test_a_system_that_is_behind_for_longer_than_the_window_is_slow_and_not_unme
     if validity is Validity.INVALID:
         assert verdict.reasons[0] == "no message of the measured window was acknowledged"
     else:
-        assert "100000 never had an outcome" in verdict.reasons[0]
+        assert "100,000 messages never had an outcome" in verdict.reasons[0]
 
 
 def busy(seconds: int = 10, of: int = 10, waiting_ms: float = 50.0) -> BusyConsumer:
@@ -290,7 +290,7 @@ def test_loss_known_when_consumers_went_idle_but_not_when_time_ran_out() -> None
 
 def test_messages_without_an_outcome() -> None:
     assert judged(failed=99).validity is Validity.VALID
-    assert judged(failed=99).warnings == ("99 messages failed and 0 never had an outcome",)
+    assert judged(failed=99).warnings == ("99 messages failed",)
     many = judged(failed=60, unresolved=40)
     assert many.validity is Validity.DOUBTFUL
     assert many.warnings == ()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
-from tidegauge.numbers import rounded
+from tidegauge.numbers import plural, rounded
 
 OK = "ok"
 FAILED_CHECK = "failed check"
@@ -308,14 +308,11 @@ def _doubtful(evidence: Evidence) -> list[str]:
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
         found.append(
-            f"consumers were still {behind} messages behind when the time to drain ended, so loss can't be judged"
+            f"consumers were still {behind:,} messages behind when the time to drain ended, so loss can't be judged"
         )
     without = evidence.failed + evidence.unresolved
     if without and not evidence.faults and without >= NO_OUTCOME_SHARE * max(1, evidence.window_intended):
-        found.append(
-            f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome; "
-            "latencies are those of the others"
-        )
+        found.append(f"{_without_words(evidence)}; latencies are those of the others")
     if evidence.level_unknown:
         found.append(
             f"the durability level is unknown, and so is what an acknowledgement means ({evidence.level_unknown})"
@@ -363,11 +360,17 @@ def _load_warnings(evidence: Evidence) -> list[str]:
     return found
 
 
+def _without_words(evidence: Evidence) -> str:
+    counts = ((evidence.failed, "failed"), (evidence.unresolved, "never had an outcome"))
+    (first, how), *more = [(count, how) for count, how in counts if count]
+    return " and ".join([f"{plural(first, 'message')} {how}", *(f"{count:,} {how}" for count, how in more)])
+
+
 def _message_warnings(evidence: Evidence) -> list[str]:
     found = []
     without = evidence.failed + evidence.unresolved
     if without and (evidence.faults or without < NO_OUTCOME_SHARE * max(1, evidence.window_intended)):
-        found.append(f"{evidence.failed} messages failed and {evidence.unresolved} never had an outcome")
+        found.append(_without_words(evidence))
     for sub in evidence.subscriptions:
         counts = (
             (sub.duplicated, "arrived more than once"),
