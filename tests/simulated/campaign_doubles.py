@@ -361,6 +361,15 @@ class FakeHost:
     def track_directory(self, path: Path) -> None:
         self.journal.note("tracked")
 
+    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
+        raise AssertionError("not used")
+
+    def make_directories(self, *paths: Path) -> None:
+        raise AssertionError("not used")
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        raise AssertionError("not used")
+
     def agent_cpu_s(self) -> float:
         self.agent_s += 0.25
         return self.agent_s

@@ -305,3 +305,37 @@ def test_the_agents_own_cpu_time_is_reported(host: LocalHost) -> None:
     host.close()
     with pytest.raises(RunFailedError):
         host.agent_cpu_s()
+
+
+def test_a_file_is_written_with_its_folders_and_in_place_of_what_was_there(host: LocalHost, tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "server.conf"
+    assert host.write(path, "a longer text: é\n") == path
+    host.write(path, "port=1\n")
+    assert path.read_text(encoding="utf-8") == "port=1\n"
+
+
+def test_a_secret_has_the_mode_that_it_was_given(host: LocalHost, tmp_path: Path) -> None:
+    host.write(tmp_path / "cookie", "secret", 0o400)
+    assert (tmp_path / "cookie").stat().st_mode & 0o777 == 0o400
+
+
+def test_directories_are_made_and_may_be_there(host: LocalHost, tmp_path: Path) -> None:
+    for _ in range(2):
+        host.make_directories(tmp_path / "a" / "b", tmp_path / "c")
+    assert (tmp_path / "a" / "b").is_dir()
+    assert (tmp_path / "c").is_dir()
+
+
+def test_what_cannot_be_written_is_named(host: LocalHost, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StartFailedError, match="file/folder can't be created: Not a directory"):
+        host.make_directories(tmp_path / "file" / "folder")
+    with pytest.raises(StartFailedError, match="file/x can't be written: File exists"):
+        host.write(tmp_path / "file" / "x", "")
+
+
+def test_the_end_of_a_log_is_read_whatever_it_holds(host: LocalHost, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"first\n\xfflast\n")
+    assert host.read_end(tmp_path / "log", 6) == "\ufffdlast\n"
+    assert host.read_end(tmp_path / "log", 100) == "first\n\ufffdlast\n"
+    assert host.read_end(tmp_path / "none", 100) == ""

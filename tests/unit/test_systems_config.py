@@ -14,7 +14,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.jvm import java_major, java_process, jvm_flags, make_directories, properties_text, write_text
+from tidegauge.systems.jvm import java_major, java_process, jvm_flags, properties_text
 from tidegauge.systems.kafka.deployment import Node, cluster_id, server_properties
 from tidegauge.systems.kafka.deployment import nodes_of as kafka_nodes
 from tidegauge.systems.kafka.system import recipe as kafka_recipe
@@ -167,13 +167,6 @@ class TestJvm:
 class TestFiles:
     def test_properties(self) -> None:
         assert properties_text({"b": "2", "a": "x\\y\nz"}) == "a=x\\\\y\\nz\nb=2\n"
-
-    def test_unwritable(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("")
-        with pytest.raises(StartFailedError, match="can't be"):
-            make_directories(tmp_path / "file" / "folder")
-        with pytest.raises(StartFailedError, match="can't be"):
-            write_text(tmp_path / "file" / "x", "")
 
 
 class TestRecipes:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet import children, registry, wire
+from tidegauge.fleet import agent_files, children, registry, wire
 from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
@@ -121,7 +121,7 @@ class Agent:
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
             "shutdown": self._shutdown,
-            **{name: self._at_leisure(call) for name, call in self._rig.calls.items()},
+            **{name: self._at_leisure(call) for name, call in (agent_files.CALLS | self._rig.calls).items()},
         }
 
     def run(self) -> None:
@@ -246,7 +246,7 @@ class Agent:
         raise RunFailedError(f"{child.spec.name} has ended already.", log_path=Path(child.spec.log_path))
 
     def _at_leisure(self, call: Callable[[Message], Any]) -> Callable[[int, Message], Any]:
-        """A call of the rig. It may take long, and the lease, whose renewals wait unread meanwhile, not run out."""
+        """A call that may take long: the lease, whose renewals wait unread meanwhile, does not run out."""
 
         def carried_out(_request: int, message: Message) -> Any:
             try:

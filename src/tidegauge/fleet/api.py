@@ -247,6 +247,22 @@ class Host(Protocol):
         """A directory to remove when the lease ends without us having removed it (crash clean-up)."""
         ...
 
+    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
+        """Write a file on the host, in UTF-8, with the folders above it. Returns `path`.
+
+        Durably: a node whose power is cut is to find its own configuration again. `mode`: its permissions, from the
+        first byte on no wider than the owner's; None = the usual ones. Raises `StartFailedError` if it can't be.
+        """
+        ...
+
+    def make_directories(self, *paths: Path) -> None:
+        """Make directories on the host, those that are there already are fine. Raises `StartFailedError`."""
+        ...
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        """The last bytes of a file on the host, such as a log; "" if there is none."""
+        ...
+
     def agent_cpu_s(self) -> float:
         """CPU seconds that the agent itself has used so far."""
         ...

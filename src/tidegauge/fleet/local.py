@@ -217,6 +217,19 @@ class LocalHost:
         """See `Host.track_directory`."""
         self._call("track_directory", path=str(path.absolute()))
 
+    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
+        """See `Host.write`."""
+        self._call("write", path=str(path.absolute()), text=text, mode=mode)
+        return path
+
+    def make_directories(self, *paths: Path) -> None:
+        """See `Host.make_directories`."""
+        self._call("make_directories", paths=[str(path.absolute()) for path in paths])
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        """See `Host.read_end`."""
+        return str(self._call("read_end", path=str(path.absolute()), bytes_max=bytes_max))
+
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`."""
         try:

@@ -16,7 +16,7 @@ from tidegauge.systems.api import Describe, Node, node_of
 from tidegauge.systems.logs import Cause, find_cause
 from tidegauge.systems.metrics import Endpoint
 
-LOG_TAIL_BYTES = 1 << 20
+LOG_END_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,16 @@ class Servers:
             if status.running or name in self.down or self.host.status(name).running:
                 continue
             path = self.log_paths[name]
-            raise ended_error(f"{self.title} ({name})", status.exit_code, self.cause_in(tail_of(path)), path)
+            raise ended_error(f"{self.title} ({name})", status.exit_code, self.cause_in(self.log_end(name)), path)
 
     def last_words(self) -> str:
         """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
-        causes = [cause for name in self.processes if (cause := self.cause_in(tail_of(self.log_paths[name])))]
+        causes = [cause for name in self.processes if (cause := self.cause_in(self.log_end(name)))]
         return str(causes[0]) if causes else ""
+
+    def log_end(self, name: str) -> str:
+        """The end of a process's log; "" if there is none."""
+        return self.host.read_end(self.log_paths[name], LOG_END_BYTES)
 
     def cause_in(self, log: str) -> Cause | None:
         """The likeliest cause of a failure in a log; None if no line looks like one."""
@@ -182,14 +186,3 @@ def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path:
     if cause is None:
         return StartFailedError(f"{what} {how}; its log does not say why.", "Look at the end of the log.", log_path)
     return StartFailedError(f"{what} {how}: {cause.summary} {cause.line}".rstrip(), cause.hint, log_path)
-
-
-def tail_of(path: Path) -> str:
-    """The end of a log; "" if there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - LOG_TAIL_BYTES))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""

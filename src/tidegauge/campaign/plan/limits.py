@@ -160,6 +160,18 @@ class LimitedHost:
         """See `Host.track_directory`."""
         self._host.track_directory(path)
 
+    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
+        """See `Host.write`."""
+        return self._host.write(path, text, mode)
+
+    def make_directories(self, *paths: Path) -> None:
+        """See `Host.make_directories`."""
+        self._host.make_directories(*paths)
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        """See `Host.read_end`."""
+        return self._host.read_end(path, bytes_max)
+
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`."""
         return self._host.agent_cpu_s()

@@ -20,17 +20,15 @@ from tidegauge.systems.jvm import (
     java_server,
     jvm_flags,
     log4j2_text,
-    make_directories,
     properties_text,
     quick_start_flags,
-    write_text,
 )
 from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.metrics import agent_flag, configuration_text, find_agent
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.metrics import Endpoint
-from tidegauge.systems.servers import Servers, ended_error, tail_of
+from tidegauge.systems.servers import LOG_END_BYTES, Servers, ended_error
 
 LOOPBACK_ADDRESS = "127.0.0.1"
 REPLICAS_OF_CLUSTER = 3
@@ -187,10 +185,10 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     flags = jvm_flags(
         request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
     )
-    make_directories(request.data_directory / "tmp", request.log_directory)
-    logging = _write_logging(request.log_directory)
+    host.make_directories(request.data_directory / "tmp", request.log_directory)
+    logging = _write_logging(host, request.log_directory)
     keeper = _zookeeper(request, host)
-    files = {node.number: _write_properties(node, nodes, request, keeper) for node in nodes}
+    files = {node.number: _write_properties(host, node, nodes, request, keeper) for node in nodes}
     if keeper is None:
         _format_all(request, host, nodes, files)
     brokers = tuple(node.name for node in nodes)
@@ -216,7 +214,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     try:
         if keeper:
             deployment.start_process(
-                zookeeper.process(keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
+                zookeeper.process(host, keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
             )
         for name, node in zip(brokers, nodes, strict=True):
             all_flags = (*deployment.jvm_flags, *([agents[name][1]] if name in agents else []))
@@ -239,7 +237,7 @@ def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[s
     asked = [node.name for node in nodes if not request.seats.get(node.number, LOOPBACK).link]
     if agent is None or not asked:
         return {}
-    configuration = write_text(request.log_directory / "kafka-jmx.yaml", configuration_text())
+    configuration = host.write(request.log_directory / "kafka-jmx.yaml", configuration_text())
     ports = host.free_ports(len(asked))
     return {name: (port, agent_flag(agent, port, configuration)) for name, port in zip(asked, ports, strict=True)}
 
@@ -268,16 +266,18 @@ def _zookeeper(request: DeployRequest, host: Host) -> Zookeeper | None:
     return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS, seat)
 
 
-def _write_properties(node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: Zookeeper | None) -> Path:
+def _write_properties(
+    host: Host, node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: Zookeeper | None
+) -> Path:
     settings = server_properties(node, nodes, request.settings)
     if keeper:
         settings = broker_properties(settings, keeper, request.settings)
-    return write_text(request.log_directory / f"{node.name}.properties", properties_text(settings))
+    return host.write(request.log_directory / f"{node.name}.properties", properties_text(settings))
 
 
-def _write_logging(directory: Path) -> tuple[str, ...]:
-    log4j1 = write_text(directory / "kafka-log4j.properties", LOG4J1_TEXT)
-    log4j2 = write_text(directory / "kafka-log4j2.xml", log4j2_text({}))
+def _write_logging(host: Host, directory: Path) -> tuple[str, ...]:
+    log4j1 = host.write(directory / "kafka-log4j.properties", LOG4J1_TEXT)
+    log4j2 = host.write(directory / "kafka-log4j2.xml", log4j2_text({}))
     return logging_flags(log4j1, log4j2)
 
 
@@ -290,7 +290,7 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
     names = [f"{node.name}-format" for node in nodes]
     try:
         for name, node in zip(names, nodes, strict=True):
-            make_directories(*node.data_directories)
+            host.make_directories(*node.data_directories)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
             arguments = (*FORMAT_FLAGS, "-cp", f"{request.distribution.directory}/*", *tool)
             log_path, java_home = request.log_directory / f"{name}.log", request.distribution.java_home
@@ -314,4 +314,4 @@ def _await_format(request: DeployRequest, host: Host, name: str, deadline_s: flo
         time.sleep(0.02)
     if status.exit_code != 0:
         what = f"Kafka {request.distribution.version}'s storage tool"
-        raise ended_error(what, status.exit_code, find_cause(tail_of(log_path)), log_path)
+        raise ended_error(what, status.exit_code, find_cause(host.read_end(log_path, LOG_END_BYTES)), log_path)

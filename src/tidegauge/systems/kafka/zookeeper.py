@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.distribution.coordinates import is_before
-from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
-from tidegauge.systems.jvm import java_process, make_directories, properties_text, write_text, zookeeper_settings
+from tidegauge.systems.jvm import java_process, properties_text, zookeeper_settings
 
 PROCESS = "kafka-zookeeper"
 HEAP_MB = 128
@@ -58,11 +58,13 @@ def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides:
     }
 
 
-def process(zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...], log_path: Path) -> ProcessSpec:
+def process(
+    host: Host, zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...], log_path: Path
+) -> ProcessSpec:
     """Write its configuration; what to start."""
-    make_directories(zookeeper.data_directory)
+    host.make_directories(zookeeper.data_directory)
     settings = zookeeper_settings(zookeeper.port, zookeeper.data_directory, zookeeper.seat.address)
-    path = write_text(request.log_directory / f"{PROCESS}.properties", properties_text(settings))
+    path = host.write(request.log_directory / f"{PROCESS}.properties", properties_text(settings))
     class_path = f"{request.distribution.directory}/*"
     arguments = (
         *_FLAGS,

@@ -16,10 +16,8 @@ from tidegauge.systems.jvm import (
     java_server,
     jvm_flags,
     log4j2_text,
-    make_directories,
     properties_text,
     quick_start_flags,
-    write_text,
     zookeeper_settings,
 )
 from tidegauge.systems.logs import find_cause
@@ -43,7 +41,7 @@ from tidegauge.systems.pulsar.config import (
     shape_of,
 )
 from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints
-from tidegauge.systems.servers import ended_error, tail_of
+from tidegauge.systems.servers import LOG_END_BYTES, ended_error
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
 ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)
@@ -205,9 +203,11 @@ def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
     return (*memory_flags, *quick_start_flags(plan.request), *pulsar_flags(logging))
 
 
-def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str], seat: Seat = LOOPBACK) -> ProcessSpec:
+def _process(
+    host: Host, plan: Plan, name: str, memory: Memory, arguments: Sequence[str], *, seat: Seat = LOOPBACK
+) -> ProcessSpec:
     directory = plan.working_directory(name)
-    make_directories(directory / "tmp")
+    host.make_directories(directory / "tmp")
     return java_server(
         plan.request,
         name,
@@ -221,16 +221,16 @@ def _process(plan: Plan, name: str, memory: Memory, arguments: Sequence[str], se
 
 
 def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
-    request = plan.request
-    write_text(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
-    make_directories(request.data_directory / "zookeeper")
+    request, host = plan.request, deployment.host
+    host.write(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
+    host.make_directories(request.data_directory / "zookeeper")
     settings = zookeeper_settings(
         plan.zookeeper_port, request.data_directory / "zookeeper", plan.zookeeper_seat.address
     )
-    configuration = write_text(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
+    configuration = host.write(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
     memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
-    deployment.start_process(_process(plan, ZOOKEEPER, memory, main, plan.zookeeper_seat))
+    deployment.start_process(_process(host, plan, ZOOKEEPER, memory, main, seat=plan.zookeeper_seat))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
     _await(
         waiting,
@@ -245,31 +245,32 @@ def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
     """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
     host, log_path = deployment.host, plan.log_path(SETUP)
     arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper, plan.brokers))
-    host.start(_process(plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
+    host.start(_process(host, plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
     try:
         _await(waiting, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
     finally:
         status = host.stop(SETUP)
-    failed = MAIN_DIED in tail_of(log_path)
+    log = host.read_end(log_path, LOG_END_BYTES)
+    failed = MAIN_DIED in log
     if failed or status.exit_code != 0:
         what = f"{deployment.title}'s set-up tool"
-        raise ended_error(what, 1 if failed else status.exit_code, find_cause(tail_of(log_path)), log_path)
+        raise ended_error(what, 1 if failed else status.exit_code, find_cause(log), log_path)
 
 
 def _has_ended(host: Host, log_path: Path) -> bool:
     """Whether the tool has ended or will never: threads of its ZooKeeper client keep it when its main thread fails."""
-    return not host.status(SETUP).running or MAIN_DIED in tail_of(log_path)
+    return not host.status(SETUP).running or MAIN_DIED in host.read_end(log_path, LOG_END_BYTES)
 
 
 def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
-    request, memory = plan.request, plan.shape.bookie_memory(plan.node_memory)
+    request, host, memory = plan.request, deployment.host, plan.shape.bookie_memory(plan.node_memory)
     for bookie in plan.bookies:
-        make_directories(bookie.journal_directory, *bookie.ledger_directories)
+        host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
         settings = {**bookie_conf(bookie, plan.zookeeper, request.choice, memory), **request.settings}
-        configuration = write_text(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
+        configuration = host.write(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.bookkeeper.server.Main", "--conf", str(configuration))
-        deployment.start_process(_process(plan, bookie.process, memory, main, bookie.seat))
+        deployment.start_process(_process(host, plan, bookie.process, memory, main, seat=bookie.seat))
     waiting = replace(deployment, processes=(*deployment.bookies, ZOOKEEPER))
     for bookie in plan.bookies:
         log_path = plan.log_path(bookie.process)
@@ -278,15 +279,15 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
 
 
 def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
-    request, memory = plan.request, plan.shape.broker_memory(plan.node_memory)
+    request, host, memory = plan.request, deployment.host, plan.shape.broker_memory(plan.node_memory)
     for broker in plan.brokers:
         settings = {
             **broker_conf(broker, plan.zookeeper, request.choice, plan.shape.nodes, memory),
             **request.settings,
         }
-        configuration = write_text(request.log_directory / f"{broker.process}.conf", properties_text(settings))
+        configuration = host.write(request.log_directory / f"{broker.process}.conf", properties_text(settings))
         main = (*DRIVER_FLAGS, "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(configuration))
-        deployment.start_process(_process(plan, broker.process, memory, main, broker.seat))
+        deployment.start_process(_process(host, plan, broker.process, memory, main, seat=broker.seat))
     for broker in plan.brokers:
         log_path = plan.log_path(broker.process)
         failure = f"{broker.process} did not listen"
@@ -301,9 +302,9 @@ def _await(
     while not reached():
         deployment.check_alive()
         if time.monotonic() > deadline_s:
+            cause = deployment.cause_in(deployment.host.read_end(log_path, LOG_END_BYTES))
             raise StartFailedError(
-                f"{deployment.title}: {failure} within {seconds_max:.0f} s: "
-                f"{deployment.cause_in(tail_of(log_path)) or 'its log does not say why'}",
+                f"{deployment.title}: {failure} within {seconds_max:.0f} s: {cause or 'its log does not say why'}",
                 "See the log; a slow machine may need fewer things running beside.",
                 log_path,
             )

@@ -17,10 +17,8 @@ from tidegauge.systems.jvm import (
     java_server,
     jvm_flags,
     log4j2_text,
-    make_directories,
     properties_text,
     quick_start_flags,
-    write_text,
 )
 from tidegauge.systems.logs import Cause, find_cause, pattern
 from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
@@ -167,13 +165,13 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     # Metadata beside the data: a node that loses power loses what it had not synced of both.
     bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
     ports = Ports(*host.free_ports(4))
-    make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
-    logging = write_text(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     own = request.settings
     settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, own, seat=seat)
     bookie_http = f"http://{seat.address}:{_port(settings, 'httpServerPort')}"
     admin = f"{seat.address}:{settings['webServicePort']}"
-    configuration = write_text(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
+    host.make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
+    logging = host.write(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
+    configuration = host.write(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
     flags = _flags(request, logging)
     log_path = request.log_directory / f"{PROCESS}.log"
     main = standalone_arguments(configuration, bookkeeper, metadata, ports, seat)

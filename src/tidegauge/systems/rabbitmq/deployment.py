@@ -20,7 +20,6 @@ from tidegauge.model.server import Setting
 from tidegauge.systems import logs
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
-from tidegauge.systems.jvm import make_directories, write_text
 from tidegauge.systems.logs import Cause
 from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.rabbitmq.config import (
@@ -211,10 +210,12 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     nodes = _nodes(request, ports[1:])
     home = request.data_directory / "rabbitmq-home"
     memory_mb = request.heap_mb + request.direct_memory_mb
-    make_directories(home, request.log_directory)
-    _write_cookie(home)
+    host.make_directories(home, request.log_directory)
+    # The secret that nodes show each other. In a file, where Erlang looks for it: process lists are public.
+    host.write(home / ".erlang.cookie", secrets.token_hex(16), 0o400)
     for node in nodes:
-        _write_node(node, nodes, memory_mb, streams, request)
+        settings = rabbitmq_conf(node, nodes, memory_mb, streams, request.settings)
+        _write_node(host, node, settings, enabled_plugins(streams), request.log_directory)
     names = tuple(f"rabbitmq-{node.number}" for node in nodes)
     mappers = _mappers(nodes, epmd_port)
     processes = (*names, *(mapper.name for mapper in mappers))
@@ -264,21 +265,12 @@ def _mappers(nodes: Sequence[Node], port: int) -> list[Mapper]:
     return apart or [Mapper(EPMD, LOOPBACK, port)]
 
 
-def _write_cookie(home: Path) -> None:
-    """The secret that nodes show each other. In a file, where Erlang looks for it: process lists are public."""
-    path = home / ".erlang.cookie"
-    path.touch(mode=0o600)
-    write_text(path, secrets.token_hex(16))
-    path.chmod(0o400)
-
-
-def _write_node(node: Node, nodes: Sequence[Node], memory_mb: int, streams: bool, request: DeployRequest) -> None:
-    make_directories(node.directory / "data", node.directory / "log")
-    text = rabbitmq_conf(node, nodes, memory_mb, streams, request.settings)
-    write_text(node.directory / "rabbitmq.conf", text)
-    write_text(node.directory / "enabled_plugins", enabled_plugins(streams))
+def _write_node(host: Host, node: Node, settings: str, plugins: str, log_directory: Path) -> None:
+    host.make_directories(node.directory / "data", node.directory / "log")
+    host.write(node.directory / "rabbitmq.conf", settings)
+    host.write(node.directory / "enabled_plugins", plugins)
     # The data directory goes with the trial; the node's settings are kept with its log.
-    write_text(request.log_directory / f"rabbitmq-{node.number}.conf", text)
+    host.write(log_directory / f"rabbitmq-{node.number}.conf", settings)
 
 
 def _epmd(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> ProcessSpec:
