@@ -6,7 +6,8 @@ import java.lang.invoke.VarHandle;
 /**
  * Counts of nanosecond values in HdrHistogram's bucket layout: 1 ns to 2^42 ns (73 minutes), 3
  * significant digits. One thread records; others may read at any time and see counts that only
- * grow. Memory is taken as it is needed, 8 KiB for each power of two that occurs.
+ * grow. Memory is taken as it is needed, 1 KiB for each eighth of a power of two that occurs: of
+ * thousands of consumers each has a few values only.
  */
 public final class LatencyHistogram {
   /** Largest value that is distinguished; greater ones count as this. */
@@ -16,17 +17,23 @@ public final class LatencyHistogram {
   static final int ROW_CELLS = 1 << ROW_BITS;
   static final int ROWS = 33;
 
+  /** A row is made of blocks, for which memory is taken. */
+  private static final int BLOCK_BITS = 7;
+
+  private static final int BLOCK_CELLS = 1 << BLOCK_BITS;
+  private static final int BLOCKS_PER_ROW = ROW_CELLS / BLOCK_CELLS;
+
   /**
-   * Cells before and behind a row's own: its first are counted in so often that others would wait
+   * Cells before and behind a block's own: its first are counted in so often that others would wait
    * for their line.
    */
   private static final int PAD = 16;
 
   private static final int SUB_BUCKET_MASK = 2 * ROW_CELLS - 1;
   private static final int ZEROS_BASE = 64 - ROW_BITS - 1;
-  private static final VarHandle ROW = MethodHandles.arrayElementVarHandle(long[][].class);
+  private static final VarHandle BLOCK = MethodHandles.arrayElementVarHandle(long[][].class);
 
-  private final long[][] rows = new long[ROWS][];
+  private final long[][] blocks = new long[ROWS * BLOCKS_PER_ROW][];
 
   /** Counts a value; negative ones count as 0. */
   public void record(long valueNs) {
@@ -35,29 +42,33 @@ public final class LatencyHistogram {
     int sub = (int) (v >>> bucket);
     // The lower half of every bucket but the first is empty: it would repeat the bucket below.
     int index = (bucket << ROW_BITS) + sub;
-    long[] row = rows[index >>> ROW_BITS];
-    if (row == null) {
-      row = newRow(index >>> ROW_BITS);
+    long[] block = blocks[index >>> BLOCK_BITS];
+    if (block == null) {
+      block = newBlock(index >>> BLOCK_BITS);
     }
-    row[PAD + (index & (ROW_CELLS - 1))]++;
+    block[PAD + (index & (BLOCK_CELLS - 1))]++;
   }
 
-  private long[] newRow(int r) {
-    long[] row = new long[PAD + ROW_CELLS + PAD];
-    ROW.setRelease(rows, r, row);
-    return row;
+  private long[] newBlock(int b) {
+    long[] block = new long[PAD + BLOCK_CELLS + PAD];
+    BLOCK.setRelease(blocks, b, block);
+    return block;
   }
 
   /** Adds the counts of one row to {@code sums}. Returns false if the row has none. */
   boolean addRowTo(int r, long[] sums) {
-    long[] row = (long[]) ROW.getAcquire(rows, r);
-    if (row == null) {
-      return false;
+    boolean any = false;
+    for (int b = 0; b < BLOCKS_PER_ROW; b++) {
+      long[] block = (long[]) BLOCK.getAcquire(blocks, r * BLOCKS_PER_ROW + b);
+      if (block == null) {
+        continue;
+      }
+      any = true;
+      for (int i = 0; i < BLOCK_CELLS; i++) {
+        sums[b * BLOCK_CELLS + i] += block[PAD + i];
+      }
     }
-    for (int i = 0; i < ROW_CELLS; i++) {
-      sums[i] += row[PAD + i];
-    }
-    return true;
+    return any;
   }
 
   /** Smallest value that is counted in a cell. */
