@@ -23,7 +23,10 @@ final class Description {
   /** Of topics with more queues only the number of leaders by node is reported. */
   private static final int QUEUES_LISTED_MAX = 128;
 
-  /** Some facts of some queues come with their statistics, every 5 s by default. */
+  /**
+   * Some facts of some queues come with their statistics, every 5 s by default. They are waited for
+   * once, whatever the topics.
+   */
   private static final long STATISTICS_MS_MAX = 12_000;
 
   private static final long POLL_MS = 200;
@@ -40,6 +43,7 @@ final class Description {
   private final AdminLink admin;
   private final Management management;
   private final FoundSettings found = new FoundSettings();
+  private long statisticsUntilNs;
 
   Description(AdminLink admin, Management management) {
     this.admin = admin;
@@ -54,6 +58,7 @@ final class Description {
       found.add(CLUSTER, "queues", "unknown: no managementUrl was given");
       return found.all();
     }
+    statisticsUntilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STATISTICS_MS_MAX);
     orUnknown(CLUSTER, "version", "the overview", this::readOverview);
     orUnknown(CLUSTER, "nodes", "the nodes (tag monitoring)", this::readNodes);
     orUnknown(CLUSTER, "policies", "the policies (tag policymaker)", this::readPolicies);
@@ -121,10 +126,9 @@ final class Description {
   private Map<String, Map<String, Object>> awaitStatistics(Set<String> names)
       throws DriverException {
     Map<String, Map<String, Object>> found = new TreeMap<>();
-    long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STATISTICS_MS_MAX);
     for (String name : names) {
       Map<String, Object> queue = management.queue(name);
-      while (!QueueFacts.isComplete(queue) && System.nanoTime() < untilNs) {
+      while (!QueueFacts.isComplete(queue) && System.nanoTime() < statisticsUntilNs) {
         pause();
         queue = management.queue(name);
       }
