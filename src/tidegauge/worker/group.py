@@ -43,7 +43,7 @@ _CHANGE_LEAD_S = 0.1
 _PREPARE_S_MAX = 3700.0
 """A member gives up by itself, when it comes no further."""
 _FINISH_S_MAX = 190.0
-_PHASES = ("partitions", "consumers", "producers")
+_PHASES = ("topics", "partitions", "consumers", "producers")
 _LOOK_S = 0.25
 _AHEAD = 4
 """Parts of a stream that are read before they are wanted."""

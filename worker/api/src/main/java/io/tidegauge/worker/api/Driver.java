@@ -44,6 +44,14 @@ public interface Driver extends AutoCloseable {
    */
   default void beginSubscription(ConsumerSpec first) throws DriverException {}
 
+  /**
+   * Says how many clients will be asked for in this process, before the first of them: drivers
+   * whose clients can serve many producers, or many consumers, share them where there are too many.
+   *
+   * @param subscriptions of each topic; consumers are of all of them together
+   */
+  default void expect(int producers, int consumers, int subscriptions) {}
+
   /** Is given how far {@link #createTopics} has come, from its thread. */
   default void report(Progress progress) {}
 

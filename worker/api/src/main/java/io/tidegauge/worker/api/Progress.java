@@ -9,7 +9,7 @@ public interface Progress {
   /**
    * So many of a kind are ready.
    *
-   * @param what "partitions", "consumers", "producers"
+   * @param what "topics", "partitions", "consumers", "producers"
    */
   void at(String what, long done, long total);
 }

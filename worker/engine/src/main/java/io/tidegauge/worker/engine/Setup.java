@@ -117,6 +117,8 @@ final class Setup implements AutoCloseable {
       if (plan.isShared()) {
         driver.shareTopics(setup.topics, setup.subscriptionNames());
       }
+      driver.expect(
+          setup.producerNumbers().size(), setup.consumersHere(), plan.subscriptionsPerTopic());
       setup.createConsumers();
       setup.createClients();
       return setup;
@@ -226,11 +228,8 @@ final class Setup implements AutoCloseable {
   private void createConsumers() throws DriverException {
     CheckContext context =
         new CheckContext(plan.trialId(), pool, live::window, errors, receivingThreads);
-    long total =
-        IntStream.range(0, plan.consumers())
-            .filter(c -> plan.share().hasConsumer(plan.producers(), c))
-            .count();
-    long made = 0;
+    int total = consumersHere();
+    int made = 0;
     for (int s = 0; s < plan.subscriptionsPerTopic(); s++) {
       String name = "sub-" + s;
       boolean shared = plan.consumersPerSubscription() > 1;
@@ -251,6 +250,13 @@ final class Setup implements AutoCloseable {
         }
       }
     }
+  }
+
+  private int consumersHere() {
+    return (int)
+        IntStream.range(0, plan.consumers())
+            .filter(c -> plan.share().hasConsumer(plan.producers(), c))
+            .count();
   }
 
   private ConsumerSpec consumerSpec(int t, int subscription, int member) {
@@ -293,8 +299,7 @@ final class Setup implements AutoCloseable {
   }
 
   private void createClients() throws DriverException {
-    List<Integer> numbers =
-        IntStream.range(0, plan.producers()).filter(plan.share()::hasProducer).boxed().toList();
+    List<Integer> numbers = producerNumbers();
     for (int number : numbers) {
       clients.add(driver.createProducer(producerSpec(number)));
       progress.at("producers", clients.size(), numbers.size());
@@ -309,6 +314,10 @@ final class Setup implements AutoCloseable {
           new Producer(
               number, clients.get(i), chooser, slotsPerProducer, ownValues, context, history));
     }
+  }
+
+  private List<Integer> producerNumbers() {
+    return IntStream.range(0, plan.producers()).filter(plan.share()::hasProducer).boxed().toList();
   }
 
   private ProducerSpec producerSpec(int number) {

@@ -66,6 +66,12 @@ final class ClientSettings {
 
   static Map<String, Object> producer(Connection connection, ProducerSpec spec)
       throws DriverException {
+    return producer(connection, spec, 1);
+  }
+
+  /** The same of a client that so many producers send with. */
+  static Map<String, Object> producer(Connection connection, ProducerSpec spec, int users)
+      throws DriverException {
     ClientOptions options = spec.options();
     checkOverrides("producer setting", options.producerOverrides(), ProducerConfig.configNames());
     Map<String, Object> all = connection.settingsFor(ProducerConfig.configNames());
@@ -82,7 +88,7 @@ final class ClientSettings {
     // "1".
     all.put(ProducerConfig.ACKS_CONFIG, acks(options.acks()));
     all.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
-    all.put(ProducerConfig.BUFFER_MEMORY_CONFIG, bufferBytes(spec.partitions(), options));
+    all.put(ProducerConfig.BUFFER_MEMORY_CONFIG, users * bufferBytes(spec.partitions(), options));
     all.put(
         ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
         Math.max(

@@ -17,6 +17,7 @@ import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.Reach;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,7 +38,8 @@ import org.apache.kafka.common.KafkaException;
 
 /**
  * A Kafka cluster. Every producer and consumer is a client of its own, with its own connections, as
- * Kafka has it.
+ * Kafka has it. Where there are very many, producers share clients; consumers can't, since a client
+ * is a member of one group, and each topic has groups of its own.
  */
 final class KafkaDriver implements Driver {
   private static final Duration ADMIN_CLOSE_TIMEOUT = Duration.ofSeconds(2);
@@ -52,6 +54,7 @@ final class KafkaDriver implements Driver {
   private final Map<String, Set<String>> groupsByTopic = new HashMap<>();
   private final Set<String> shareGroups = new HashSet<>();
   private final Set<String> sharedTopics = new HashSet<>();
+  private final SharedClients<KafkaProducer<InFlight, InFlight>> producers = new SharedClients<>();
   private Progress progress = Progress.NONE;
   private Admin admin;
 
@@ -86,6 +89,11 @@ final class KafkaDriver implements Driver {
   @Override
   public void shareTopics(List<TopicSpec> topics, List<String> subscriptions) {
     topics.forEach(topic -> sharedTopics.add(topic.name()));
+  }
+
+  @Override
+  public void expect(int producerCount, int consumerCount, int subscriptions) {
+    producers.expect(producerCount, 1);
   }
 
   @Override
@@ -210,20 +218,30 @@ final class KafkaDriver implements Driver {
 
   @Override
   public MessageProducer createProducer(ProducerSpec spec) throws DriverException {
-    Map<String, Object> settings = ClientSettings.producer(connection, spec);
-    reach.check(connection.servers());
-    KafkaProducer<InFlight, InFlight> client = null;
+    SharedClients.Hold<KafkaProducer<InFlight, InFlight>> held =
+        producers.take("", () -> producerClient(spec));
     try {
-      client = new KafkaProducer<>(settings);
       // Fetches the topic's metadata now, so that the first message does not wait for it.
-      client.partitionsFor(spec.topic());
+      held.client().partitionsFor(spec.topic());
+      return new TopicProducer(held, spec.topic());
+    } catch (KafkaException e) {
+      if (held.release()) {
+        held.client().close(Duration.ZERO);
+      }
+      throw Failures.describe("create a producer for " + spec.topic(), e);
+    }
+  }
+
+  private KafkaProducer<InFlight, InFlight> producerClient(ProducerSpec spec)
+      throws DriverException {
+    Map<String, Object> settings = ClientSettings.producer(connection, spec, producers.usersEach());
+    reach.check(connection.servers());
+    try {
+      KafkaProducer<InFlight, InFlight> client = new KafkaProducer<>(settings);
       EffectiveSettings.of(
           "producer", new ProducerConfig(settings), ProducerConfig.configDef(), clientSettings);
-      return new TopicProducer(client, spec.topic());
+      return client;
     } catch (KafkaException e) {
-      if (client != null) {
-        client.close(Duration.ZERO);
-      }
       throw Failures.describe("create a producer for " + spec.topic(), e);
     }
   }
@@ -308,7 +326,9 @@ final class KafkaDriver implements Driver {
 
   @Override
   public List<EffectiveSetting> clientSettings() {
-    return List.copyOf(clientSettings);
+    List<EffectiveSetting> all = new ArrayList<>(clientSettings);
+    producers.disclosed("producer").ifPresent(all::add);
+    return List.copyOf(all);
   }
 
   /**

@@ -2,6 +2,7 @@ package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.time.Duration;
 import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.clients.producer.Callback;
@@ -15,11 +16,13 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 final class TopicProducer implements MessageProducer {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
+  private final SharedClients.Hold<KafkaProducer<InFlight, InFlight>> held;
   private final KafkaProducer<InFlight, InFlight> client;
   private final String topic;
 
-  TopicProducer(KafkaProducer<InFlight, InFlight> client, String topic) {
-    this.client = client;
+  TopicProducer(SharedClients.Hold<KafkaProducer<InFlight, InFlight>> held, String topic) {
+    this.held = held;
+    this.client = held.client();
     this.topic = topic;
   }
 
@@ -53,7 +56,9 @@ final class TopicProducer implements MessageProducer {
 
   @Override
   public void close() {
-    client.close(CLOSE_TIMEOUT);
+    if (held.release()) {
+      client.close(CLOSE_TIMEOUT);
+    }
   }
 
   /** What the client throws before a message comes into a batch. */

@@ -148,6 +148,15 @@ class ClientSettingsTest {
   }
 
   @Test
+  void aClientOfSeveralProducersHasBuffersForAllOfThem() throws DriverException {
+    ClientOptions options = options(131_072, 1_000, "none", "all", 1024, Map.of(), Map.of());
+    long ofOne = (Long) producer(1, options).get("buffer.memory");
+    ProducerSpec spec = new ProducerSpec("topic", 0, 1, "producer-0", options);
+    assertThat(ClientSettings.producer(Connection.of(SERVERS), spec, 3))
+        .containsEntry("buffer.memory", 3 * ofOne);
+  }
+
+  @Test
   void aConsumerHoldsTheMessagesOfItsQueue() throws DriverException {
     ClientOptions options = options(131_072, 1_000, "none", "all", 1024, Map.of(), Map.of());
     assertThat(consumer(1, options))

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.InFlight;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +28,7 @@ class OutcomesTest {
   }
 
   @Test
-  void aMessageThatTheClientThrowsAtHasFailed() {
+  void aMessageThatTheClientThrowsAtHasFailed() throws Exception {
     KafkaProducer<InFlight, InFlight> client =
         new KafkaProducer<>(
             Map.of("bootstrap.servers", "127.0.0.1:1"),
@@ -35,8 +36,35 @@ class OutcomesTest {
             new InFlightSerializer.Value());
     client.close();
     Message message = new Message();
-    new TopicProducer(client, "topic").send(message);
+    SharedClients<KafkaProducer<InFlight, InFlight>> clients = new SharedClients<>();
+    new TopicProducer(clients.take("", () -> client), "topic").send(message);
     assertThat(message.failures).singleElement().isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void aSharedClientIsClosedWithItsLastProducer() throws Exception {
+    SharedClients<KafkaProducer<InFlight, InFlight>> clients = new SharedClients<>();
+    clients.expect(SharedClients.MOST + 1, SharedClients.MOST);
+    Map<String, Object> settings = Map.of("bootstrap.servers", "127.0.0.1:1", "max.block.ms", 0);
+    List<TopicProducer> producers = new ArrayList<>();
+    for (String topic : List.of("one", "two")) {
+      producers.add(
+          new TopicProducer(
+              clients.take(
+                  "",
+                  () ->
+                      new KafkaProducer<>(
+                          settings, new InFlightSerializer.Key(), new InFlightSerializer.Value())),
+              topic));
+    }
+    Message message = new Message();
+    producers.get(0).close();
+    producers.get(1).send(message);
+    producers.get(1).close();
+    producers.get(1).send(message);
+    assertThat(message.failures).hasSize(2);
+    assertThat(message.failures.get(0)).isInstanceOf(TimeoutException.class);
+    assertThat(message.failures.get(1)).isInstanceOf(IllegalStateException.class);
   }
 
   @Test

@@ -5,19 +5,17 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.Progress;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.ConsumerBuilder;
-import org.apache.pulsar.client.api.PulsarClient;
 
 /**
  * A consumer of a partitioned topic: one client consumer for each partition, all delivering on one
- * thread.
+ * thread. Consumers that share a client, also of topics without partitions, share its thread.
  *
  * <p>The client's own consumer over several topics waits up to 1 ms to gather what it takes from
  * each partition (MultiTopicsConsumerImpl.createInternalConsumer), which would be measured as
@@ -29,43 +27,36 @@ final class PartitionsConsumer implements MessageConsumer {
 
   private static final long CLOSE_TIMEOUT_MS = 10_000;
 
-  private final PulsarClient client;
+  private final SharedClients.Hold<Reading> held;
   private final List<Consumer<byte[]>> consumers = new ArrayList<>();
-  private final ExecutorService thread;
   private final Gate gate;
   private final Progress progress;
 
-  PartitionsConsumer(PulsarClient client, ConsumerSpec spec, Progress progress) {
-    this.client = client;
+  PartitionsConsumer(SharedClients.Hold<Reading> held, ConsumerSpec spec, Progress progress) {
+    this.held = held;
     this.progress = progress;
     this.gate = new Gate(spec.startPaused());
-    this.thread =
-        Executors.newSingleThreadExecutor(
-            task -> {
-              Thread made = new Thread(task, "pulsar-" + spec.clientId());
-              made.setDaemon(true);
-              return made;
-            });
   }
 
   /** Subscribes to every partition; the builder has all settings but the topic. */
   void start(ConsumerBuilder<byte[]> builder, String fullName, ConsumerSpec spec, MessageSink sink)
       throws DriverException {
+    boolean several = spec.partitions() > 1;
+    List<String> names = Topics.partitionNames(fullName, several ? spec.partitions() : 0);
     for (int from = 0; from < spec.partitions(); from += SUBSCRIBE_BATCH) {
       List<CompletableFuture<Consumer<byte[]>>> batch = new ArrayList<>();
       for (int p = from; p < Math.min(spec.partitions(), from + SUBSCRIBE_BATCH); p++) {
         batch.add(
-            subscribe(
-                builder.clone(),
-                fullName + "-partition-" + p,
-                new Delivery(sink, spec.topicIndex(), p)));
+            subscribe(builder.clone(), names.get(p), new Delivery(sink, spec.topicIndex(), p)));
       }
       for (CompletableFuture<Consumer<byte[]>> subscribing : batch) {
         consumers.add(
             Failures.await(
                 subscribing, "subscribe to " + spec.topic(), 2L * Connection.TIMEOUT_MS));
       }
-      progress.at("partitions of a consumer", consumers.size(), spec.partitions());
+      if (several) {
+        progress.at("partitions of a consumer", consumers.size(), spec.partitions());
+      }
     }
   }
 
@@ -79,7 +70,7 @@ final class PartitionsConsumer implements MessageConsumer {
                 delivery.deliver(consumer, message);
               }
             })
-        .messageListenerExecutor((message, task) -> thread.execute(task))
+        .messageListenerExecutor((message, task) -> held.client().thread().execute(task))
         .subscribeAsync();
   }
 
@@ -103,9 +94,6 @@ final class PartitionsConsumer implements MessageConsumer {
     CompletableFuture<Void> all =
         CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new));
     Closing.quietly(
-        all.thenCompose(done -> client.closeAsync()), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
-    // The client may still hand over tasks; a pool that is shut down would throw them back at it,
-    // one that idles not.
-    thread.execute(thread::shutdown);
+        all.thenCompose(done -> Reading.release(held)), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
   }
 }

@@ -16,6 +16,7 @@ import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.Reach;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,7 +38,8 @@ import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 
 /**
  * A Pulsar cluster. Every producer and consumer has a client of its own, and so connections of its
- * own, as the applications have that they stand for; the clients share their threads.
+ * own, as the applications have that they stand for; the clients share their threads. Where there
+ * are very many, they share clients.
  */
 final class PulsarDriver implements Driver {
   private static final long CLOSE_TIMEOUT_MS = 5_000;
@@ -48,6 +50,8 @@ final class PulsarDriver implements Driver {
   private final AdminRest rest;
   private final Reach reach;
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
+  private final SharedClients<PulsarClient> producers = new SharedClients<>();
+  private final SharedClients<Reading> consumers = new SharedClients<>();
   private PulsarClientSharedResources threads;
   private Progress progress = Progress.NONE;
 
@@ -75,6 +79,13 @@ final class PulsarDriver implements Driver {
   @Override
   public void report(Progress to) {
     progress = to;
+  }
+
+  /** A subscription's consumers share among themselves: a pause holds the thread of all of them. */
+  @Override
+  public void expect(int producerCount, int consumerCount, int subscriptions) {
+    producers.expect(producerCount, 1);
+    consumers.expect(consumerCount, subscriptions);
   }
 
   @Override
@@ -140,10 +151,10 @@ final class PulsarDriver implements Driver {
     ProducerConfigurationData effective =
         ClientSettings.load(
             "producer setting", settings, standard, ProducerConfigurationData.class);
-    PulsarClient client = newClient(spec.options());
+    SharedClients.Hold<PulsarClient> held = producers.take("", () -> newClient(spec.options()));
     try {
       ProducerBuilder<byte[]> builder =
-          client.newProducer().loadConf(settings).topic(connection.fullName(spec.topic()));
+          held.client().newProducer().loadConf(settings).topic(connection.fullName(spec.topic()));
       if (spec.batchByKey()) {
         // A broker hands a batch over whole: one of several keys could go to one consumer only.
         builder.batcherBuilder(BatcherBuilder.KEY_BASED);
@@ -158,9 +169,9 @@ final class PulsarDriver implements Driver {
       if (spec.batchByKey()) {
         clientSettings.add(new EffectiveSetting("producer", "batcherBuilder", "KEY_BASED", false));
       }
-      return new TopicProducer(client, producer);
+      return new TopicProducer(held, producer);
     } catch (DriverException e) {
-      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(TopicProducer.release(held), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
       throw e;
     }
   }
@@ -173,25 +184,31 @@ final class PulsarDriver implements Driver {
     ConsumerConfigurationData<?> effective =
         ClientSettings.load(
             "consumer setting", settings, standard, ConsumerConfigurationData.class);
-    PulsarClient client = newClient(spec.options());
+    SharedClients.Hold<Reading> held =
+        consumers.take(
+            spec.subscription(), () -> Reading.with(newClient(spec.options()), spec.clientId()));
     ConsumerBuilder<byte[]> builder =
-        client
+        held.client()
+            .client()
             .newConsumer()
             .loadConf(settings)
             .subscriptionName(spec.subscription())
             .consumerName(spec.clientId())
             .startPaused(spec.startPaused());
     MessageConsumer consumer =
-        spec.partitions() == 1
-            ? readOne(client, builder, spec, sink)
-            : readAll(client, builder, spec, sink);
+        spec.partitions() == 1 && !consumers.areShared()
+            ? readOne(held, builder, spec, sink)
+            : readAll(held, builder, spec, sink);
     rememberClient(spec.options());
     EffectiveSettings.of("consumer", effective, standard, clientSettings);
     return consumer;
   }
 
   private MessageConsumer readOne(
-      PulsarClient client, ConsumerBuilder<byte[]> builder, ConsumerSpec spec, MessageSink sink)
+      SharedClients.Hold<Reading> held,
+      ConsumerBuilder<byte[]> builder,
+      ConsumerSpec spec,
+      MessageSink sink)
       throws DriverException {
     try {
       Consumer<byte[]> consumer =
@@ -201,19 +218,22 @@ final class PulsarDriver implements Driver {
               2L * Connection.TIMEOUT_MS);
       Delivery delivery = new Delivery(sink, spec.topicIndex(), 0);
       TopicConsumer reader =
-          new TopicConsumer(client, consumer, sink, delivery, spec.startPaused(), spec.clientId());
+          new TopicConsumer(held, consumer, sink, delivery, spec.startPaused(), spec.clientId());
       reader.start();
       return reader;
     } catch (DriverException e) {
-      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(Reading.release(held), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
       throw e;
     }
   }
 
   private MessageConsumer readAll(
-      PulsarClient client, ConsumerBuilder<byte[]> builder, ConsumerSpec spec, MessageSink sink)
+      SharedClients.Hold<Reading> held,
+      ConsumerBuilder<byte[]> builder,
+      ConsumerSpec spec,
+      MessageSink sink)
       throws DriverException {
-    PartitionsConsumer reader = new PartitionsConsumer(client, spec, progress);
+    PartitionsConsumer reader = new PartitionsConsumer(held, spec, progress);
     try {
       reader.start(builder, connection.fullName(spec.topic()), spec, sink);
       return reader;
@@ -268,7 +288,10 @@ final class PulsarDriver implements Driver {
 
   @Override
   public List<EffectiveSetting> clientSettings() {
-    return List.copyOf(clientSettings);
+    List<EffectiveSetting> all = new ArrayList<>(clientSettings);
+    producers.disclosed("producer").ifPresent(all::add);
+    consumers.disclosed("consumer").ifPresent(all::add);
+    return List.copyOf(all);
   }
 
   /** False: a send queues the message for the client's own threads. */

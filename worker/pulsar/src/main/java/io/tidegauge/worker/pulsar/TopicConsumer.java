@@ -2,10 +2,10 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.Message;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
 
 /**
@@ -17,7 +17,7 @@ final class TopicConsumer implements MessageConsumer {
   private static final long ERROR_PAUSE_MS = 100;
   private static final long CLOSE_TIMEOUT_MS = 5_000;
 
-  private final PulsarClient client;
+  private final SharedClients.Hold<Reading> held;
   private final Consumer<byte[]> consumer;
   private final MessageSink sink;
   private final Delivery delivery;
@@ -26,13 +26,13 @@ final class TopicConsumer implements MessageConsumer {
   private volatile boolean closing;
 
   TopicConsumer(
-      PulsarClient client,
+      SharedClients.Hold<Reading> held,
       Consumer<byte[]> consumer,
       MessageSink sink,
       Delivery delivery,
       boolean paused,
       String name) {
-    this.client = client;
+    this.held = held;
     this.consumer = consumer;
     this.sink = sink;
     this.delivery = delivery;
@@ -89,7 +89,7 @@ final class TopicConsumer implements MessageConsumer {
     closing = true;
     gate.end();
     Closing.quietly(
-        consumer.closeAsync().thenCompose(done -> client.closeAsync()),
+        consumer.closeAsync().thenCompose(done -> Reading.release(held)),
         CLOSE_TIMEOUT_MS,
         TimeUnit.MILLISECONDS);
     try {

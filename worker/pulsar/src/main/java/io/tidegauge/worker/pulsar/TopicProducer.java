@@ -2,6 +2,7 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.nio.charset.StandardCharsets;
 import java.util.IdentityHashMap;
 import java.util.Map;
@@ -15,15 +16,12 @@ import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.TypedMessageBuilder;
 
-/**
- * A Pulsar producer of one topic, with a client of its own. Allocates nothing per message besides
- * what the client does.
- */
+/** A Pulsar producer of one topic. Allocates nothing per message besides what the client does. */
 final class TopicProducer implements MessageProducer {
   private static final long CLOSE_TIMEOUT_MS = 5_000;
   private static final int KEYS_KEPT_MAX = 1 << 20;
 
-  private final PulsarClient client;
+  private final SharedClients.Hold<PulsarClient> held;
   private final Producer<byte[]> producer;
 
   /**
@@ -32,8 +30,8 @@ final class TopicProducer implements MessageProducer {
    */
   private final Map<byte[], String> keyTexts = new IdentityHashMap<>();
 
-  TopicProducer(PulsarClient client, Producer<byte[]> producer) {
-    this.client = client;
+  TopicProducer(SharedClients.Hold<PulsarClient> held, Producer<byte[]> producer) {
+    this.held = held;
     this.producer = producer;
   }
 
@@ -82,9 +80,14 @@ final class TopicProducer implements MessageProducer {
   @Override
   public void close() {
     Closing.quietly(
-        producer.closeAsync().thenCompose(done -> client.closeAsync()),
+        producer.closeAsync().thenCompose(done -> release(held)),
         CLOSE_TIMEOUT_MS,
         TimeUnit.MILLISECONDS);
+  }
+
+  /** Gives up a part in a client; the last one closes it. */
+  static CompletableFuture<Void> release(SharedClients.Hold<PulsarClient> held) {
+    return held.release() ? held.client().closeAsync() : CompletableFuture.completedFuture(null);
   }
 
   /** What the client refuses before it sends anything. */

@@ -45,6 +45,8 @@ final class Topics {
     Placement placement = new Placement(rest, connection);
     placement.requireBrokers();
     Map<String, Boolean> isMine = new LinkedHashMap<>();
+    int count = (int) IntStream.range(0, all.size()).filter(mine).count();
+    int made = 0;
     for (int t = 0; t < all.size(); t++) {
       TopicSpec spec = all.get(t);
       if (!spec.settings().isEmpty()) {
@@ -54,9 +56,10 @@ final class Topics {
       }
       if (mine.test(t)) {
         createOne(spec);
+        progress.at("topics", ++made, count);
       }
-      int count = spec.partitions() == 1 ? 0 : spec.partitions();
-      for (String partition : partitionNames(connection.fullName(spec.name()), count)) {
+      int partitions = spec.partitions() == 1 ? 0 : spec.partitions();
+      for (String partition : partitionNames(connection.fullName(spec.name()), partitions)) {
         isMine.put(partition, mine.test(t));
       }
     }

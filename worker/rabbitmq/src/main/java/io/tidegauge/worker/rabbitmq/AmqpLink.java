@@ -1,20 +1,18 @@
 package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.Channel;
-import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
-import java.net.Socket;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * One AMQP connection with one channel for one producer or consumer, opened again when it breaks:
- * on the next node if its own does not answer.
+ * One channel for one producer or consumer, on a connection of its own or one that it shares;
+ * opened again when it breaks.
  */
 final class AmqpLink implements AutoCloseable {
   /** What uses the channel. */
@@ -33,32 +31,26 @@ final class AmqpLink implements AutoCloseable {
   private static final int CLOSE_MS_MAX = 2_000;
 
   private final Connection settings;
-  private final int number;
+  private final SharedClients.Hold<AmqpConnection> held;
   private final String clientId;
-  private final ExecutorService deliveries;
   private final ScheduledExecutorService keeper;
   private final User user;
-  private volatile com.rabbitmq.client.Connection connection;
-  private volatile Socket socket;
+  private volatile Channel channel;
   private volatile boolean closing;
   private long reopenMs = REOPEN_MS_MIN;
 
   /**
-   * @param number which node to begin with
-   * @param deliveries runs the consumer's callbacks; null for a producer, which has none
-   * @param keeper opens the connection again
+   * @param keeper opens the channel again
    */
   AmqpLink(
       Connection settings,
-      int number,
+      SharedClients.Hold<AmqpConnection> held,
       String clientId,
-      ExecutorService deliveries,
       ScheduledExecutorService keeper,
       User user) {
     this.settings = settings;
-    this.number = number;
+    this.held = held;
     this.clientId = clientId;
-    this.deliveries = deliveries;
     this.keeper = keeper;
     this.user = user;
   }
@@ -67,7 +59,7 @@ final class AmqpLink implements AutoCloseable {
     try {
       connect();
     } catch (IOException | TimeoutException | RuntimeException e) {
-      closeWithin(CLOSE_MS_MAX);
+      close();
       throw settings.unreachable(e);
     }
   }
@@ -76,18 +68,14 @@ final class AmqpLink implements AutoCloseable {
     if (closing) {
       return;
     }
-    ConnectionFactory factory = settings.factory();
-    factory.setSocketConfigurator(
-        factory.getSocketConfigurator().andThen(opened -> socket = opened));
-    com.rabbitmq.client.Connection opened =
-        factory.newConnection(deliveries, settings.addressesFrom(number), clientId);
-    connection = opened;
-    Channel channel = opened.createChannel();
-    if (channel == null) {
+    com.rabbitmq.client.Connection opened = held.client().opened();
+    Channel made = opened.createChannel();
+    if (made == null) {
       throw new IOException("no channel is left on the connection");
     }
-    channel.addShutdownListener(this::channelClosed);
-    user.opened(opened, channel);
+    channel = made;
+    made.addShutdownListener(this::channelClosed);
+    user.opened(opened, made);
     reopenMs = REOPEN_MS_MIN;
   }
 
@@ -108,7 +96,7 @@ final class AmqpLink implements AutoCloseable {
   }
 
   private void reopen() {
-    closeWithin(CLOSE_MS_MAX);
+    leave();
     if (closing) {
       return;
     }
@@ -121,36 +109,32 @@ final class AmqpLink implements AutoCloseable {
   }
 
   /**
-   * Ends the present connection; the user is told nothing. A broker that blocks publishing reads no
-   * farewell.
+   * Ends the present channel, and the connection unless others use it; the user is told nothing.
    */
-  private void closeWithin(int ms) {
-    com.rabbitmq.client.Connection old = connection;
-    connection = null;
-    if (old == null) {
-      return;
+  private void leave() {
+    Channel old = channel;
+    channel = null;
+    if (held.isAlone()) {
+      held.client().closeWithin(CLOSE_MS_MAX);
+    } else if (old != null && old.isOpen()) {
+      AmqpConnection.within(CLOSE_MS_MAX, clientId, () -> abort(old));
     }
-    Thread farewell = new Thread(() -> old.abort(ms), "rabbitmq-close-" + clientId);
-    farewell.setDaemon(true);
-    farewell.start();
+  }
+
+  private static void abort(Channel old) {
     try {
-      farewell.join(ms);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    Socket open = socket;
-    if (open != null) {
-      try {
-        open.close();
-      } catch (IOException e) {
-        // It is closed then.
-      }
+      old.abort();
+    } catch (IOException | RuntimeException e) {
+      // It is closed then.
     }
   }
 
   @Override
   public void close() {
     closing = true;
-    closeWithin(CLOSE_MS_MAX);
+    leave();
+    if (held.release()) {
+      held.client().end(CLOSE_MS_MAX);
+    }
   }
 }

@@ -62,7 +62,7 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
   }
 
   /** What was given to the client, for disclosure. */
-  List<EffectiveSetting> disclosed(int queues) {
+  List<EffectiveSetting> disclosed(int queues, int usersEach) {
     FoundSettings all = new FoundSettings();
     all.add("consumer", "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
     all.add("consumer", "acknowledgement", autoAck ? "automatic" : "manual, multiple=true");
@@ -72,7 +72,14 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
       all.add("consumer", ACK_EVERY, ackEveryOf(prefetch));
       all.add("consumer", ACK_INTERVAL, ackIntervalMs);
     }
-    all.add("consumer", "connections", "1 connection, 1 channel and 1 thread for each consumer");
+    all.add(
+        "consumer",
+        "connections",
+        usersEach == 1
+            ? "1 connection, 1 channel and 1 thread for each consumer"
+            : "1 channel for each consumer, 1 connection and 1 thread for up to "
+                + usersEach
+                + " of them");
     all.add(
         "consumer", "assignment", "the driver: each partition has one reader in a subscription");
     return all.all();

@@ -40,7 +40,7 @@ record ProducerOptions(boolean mandatory) {
   }
 
   /** What was given to the client, for disclosure. */
-  List<EffectiveSetting> disclosed(boolean persistent) {
+  List<EffectiveSetting> disclosed(boolean persistent, int usersEach) {
     FoundSettings all = new FoundSettings();
     all.add("producer", "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
     all.add("producer", "publisher.confirms", "true");
@@ -53,7 +53,12 @@ record ProducerOptions(boolean mandatory) {
     all.add("producer", "compression", "none: AMQP has none");
     all.add("producer", "acks", "by queue type: the broker confirms, the client has no choice");
     all.add("producer", "partitioner", "the driver: hash of the key, else round robin");
-    all.add("producer", "connections", "1 connection and 1 channel for each producer");
+    all.add(
+        "producer",
+        "connections",
+        usersEach == 1
+            ? "1 connection and 1 channel for each producer"
+            : "1 channel for each producer, 1 connection for up to " + usersEach + " of them");
     all.add(
         "producer", "automatic_recovery", "by the driver: new connection, waiting confirms failed");
     return all.all();

@@ -10,20 +10,18 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.SubscriptionType;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
 /**
- * Reads the queues of some partitions over a connection, a channel and a thread of its own,
+ * Reads the queues of some partitions over a channel of its own, on its connection's thread,
  * acknowledging by hand, or not at all where the broker is asked to take what it sent as read.
  */
 final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
@@ -34,9 +32,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   private final ConsumerOptions options;
   private final IntFunction<String> queueOf;
   private final ScheduledExecutorService keeper;
-  private final ExecutorService deliveries;
   private final AmqpLink link;
-  private final ScheduledFuture<?> acknowledging;
+  private final AckRounds rounds;
+  private final Runnable flush = this::flushAcks;
   private volatile GroupedAcks acks;
   private volatile boolean closing;
 
@@ -54,28 +52,21 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   QueueConsumer(
       Connection connection,
       ConsumerSpec spec,
-      int number,
+      SharedClients.Hold<AmqpConnection> held,
       ConsumerOptions options,
       IntFunction<String> queueOf,
       MessageSink sink,
-      ScheduledExecutorService keeper) {
+      ScheduledExecutorService keeper,
+      AckRounds rounds) {
     this.spec = spec;
     this.sink = sink;
     this.options = options;
     this.queueOf = queueOf;
     this.keeper = keeper;
     this.paused = spec.startPaused();
-    this.deliveries =
-        Executors.newSingleThreadExecutor(
-            task -> {
-              Thread thread = new Thread(task, "rabbitmq-" + spec.clientId());
-              thread.setDaemon(true);
-              return thread;
-            });
-    this.link = new AmqpLink(connection, number, spec.clientId(), deliveries, keeper, this);
-    long ms = options.ackIntervalMs();
-    this.acknowledging =
-        keeper.scheduleWithFixedDelay(this::flushAcks, ms, ms, TimeUnit.MILLISECONDS);
+    this.link = new AmqpLink(connection, held, spec.clientId(), keeper, this);
+    this.rounds = rounds;
+    rounds.join(options.ackIntervalMs(), flush);
   }
 
   void open() throws DriverException {
@@ -208,10 +199,9 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   @Override
   public void close() {
     closing = true;
-    acknowledging.cancel(false);
+    rounds.leave(options.ackIntervalMs(), flush);
     flushAcks();
     link.close();
-    deliveries.shutdownNow();
   }
 
   /** Deliveries of one queue on one channel. */

@@ -9,14 +9,14 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Publishes to a topic's exchange over a connection and channel of its own, with asynchronous
- * publisher confirms.
+ * Publishes to a topic's exchange over a channel of its own, with asynchronous publisher confirms.
  *
  * <p>AMQP has no batches: each message is a command of its own, written to the socket before {@link
  * #send} returns.
@@ -61,6 +61,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
       Connection connection,
       Topic topic,
       ProducerSpec spec,
+      SharedClients.Hold<AmqpConnection> held,
       int number,
       ProducerOptions options,
       ScheduledExecutorService keeper) {
@@ -76,7 +77,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     this.inFlightMessagesMax = spec.options().inFlightMessagesMax();
     this.outcomeTimeoutMs = spec.options().outcomeTimeoutMs();
     this.keeper = keeper;
-    this.link = new AmqpLink(connection, number, spec.clientId(), null, keeper, this);
+    this.link = new AmqpLink(connection, held, spec.clientId(), keeper, this);
   }
 
   void open() throws DriverException {

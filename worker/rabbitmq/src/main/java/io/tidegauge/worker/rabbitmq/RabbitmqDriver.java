@@ -11,10 +11,12 @@ import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -25,10 +27,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
- * A RabbitMQ node or cluster. Every producer and consumer is a client of its own, with its own
- * connections.
+ * A RabbitMQ node or cluster. Every producer and consumer has connections of its own; where there
+ * are very many, they share connections, with a channel each.
  */
 final class RabbitmqDriver implements Driver {
   private final Connection connection;
@@ -46,6 +49,10 @@ final class RabbitmqDriver implements Driver {
 
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
   private final ScheduledExecutorService keeper;
+  private final AckRounds rounds;
+  private final SharedClients<AmqpConnection> producers = new SharedClients<>();
+  private final SharedClients<AmqpConnection> consumers = new SharedClients<>();
+  private Progress progress = Progress.NONE;
   private int clients;
 
   RabbitmqDriver(Connection connection) {
@@ -61,6 +68,7 @@ final class RabbitmqDriver implements Driver {
               thread.setDaemon(true);
               return thread;
             });
+    this.rounds = new AckRounds(keeper);
   }
 
   @Override
@@ -71,6 +79,8 @@ final class RabbitmqDriver implements Driver {
   @Override
   public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     topology.requireNodes();
+    int count = (int) IntStream.range(0, all.size()).filter(mine).count();
+    int made = 0;
     long firstQueue = 0;
     for (int t = 0; t < all.size(); t++) {
       TopicSpec spec = all.get(t);
@@ -80,9 +90,22 @@ final class RabbitmqDriver implements Driver {
         topics.put(spec.name(), new Topic(spec.name(), spec.partitions(), settings));
         topology.turnTo(firstQueue);
         topology.create(spec, settings);
+        progress.at("topics", ++made, count);
       }
       firstQueue += spec.partitions();
     }
+  }
+
+  @Override
+  public void report(Progress to) {
+    progress = to;
+  }
+
+  @Override
+  public void expect(int producerCount, int consumerCount, int subscriptions) {
+    producers.expect(producerCount, 1);
+    consumers.expect(consumerCount, subscriptions);
+    streams.expect(producerCount, consumerCount, subscriptions);
   }
 
   /** A queue's name and leader follow from its subscription's place: every worker must know all. */
@@ -197,9 +220,12 @@ final class RabbitmqDriver implements Driver {
       return producer;
     }
     ProducerOptions options = ProducerOptions.of(spec.options());
-    QueueProducer producer = new QueueProducer(connection, topic, spec, number, options, keeper);
+    SharedClients.Hold<AmqpConnection> held =
+        producers.take("", () -> new AmqpConnection(connection, number, spec.clientId()));
+    QueueProducer producer =
+        new QueueProducer(connection, topic, spec, held, number, options, keeper);
     producer.open();
-    clientSettings.addAll(options.disclosed(topic.settings.persistent()));
+    clientSettings.addAll(options.disclosed(topic.settings.persistent(), producers.usersEach()));
     return producer;
   }
 
@@ -227,11 +253,15 @@ final class RabbitmqDriver implements Driver {
       clientSettings.addAll(options.disclosedConsumer());
     } else {
       ConsumerOptions options = ConsumerOptions.of(spec.options());
+      int number = number(spec.place());
+      SharedClients.Hold<AmqpConnection> held =
+          consumers.take(
+              subscription, () -> new AmqpConnection(connection, number, spec.clientId()));
       QueueConsumer reader =
-          new QueueConsumer(connection, spec, number(spec.place()), options, queueOf, sink, keeper);
+          new QueueConsumer(connection, spec, held, options, queueOf, sink, keeper, rounds);
       reader.open();
       consumer = reader;
-      clientSettings.addAll(options.disclosed(topic.partitions));
+      clientSettings.addAll(options.disclosed(topic.partitions, consumers.usersEach()));
     }
     try {
       topic.join(subscription, consumer, spec.type(), spec.place());
@@ -260,7 +290,10 @@ final class RabbitmqDriver implements Driver {
 
   @Override
   public List<EffectiveSetting> clientSettings() {
-    return List.copyOf(clientSettings);
+    List<EffectiveSetting> all = new ArrayList<>(clientSettings);
+    producers.disclosed("producer").ifPresent(all::add);
+    consumers.disclosed("consumer").ifPresent(all::add);
+    return List.copyOf(all);
   }
 
   /**

@@ -8,23 +8,33 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
  * Makes stream environments: one for each producer and consumer, so that each has connections and a
- * delivery thread of its own. They share the threads that serve the sockets.
+ * delivery thread of its own, unless there are very many. They share the threads that serve the
+ * sockets.
  */
 final class StreamClients implements AutoCloseable {
   private static final long RETRY_MS = 100;
   private static final long CLOSE_MS_MAX = 2_000;
 
   private final Connection connection;
+  private final SharedClients<Environment> producers = new SharedClients<>();
+  private final SharedClients<Environment> consumers = new SharedClients<>();
   private EventLoopGroup eventLoops;
 
   StreamClients(Connection connection) {
     this.connection = connection;
+  }
+
+  /** See {@link io.tidegauge.worker.api.Driver#expect}. */
+  void expect(int producerCount, int consumerCount, int subscriptions) {
+    producers.expect(producerCount, 1);
+    consumers.expect(consumerCount, subscriptions);
   }
 
   synchronized Environment environment(String clientId) throws DriverException {
@@ -48,6 +58,22 @@ final class StreamClients implements AutoCloseable {
       return builder.build();
     } catch (RuntimeException e) {
       throw Failures.describe("be reached by the stream protocol", e);
+    }
+  }
+
+  SharedClients.Hold<Environment> forProducer(String clientId) throws DriverException {
+    return producers.take("", () -> environment(clientId));
+  }
+
+  SharedClients.Hold<Environment> forConsumer(String clientId, String subscription)
+      throws DriverException {
+    return consumers.take(subscription, () -> environment(clientId));
+  }
+
+  /** Gives up a part; the last one closes the environment. */
+  static void release(SharedClients.Hold<Environment> held) {
+    if (held.release()) {
+      StreamProducer.closeQuietly(held.client());
     }
   }
 

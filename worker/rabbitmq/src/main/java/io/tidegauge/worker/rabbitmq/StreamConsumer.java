@@ -9,14 +9,14 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.SubscriptionType;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /**
- * Reads the streams of some partitions from their beginning, under the subscription's name, over
- * connections of its own.
+ * Reads the streams of some partitions from their beginning, under the subscription's name.
  *
  * <p>The client delivers in one thread for each connection, that is for each node; only one at a
  * time reaches the sink.
@@ -33,7 +33,7 @@ final class StreamConsumer implements PartitionedConsumer {
   /** Of a stream of others nothing is kept: positions would be written into it. */
   private final boolean existing;
 
-  private final Environment environment;
+  private final SharedClients.Hold<Environment> held;
   private final Object gate = new Object();
 
   /** Guarded by {@code gate}. */
@@ -61,7 +61,7 @@ final class StreamConsumer implements PartitionedConsumer {
     this.sink = sink;
     this.existing = existing;
     this.paused = spec.startPaused();
-    this.environment = clients.environment(spec.clientId());
+    this.held = clients.forConsumer(spec.clientId(), spec.subscription());
   }
 
   @Override
@@ -96,7 +96,7 @@ final class StreamConsumer implements PartitionedConsumer {
 
   private ConsumerBuilder builder(String stream) {
     ConsumerBuilder builder =
-        environment.consumerBuilder().stream(stream)
+        held.client().consumerBuilder().stream(stream)
             .offset(spec.fromEnd() ? OffsetSpecification.next() : OffsetSpecification.first())
             .flow()
             .strategy(options.flow())
@@ -176,6 +176,6 @@ final class StreamConsumer implements PartitionedConsumer {
       reading.values().forEach(StreamProducer::closeQuietly);
       reading.clear();
     }
-    StreamProducer.closeQuietly(environment);
+    StreamClients.release(held);
   }
 }

@@ -9,14 +9,13 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
 import java.util.function.IntFunction;
 
-/**
- * Publishes to the streams of a topic, one client producer for each, over connections of its own.
- */
+/** Publishes to the streams of a topic, one client producer for each. */
 final class StreamProducer implements MessageProducer {
-  private final Environment environment;
+  private final SharedClients.Hold<Environment> held;
   private final Producer[] producers;
   private final PartitionChooser chooser;
   private final boolean copying;
@@ -34,7 +33,8 @@ final class StreamProducer implements MessageProducer {
       boolean copying)
       throws DriverException {
     this.copying = copying;
-    environment = clients.environment(spec.clientId());
+    held = clients.forProducer(spec.clientId());
+    Environment environment = held.client();
     producers = new Producer[spec.partitions()];
     chooser = new PartitionChooser(spec.partitions(), number);
     try {
@@ -85,7 +85,7 @@ final class StreamProducer implements MessageProducer {
         closeQuietly(producer);
       }
     }
-    closeQuietly(environment);
+    StreamClients.release(held);
   }
 
   static void closeQuietly(AutoCloseable client) {

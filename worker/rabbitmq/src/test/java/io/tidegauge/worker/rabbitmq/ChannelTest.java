@@ -15,6 +15,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.drivers.SharedClients;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Test;
 class ChannelTest {
   private static final ClientOptions OPTIONS =
       new ClientOptions(0, 0, "none", 10, 100, 1, "all", 100, Map.of(), Map.of());
+  private static final Map<String, String> NOBODY = Map.of("uri", "amqp://127.0.0.1:1");
   private static final int HOUR_MS = 3_600_000;
 
   private final List<Object[]> calls = new ArrayList<>();
@@ -49,6 +51,11 @@ class ChannelTest {
             }));
   }
 
+  private static SharedClients.Hold<AmqpConnection> held() throws Exception {
+    Connection nobody = Connection.of(NOBODY);
+    return new SharedClients<AmqpConnection>().take("", () -> new AmqpConnection(nobody, 0, "t"));
+  }
+
   /** The first argument of this type that a call of this name was given. */
   private <T> T given(String method, Class<T> type) {
     for (Object[] call : calls) {
@@ -65,9 +72,10 @@ class ChannelTest {
     Topic topic = new Topic("t", 1, new TopicSettings(QueueType.CLASSIC, 1, persistent, Map.of()));
     QueueProducer producer =
         new QueueProducer(
-            Connection.of(Map.of("uri", "amqp://127.0.0.1:1")),
+            Connection.of(NOBODY),
             topic,
             new ProducerSpec("t", 0, 1, "producer", OPTIONS),
+            held(),
             0,
             new ProducerOptions(false),
             /* keeper= */ null);
@@ -157,13 +165,14 @@ class ChannelTest {
     try {
       QueueConsumer consumer =
           new QueueConsumer(
-              Connection.of(Map.of("uri", "amqp://127.0.0.1:1")),
+              Connection.of(NOBODY),
               new ConsumerSpec("t", 0, 1, "sub-0", "consumer", false, OPTIONS),
-              0,
+              held(),
               options,
               partition -> "t." + partition,
               new Nowhere(),
-              keeper);
+              keeper,
+              new AckRounds(keeper));
       consumer.opened(noting(com.rabbitmq.client.Connection.class), noting(Channel.class));
       consumer.assign(List.of(0));
       Consumer reader = given("basicConsume", Consumer.class);

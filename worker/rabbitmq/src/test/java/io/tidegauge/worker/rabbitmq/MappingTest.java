@@ -97,7 +97,7 @@ class MappingTest {
         .hasMessageContaining("no producer setting \"batchSize\"");
     assertThat(
             ProducerOptions.of(options("none", "one", Map.of("mandatory", "true"), Map.of()))
-                .disclosed(true))
+                .disclosed(true, 1))
         .contains(setting("producer", "mandatory", "true"))
         .contains(setting("producer", "delivery_mode", "2 (persistent)"))
         .anyMatch(one -> one.name().equals("batching") && one.value().startsWith("none"));
@@ -129,15 +129,32 @@ class MappingTest {
   }
 
   @Test
+  void whatProducersAndConsumersShareIsDisclosed() throws DriverException {
+    ClientOptions usual = options("none", "all", Map.of(), Map.of());
+    assertThat(ProducerOptions.of(usual).disclosed(true, 10))
+        .contains(
+            setting(
+                "producer",
+                "connections",
+                "1 channel for each producer, 1 connection for up to 10 of them"));
+    assertThat(ConsumerOptions.of(usual).disclosed(1, 10))
+        .contains(
+            setting(
+                "consumer",
+                "connections",
+                "1 channel for each consumer, 1 connection and 1 thread for up to 10 of them"));
+  }
+
+  @Test
   void whoeverAcknowledgesIsDisclosed() throws DriverException {
     List<EffectiveSetting> byHand =
-        ConsumerOptions.of(options("none", "all", Map.of(), Map.of())).disclosed(1);
+        ConsumerOptions.of(options("none", "all", Map.of(), Map.of())).disclosed(1, 1);
     assertThat(byHand)
         .contains(setting("consumer", "acknowledgement", "manual, multiple=true"))
         .contains(setting("consumer", "prefetch", "5000 for each queue"));
     List<EffectiveSetting> automatic =
         ConsumerOptions.of(options("none", "all", Map.of(), Map.of("autoAck", "true")))
-            .disclosed(1);
+            .disclosed(1, 1);
     assertThat(automatic)
         .contains(setting("consumer", "acknowledgement", "automatic"))
         .noneMatch(one -> one.name().equals("prefetch"));
