@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import threading
@@ -76,6 +77,19 @@ def test_timer_slack_is_set_only_where_asked(host: LocalHost, tmp_path: Path) ->
         host.start(spec(tmp_path, "cat /proc/self/timerslack_ns", name, timer_slack_ns=slack_ns))
         wait_until(lambda name=name: not host.status(name).running, f"{name} ended")
         assert (tmp_path / f"{name}.log").read_text() == expected
+
+
+def test_a_process_may_open_as_many_files_as_its_hard_limit_allows(state: Path, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
+    try:
+        with LocalHost.open() as host:
+            host.start(spec(tmp_path, "ulimit -Sn"))
+            wait_until(lambda: not host.status("p").running, "ended")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    most = 1 << 20 if hard == resource.RLIM_INFINITY else min(hard, 1 << 20)
+    assert int((tmp_path / "p.log").read_text()) == most
 
 
 def test_process_leads_a_session_of_its_own_with_default_signals(host: LocalHost, tmp_path: Path) -> None:

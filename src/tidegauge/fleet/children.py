@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 from dataclasses import dataclass, field
@@ -208,6 +209,19 @@ def _spawn(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path |
     return Child(spec, stat.identity, popen)
 
 
+_FILES_MAX = 1 << 20
+"""Erlang takes memory for every file that it might open."""
+
+
+def _allow_files() -> None:
+    """As many open files as may be: Java raises its own limit, others (RabbitMQ) would stay at a login's 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, _FILES_MAX)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
     """In the new process, before exec: nothing of a killed agent may run on; signals as a process expects them."""
     die_with_parent(agent_pid)
@@ -217,6 +231,7 @@ def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, nam
         network.enter(namespace)
     if timer_slack_ns is not None:
         set_timer_slack(timer_slack_ns)
+    _allow_files()
     # A shell's background job ignores some; a JVM that did could not be asked for its threads.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
