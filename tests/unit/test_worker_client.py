@@ -169,6 +169,14 @@ def test_a_preparation_is_given_up_only_when_it_comes_no_further(
     assert next(clock_s) > 2 * client_module._PREPARE_S, "all in all it took longer than a stall may"
 
 
+def test_very_many_topics_are_deleted_by_several_calls(connect: Connect, tmp_path: Path) -> None:
+    worker = connect("good")
+    names = [f"t-{number}" for number in range(2001)]
+    worker.delete_topics("null", {}, names)
+    worker.remove_subscriptions("null", {}, names[:1000], 7)
+    assert (tmp_path / "deleted").read_text().split("\n") == ["1000 0", "1000 0", "1 0", "0 1000", ""]
+
+
 def test_an_error_that_the_worker_did_not_expect_is_reported_from_its_log(connect: Connect, tmp_path: Path) -> None:
     with pytest.raises(RunFailedError, match=r"The worker failed in Totals: .*out of ideas") as caught:
         connect("raises").totals()

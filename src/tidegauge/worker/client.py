@@ -68,6 +68,8 @@ _HANDSHAKE_S = 30.0
 _PREPARE_S = 180.0
 _PREPARE_S_MAX = 3600.0
 """With progress: tens of thousands of partitions take many minutes on a small machine."""
+_TOPICS_DELETED_MAX = 1000
+"""By one call, whose time is bounded: of tens of thousands each takes milliseconds."""
 _PROGRESS_S = 1.0
 _MESSAGE_BYTES_MAX = 256 << 20
 _DEATH_WAIT_S = 5.0
@@ -293,17 +295,19 @@ class GrpcWorker:
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
-        request = pb.DeleteTopicsRequest(connection=_connection(driver, connection), topics=topics)
-        self._ask("DeleteTopics", request, _PREPARE_S)
+        for some in _in_parts(topics):
+            request = pb.DeleteTopicsRequest(connection=_connection(driver, connection), topics=some)
+            self._ask("DeleteTopics", request, _PREPARE_S)
 
     def remove_subscriptions(
         self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
     ) -> None:
         """See `LoadWorker.remove_subscriptions`."""
-        request = pb.DeleteTopicsRequest(
-            connection=_connection(driver, connection), kept_topics=topics, trial_id=trial_id
-        )
-        self._ask("DeleteTopics", request, _PREPARE_S)
+        for some in _in_parts(topics):
+            request = pb.DeleteTopicsRequest(
+                connection=_connection(driver, connection), kept_topics=some, trial_id=trial_id
+            )
+            self._ask("DeleteTopics", request, _PREPARE_S)
 
     def read_back(
         self,
@@ -477,6 +481,10 @@ def _await_end(process: WorkerProcess) -> ProcessStatus | None:
         if not status.running or time.monotonic() > deadline_s:
             return status
         time.sleep(0.02)
+
+
+def _in_parts(topics: list[str]) -> list[list[str]]:
+    return [topics[first : first + _TOPICS_DELETED_MAX] for first in range(0, len(topics), _TOPICS_DELETED_MAX)]
 
 
 def _connection(driver: str, settings: Mapping[str, str]) -> pb.Connection:
