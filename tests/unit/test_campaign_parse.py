@@ -197,7 +197,7 @@ def test_a_wrong_system_is_shown_on_its_line(tmp_path: Path, wrong: str, says: s
         ("random-share: 1.5", "workload.random-share: '1.5': must be at most 1"),
         ("topics: 0", "workload.topics: '0': must be at least 1"),
         ('topics: "3"', "workload.topics: '3': must be a whole number"),
-        ("partitions: 10001", "must be at most 10000"),
+        ("partitions: 10000001", "must be at most 10000000"),
         ("payload-file: no.bin", "workload.payload-file: 'no.bin': there is no such file"),
     ],
 )

@@ -67,6 +67,15 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     assert "'heap'" in caught.value.hint
 
 
+@pytest.mark.parametrize(("more_mb", "says"), [(-1, "The load generators alone, 600 MiB, fill 2 hosts"), (0, "")])
+def test_load_generators_that_one_host_can_not_hold_are_counted_in_hosts(more_mb: int, says: str) -> None:
+    free_mb = RESERVE_MB + 400 + WORKER_OUTSIDE_HEAP_MB + more_mb
+    with pytest.raises(TooLittleMemoryError) as caught:
+        fitting(THREE, registry.get, MemoryAvailable(free_mb, "of the machine's 2 GiB"), WORKERS)
+    assert says in caught.value.shortage
+    assert ("hosts like this one" in caught.value.shortage) == bool(says)
+
+
 def test_every_sum_is_that_of_the_parts_that_are_reported() -> None:
     for system, shape in (("kafka", {}), ("rabbitmq", {}), ("pulsar", {}), ("pulsar", {"layout": "tiered"})):
         servers = tuple(registry.get(system).processes("", 3, 1200, 900, shape))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.clients import check_clients, sharing_of
 from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.plan.limits import check_faults, check_handles
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
@@ -26,6 +27,7 @@ from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.fleet.agent_rig import refusals
 from tidegauge.hosts import fuse_disk
+from tidegauge.hosts.bounds import load_bounds
 from tidegauge.hosts.memory import machine, memory_available
 from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
@@ -186,6 +188,17 @@ def _fitted(
         return campaign, {}, f"It can't run here: {error.shortage}"
 
 
+def _unfit(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
+    """Why load generators can't hold the clients here, of a dry run; else it is refused. "" if they can."""
+    try:
+        check_clients(plan, campaign, registry.get, load_bounds())
+    except UserError as error:
+        if not dry_run:
+            raise
+        return f"It can't run here: {error.message} {error.hint}"
+    return ""
+
+
 def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     # Mistakes in the campaign come before what this machine lacks.
@@ -196,7 +209,8 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
         check_means(campaign)
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
-    workers = Workers(plan.trials, campaign.worker, machine())
+    unfit = _unfit(plan, campaign, dry_run)
+    workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
     memory = MemoryPlan(memory_needs(campaign, registry.get, workers), memory_available())
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:
@@ -206,7 +220,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
-        *([Note(shortage)] if shortage else []),
+        *(Note(sentence) for sentence in (shortage, unfit) if sentence),
         *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes)),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
     )

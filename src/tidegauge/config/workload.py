@@ -22,7 +22,9 @@ from tidegauge.model.workload import (
     Workload,
 )
 
-Count = Annotated[int, Field(ge=1, le=10_000)]
+COUNT_MAX = 10_000_000
+"""Only catches a slip of the pen: what a load generator and its host can hold decides (`campaign.plan`)."""
+Count = Annotated[int, Field(ge=1, le=COUNT_MAX)]
 TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:-]{0,248}$")]
 KEY_ORDER_BYTES_MAX = 64 << 20
 """What the worker may hold to check the order of each key: 8 bytes for each key, producer and consumer."""
@@ -33,7 +35,7 @@ class WorkloadFields(Fields):
 
     topics: Count = 1
     partitions: Count = 1
-    producers: Annotated[int, Field(ge=0, le=10_000)] = 1
+    producers: Annotated[int, Field(ge=0, le=COUNT_MAX)] = 1
     subscriptions: Annotated[int, Field(ge=0, le=100)] = 1
     consumers: Count = 1
     message_size: Annotated[Size, AfterValidator(size_between("48B", "1MiB"))] = 1024
@@ -52,7 +54,7 @@ class WorkloadFields(Fields):
     subscription_type: Annotated[SubscriptionType, BeforeValidator(member_of(SubscriptionType))] = (
         SubscriptionType.BY_PARTITION
     )
-    existing_topics: Annotated[list[TopicName], Field(max_length=10_000)] = Field(default_factory=list)
+    existing_topics: Annotated[list[TopicName], Field(max_length=COUNT_MAX)] = Field(default_factory=list)
 
 
 def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Workload | None:

@@ -19,6 +19,7 @@ from tidegauge.campaign.read.attach import parse_attach
 from tidegauge.campaign.read.secrets import keep_in_memory
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
+from tidegauge.config.workload import COUNT_MAX
 from tidegauge.model.workload import HEADER_BYTES, MESSAGE_BYTES_MAX, ClientSettings, Keys, Payload, Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -101,7 +102,6 @@ def _attach(terms: DriverTerms, source: Source, system: System) -> AttachChoice 
     return AttachChoice(choice.addresses, terms.tls, auth)
 
 
-COUNT_MAX = 10_000
 SUBSCRIPTIONS_MAX = 100
 POOL_BODIES_MAX = 65_536
 DISTINCT_KEYS = 10_000  # As many as OMB has.
@@ -223,15 +223,7 @@ def _check_counts(fields: WorkloadFile, source: Source) -> None:
         if value < 1 and not (nobody_reads and key in _OF_READERS):
             source.complain((key,), f"'{value}': must be at least 1: OMB's topics are new, so without it nothing moves")
         elif value > most:
-            source.complain((key,), f"'{value}': the load generator of one machine takes {most:,} at most")
-    partitions = fields.topics * fields.partitions_per_topic
-    clients = fields.topics * max(
-        fields.producers_per_topic, fields.subscriptions_per_topic * fields.consumer_per_subscription
-    )
-    if partitions > COUNT_MAX and max(fields.topics, fields.partitions_per_topic) <= COUNT_MAX:
-        source.complain(("topics",), f"{partitions:,} partitions in all: one machine takes {COUNT_MAX:,} at most")
-    elif clients > COUNT_MAX and fields.topics <= COUNT_MAX:
-        source.complain(("topics",), f"{clients:,} clients of a kind in all: one machine takes {COUNT_MAX:,} at most")
+            source.complain((key,), f"'{value}': must be at most {most:,}")
 
 
 def _check_times(fields: WorkloadFile, source: Source) -> None:

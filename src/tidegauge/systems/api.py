@@ -18,6 +18,7 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.abilities import Probe
+from tidegauge.model.clients import ClientKinds
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
@@ -282,6 +283,13 @@ class IsRead(Protocol):
         `existing`: of topics that others made, which are read as they are.
         """
         return f"{self.title} has no {kind.value} subscriptions"
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        """What its clients take of a load generator's host, and how many users one can have. Pure.
+
+        By default nothing is known, and every producer and consumer has a client of its own.
+        """
+        return ClientKinds()
 
     def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
         """Whether clients can have a topic read from one node's own copy (`ReadingWorker.read_back`). Pure.

@@ -19,6 +19,7 @@ from tidegauge.model.faults import FaultKind
 from tidegauge.model.server import Handles, by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.use import Sample
+from tidegauge.model.workload import Workload
 from tidegauge.store.api import TrialStore
 from tidegauge.systems.api import KEEPER, Seat, System
 
@@ -35,9 +36,7 @@ def check_handles(campaign: Campaign, find_system: Callable[[str], System], avai
 
 def _check(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
     partitions = campaign.workload.topics * campaign.workload.partitions
-    copies = min(choice.copies or COPIES_MAX, campaign.nodes)
-    on_one_node = -(-partitions * copies // campaign.nodes)
-    needed = system.handles(on_one_node)
+    needed = system.handles(partitions_of_node(campaign.workload, choice, campaign.nodes))
     need = (
         f"{campaign.source_path}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
     )
@@ -51,6 +50,12 @@ def _check(campaign: Campaign, choice: SystemChoice, system: System, available: 
             f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} here.",
             f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
         )
+
+
+def partitions_of_node(workload: Workload, choice: SystemChoice, nodes: int) -> int:
+    """About how many copies of partitions one node has."""
+    copies = min(choice.copies or COPIES_MAX, nodes)
+    return -(-workload.topics * workload.partitions * copies // nodes)
 
 
 _NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {

@@ -3,8 +3,9 @@
 Two things fill a heap. What clients hold when they are behind (a backlog, a stall) needs room, or the worker dies; what
 flows through becomes garbage, and a small heap then spends the window in collections instead of sending:
 
-    heap   = the larger of  what is held: 96 MiB, 1 MiB a client, what all consumers may hold together, and four times
-                            what producers may have in flight where that is more than 32 MiB
+    heap   = the larger of  what is held: 96 MiB, 1 MiB a client, 64 KiB for each producer or consumer that shares one,
+                            what all consumers may hold together, and four times what producers may have in flight
+                            where that is more than 32 MiB
                             what flows:   1 MiB for every 1,000 messages (of 1 KiB, sent or received) a second,
                                           up to 2 GiB and an eighth of the machine's memory
     direct = 64 MiB, the largest read of each consumer, and two requests of each producer, which send at most
@@ -13,7 +14,8 @@ flows through becomes garbage, and a small heap then spends the window in collec
 Several workers divide clients and rate among them, and each gets what the largest share needs.
 
 Where the rate is not given (a peak, a search, a share of an earlier result), it is as fast as the CPUs may carry. The
-rule knows nothing of the system, so the load generators of all systems that are compared get the same.
+rule knows nothing of the system, so the load generators of all systems that are compared get the same: clients count
+as shared only where all of them share them.
 
 Measured on 16 CPUs with 1 KiB messages: 256 MiB cost 6 to 12 % of the window in collections from a million messages a
 second on, and 1 GiB gave 1.50 instead of 1.16 million. At 100 partitions 256 MiB make a worker of 445 MB.
@@ -33,7 +35,8 @@ from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
-from tidegauge.model.host import MemoryAvailable, MemoryNeed, WorkerMemory
+from tidegauge.model.clients import NOT_SHARED, Sharing, clients_of
+from tidegauge.model.host import RESERVE_MB, MemoryAvailable, MemoryNeed, WorkerMemory
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload, share_sizes
 from tidegauge.numbers import plural
@@ -52,6 +55,8 @@ _OWN_DIRECT_MB = 64
 """Buffers of the network libraries, whatever the load."""
 _CLIENT_BYTES = 1 << 20
 """A client without messages: its metadata, buffers of its connections, statistics."""
+_SHARING_BYTES = 64 << 10
+"""A producer or consumer that shares one. Those of 10,000 partitions, on two clients of Pulsar, fit into 256 MiB."""
 _WRITE_BYTES = 1 << 20
 """A producer's largest request; one is being written while the JDK still keeps the copy of another."""
 _PARTITION_MESSAGES = 100
@@ -82,6 +87,7 @@ class Workers:
     trials: Sequence[TrialSpec]
     choice: WorkerChoice
     machine: Machine
+    sharing: Sharing = NOT_SHARED
     _planned: Mapping[str, TrialSpec] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -93,9 +99,12 @@ class Workers:
         unknown = replace(spec, msgs_per_s=None, schedule=None) if isinstance(spec, LoadSpec) else spec
         planned = self._planned.get(spec.trial_id, unknown)
         if planned.servers is not Servers.SHARED:
-            return worker_memory(planned, self.choice, self.machine)
+            return self._alone(planned)
         shared = [trial for trial in self.trials if trial.servers is Servers.SHARED and trial.system == spec.system]
-        return _largest_worker([worker_memory(trial, self.choice, self.machine) for trial in (planned, *shared)])
+        return _largest_worker([self._alone(trial) for trial in (planned, *shared)])
+
+    def _alone(self, spec: TrialSpec) -> WorkerMemory:
+        return worker_memory(spec, self.choice, self.machine, self.sharing)
 
     def most(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
         """The largest of a system's at a point of a sweep."""
@@ -104,12 +113,14 @@ class Workers:
         return _largest_worker(found or [WorkerMemory(*_least(self.choice))])
 
 
-def worker_memory(spec: TrialSpec, choice: WorkerChoice, machine: Machine) -> WorkerMemory:
+def worker_memory(
+    spec: TrialSpec, choice: WorkerChoice, machine: Machine, sharing: Sharing = NOT_SHARED
+) -> WorkerMemory:
     """What the worker of a trial gets by itself; what the user chose wins."""
     rate = _planned_rate(spec)
     share = largest_share(spec.workload, choice.count)
-    held_mb, flow_mb = _held_mb(spec, rate, share), _flow_mb(spec.workload, rate, machine, share)
-    direct_mb = _direct_mb(spec, rate, share)
+    held_mb, flow_mb = _held_mb(spec, rate, share, sharing), _flow_mb(spec.workload, rate, machine, share)
+    direct_mb = _direct_mb(spec, rate, share, sharing)
     heap_least, direct_least = _least(choice)
     heap_mb = choice.heap_mb or max(heap_least, _rounded(max(held_mb, flow_mb)))
     direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded(direct_mb))
@@ -161,17 +172,25 @@ def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction)
     return min(most_mb, round(msgs_per_s * share / _MSGS_PER_S_PER_MIB))
 
 
-def _held_mb(spec: TrialSpec, rate: float, share: Fraction) -> int:
+def _held_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
     workload = spec.workload
     consumers = workload.topics * workload.subscriptions * workload.consumers
     producers = workload.topics * workload.producers
     servers = min(_SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
     held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
-    held += (consumers + producers) * _CLIENT_BYTES + WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
-    return _OWN_MB + ceil(held * share / _MIB)
+    held += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
+    clients = _clients_bytes(consumers * share, shared=sharing.consumers)
+    clients += _clients_bytes(producers * share, shared=sharing.producers)
+    return _OWN_MB + ceil((held * share + clients) / _MIB)
 
 
-def _direct_mb(spec: TrialSpec, rate: float, share: Fraction) -> int:
+def _clients_bytes(users: Fraction, *, shared: bool) -> Fraction | int:
+    """What so many producers, or consumers, of one worker hold without messages."""
+    clients = clients_of(ceil(users), shared=shared)
+    return users * _CLIENT_BYTES if users <= clients else clients * _CLIENT_BYTES + (users - clients) * _SHARING_BYTES
+
+
+def _direct_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
     """The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
 
     From Java 25 on the copies are bounded (`worker.launch`), and this is more than is used.
@@ -180,9 +199,12 @@ def _direct_mb(spec: TrialSpec, rate: float, share: Fraction) -> int:
     consumers = workload.topics * workload.subscriptions * workload.consumers
     producers = workload.topics * workload.producers
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
-    read = min(consumers * _fetch_bytes(workload), max(consumers * _READ_BYTES_LEAST, _stalled_bytes(spec, rate)))
+    # Those that share a client share its thread.
+    threads = min(consumers * share, clients_of(ceil(consumers * share), shared=sharing.consumers))
+    stalled = _stalled_bytes(spec, rate) * share
+    read = min(consumers * share * _fetch_bytes(workload), max(threads * _READ_BYTES_LEAST, stalled))
     written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
-    return _OWN_DIRECT_MB + ceil((read + written) * share / _MIB)
+    return _OWN_DIRECT_MB + ceil((read + written * share) / _MIB)
 
 
 def _large_window_bytes(workload: Workload) -> int:
@@ -296,7 +318,7 @@ def fitting(
         if kept:
             points.append(replace(point, campaign=replace(point.campaign, systems=tuple(kept))))
     if available is not None and (refused or not points):
-        raise TooLittleMemoryError(_largest(refused or needs), available, _advice(needs))
+        raise TooLittleMemoryError(_largest(refused or needs), available, _advice(needs, available))
     if not left_out:
         return campaign, {}
     if not campaign.points:
@@ -309,7 +331,9 @@ class TooLittleMemoryError(UserError):
 
     def __init__(self, needs: Sequence[MemoryNeed], available: MemoryAvailable, advice: str) -> None:
         super().__init__(f"There is too little memory. {'. '.join(map(str, needs))}. {available}.", advice)
-        self.shortage = f"There is too little memory: {', '.join(need.whole for need in needs)}; {available}."
+        filled = _hosts_filled(needs, available)
+        more = f" {filled}" if filled else ""
+        self.shortage = f"There is too little memory: {', '.join(need.whole for need in needs)}; {available}.{more}"
 
 
 def _largest(needs: Sequence[MemoryNeed]) -> list[MemoryNeed]:
@@ -320,11 +344,21 @@ def _largest(needs: Sequence[MemoryNeed]) -> list[MemoryNeed]:
     return [largest[name] for name in dict.fromkeys(need.system for need in needs)]
 
 
-def _advice(needs: Sequence[MemoryNeed]) -> str:
+def _hosts_filled(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
+    """How many hosts like this one the load generators fill, where one is not enough for them; else ""."""
+    free_mb = available.available_mb - RESERVE_MB
+    worker_mb = max(need.worker_mb for need in needs)
+    if worker_mb <= free_mb or free_mb <= 0:
+        return ""
+    return f"The load generators alone, {worker_mb:,} MiB, fill {ceil(worker_mb / free_mb):,} hosts like this one."
+
+
+def _advice(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
     """What to give less, by what takes most of the memory that there isn't."""
     largest = max(needs, key=lambda need: need.total_mb)
     if largest.worker_mb > largest.servers_mb:
-        return (
+        filled = _hosts_filled(needs, available)
+        return f"{filled}{' ' if filled else ''}" + (
             "Give the load generator less ('worker' in the campaign, --worker-heap of `tidegauge omb`), take fewer "
             "topics, subscriptions or consumers, or end other programs."
         )

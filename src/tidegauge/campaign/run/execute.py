@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.clients import sharing_of
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.plan.limits import LimitTools
@@ -273,7 +274,11 @@ def execute(
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
     resources = RunResources(
         host,
-        partial(_start_worker, Workers(plan.trials, campaign.worker, machine()), archives=archives),
+        partial(
+            _start_worker,
+            Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get)),
+            archives=archives,
+        ),
         _dropper(observer),
         observer,
         partial(_control_cpu_s, host),

@@ -9,6 +9,7 @@ from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import provision, provision_directory
 from tidegauge.durability.levels import levels_for_nodes
 from tidegauge.fleet.api import Host
+from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
@@ -124,6 +125,15 @@ class KafkaSystem(System):
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`."""
         return subscription_problem(kind, version)
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        """See `System.clients`. A consumer is a member of one group, and each topic has groups of its own."""
+        # Connections to each broker, to the first one under its bootstrap address, of a consumer to its coordinator;
+        # and two files of its selector. A consumer has a thread that polls and one for its heartbeat.
+        return ClientKinds(
+            ClientKind(files=nodes + 3, threads=1, connections=nodes + 1, users_max=UNBOUNDED),
+            ClientKind(files=nodes + 4, threads=2, connections=nodes + 2),
+        )
 
     def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
         """See `System.serves_replicas`. Consumers are given what leaders have, and any copy in sync can lead."""

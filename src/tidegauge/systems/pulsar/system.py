@@ -11,10 +11,11 @@ from tidegauge.distribution.resolve import provision, provision_directory
 from tidegauge.durability.levels import levels_for_nodes
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
+from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
-from tidegauge.model.workload import SubscriptionType
+from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split
 from tidegauge.systems.attached import (
@@ -188,6 +189,14 @@ class PulsarSystem(System):
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """See `System.subscription_problem`: it has all of them."""
         return ""
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        """See `System.clients`. All clients share the threads of their sockets; a consumer is called by its own."""
+        connections = nodes * workload.client.connections_per_broker
+        return ClientKinds(
+            ClientKind(files=connections, threads=1, connections=connections, users_max=UNBOUNDED),
+            ClientKind(files=connections, threads=2, connections=connections, users_max=UNBOUNDED),
+        )
 
     def processes(
         self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]

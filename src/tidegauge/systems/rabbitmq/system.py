@@ -8,10 +8,11 @@ from pathlib import Path
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.fairness.case import Case, Hazard
 from tidegauge.fleet.api import Host
+from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles, Setting
-from tidegauge.model.workload import SubscriptionType
+from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
@@ -67,6 +68,8 @@ def _nodes(settings: Sequence[Setting]) -> int | None:
     return number_of(settings, "cluster", "nodes")
 
 
+CHANNELS_MAX = 2047
+"""Of a connection, by the server's default (channel_max)."""
 OUTSIDE_WATERMARK_MB = 150
 """What a node uses beside what its memory watermark counts, MiB."""
 
@@ -103,6 +106,21 @@ class RabbitmqSystem(System):
         """See `System.subscription_problem`."""
         stream = level.topic_settings(choice).get("queue.type", "") == "stream"
         return subscription_problem(kind, version, stream, existing)
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        """See `System.clients`. A producer or consumer of queues has a channel, one of streams no bound of its own.
+
+        A connection has a thread that reads, one for its heartbeat and, of consumers, one that delivers.
+        """
+        if level.topic_settings(choice).get("queue.type", "") == "stream":
+            # One connection finds out where streams are.
+            of_streams = ClientKind(files=3, threads=3, connections=2, users_max=UNBOUNDED)
+            return ClientKinds(of_streams, of_streams)
+        rule = "channel_max, where the server is not told otherwise"
+        return ClientKinds(
+            ClientKind(files=1, threads=2, connections=1, users_max=CHANNELS_MAX, rule=rule),
+            ClientKind(files=1, threads=3, connections=1, users_max=CHANNELS_MAX, rule=rule),
+        )
 
     def processes(
         self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]

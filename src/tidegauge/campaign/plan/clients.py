@@ -1,0 +1,183 @@
+"""Whether a plan's load generators can hold its clients on this host, and how many of them, or of hosts, could.
+
+Each producer and consumer has a client with connections and threads of its own up to 1,000 of a kind in a load
+generator; more share these, where the system's client can serve several (`System.clients`). What each load generator
+then needs is bounded by open files and memory maps of a process, and by what the system allows a client; what all of
+them need together by the host's threads and, for connections to one server, by its ports. Memory is checked apart
+(`campaign.plan.memory`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.limits import partitions_of_node
+from tidegauge.campaign.plan.plan import Plan, Step
+from tidegauge.errors import UserError
+from tidegauge.model.clients import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadBounds, Sharing
+from tidegauge.model.trial import TrialSpec
+from tidegauge.model.workload import WORKERS_MAX
+from tidegauge.numbers import plural
+from tidegauge.systems.api import System
+
+_OWN_FILES = 300
+"""Programs, and connections to the controller."""
+_OWN_THREADS = 150
+"""Load threads (64 at most), the collector's, the compiler's, those that serve sockets."""
+_OWN_MAPS = 2000
+_MAPS_PER_THREAD = 2
+"""Its stack and the guard before it."""
+_FEW_CONNECTIONS = 300
+"""A server's `handles` have room for them."""
+SERVERS_UNKNOWN = 3
+"""Of clusters that others run."""
+
+
+@dataclass(frozen=True)
+class _Load:
+    """The producers and consumers of a plan, the servers that they connect to, and what their clients take."""
+
+    producers: int
+    consumers: int
+    servers: int
+    kinds: ClientKinds
+
+    def _both(self, workers: int) -> tuple[tuple[int, ClientKind], tuple[int, ClientKind]]:
+        """The most producers and consumers that one of so many load generators has."""
+        producers, consumers = -(-self.producers // workers), -(-self.consumers // workers)
+        return (producers, self.kinds.producer), (consumers, self.kinds.consumer)
+
+    def files(self, workers: int) -> int:
+        """Of each load generator."""
+        return _OWN_FILES + sum(kind.clients(users) * kind.files for users, kind in self._both(workers))
+
+    def threads(self, workers: int) -> int:
+        """Of each load generator."""
+        return _OWN_THREADS + sum(kind.clients(users) * kind.threads for users, kind in self._both(workers))
+
+    def maps(self, workers: int) -> int:
+        """Of each load generator."""
+        return _OWN_MAPS + _MAPS_PER_THREAD * self.threads(workers)
+
+    def connections(self, workers: int) -> int:
+        """To one server, of all load generators."""
+        of_each = sum(kind.clients(users) * kind.connections for users, kind in self._both(workers))
+        return -(-workers * of_each // self.servers)
+
+    def crowded(self, workers: int) -> str:
+        """Why clients of a load generator would have too many users; "" if they don't."""
+        for (users, kind), what in zip(self._both(workers), ("producers", "consumers"), strict=True):
+            if kind.too_many(users):
+                return (
+                    f"{users:,} {what} on {OWN_CLIENTS_MAX:,} connections, of which each can have {kind.users_max:,} "
+                    f"({kind.rule})"
+                )
+        return ""
+
+    def of_each(self, workers: int, bounds: LoadBounds) -> str:
+        """What each of so many load generators would need and can't have; "" if nothing."""
+        if crowded := self.crowded(workers):
+            return f"would have {crowded}"
+        if (files := self.files(workers)) > bounds.files:
+            return f"would have about {files:,} open files, and a process may have {bounds.files:,} here"
+        if (maps := self.maps(workers)) > bounds.maps:
+            return (
+                f"would have about {self.threads(workers):,} threads with {maps:,} memory maps, and a process may have "
+                f"{bounds.maps:,} here"
+            )
+        return ""
+
+    def of_all(self, workers: int, bounds: LoadBounds) -> str:
+        """What so many load generators together would need and can't have on one host; "" if nothing."""
+        if (threads := workers * self.threads(workers)) > bounds.threads:
+            return f"about {threads:,} threads, and {bounds.threads:,} more can be started here"
+        if (connections := self.connections(workers)) > bounds.ports:
+            return f"about {connections:,} connections to a server, and this host has {bounds.ports:,} ports for them"
+        return ""
+
+    def hosts(self, workers: int, bounds: LoadBounds) -> int:
+        """How many hosts like this one so many load generators fill."""
+        threads = -(-workers * self.threads(workers) // max(1, bounds.threads))
+        return max(1, threads, -(-self.connections(workers) // max(1, bounds.ports)))
+
+    def fewest(self, bounds: LoadBounds, *, on_one_host: bool) -> int:
+        """The fewest load generators that could hold it; 0 if no number of them could."""
+        for workers in range(1, min(WORKERS_MAX, self.producers + self.consumers) + 1):
+            fits = not self.of_each(workers, bounds)
+            if fits and not (on_one_host and self.of_all(workers, bounds)):
+                return workers
+        return 0
+
+
+def check_clients(plan: Plan, campaign: Campaign, find_system: Callable[[str], System], bounds: LoadBounds) -> None:
+    """Raise `UserError` with the figures, and with how many load generators would do, where a plan's do not."""
+    for step in _each(plan):
+        _check(step, campaign, find_system(step.system.name), bounds)
+
+
+def _each(plan: Plan) -> list[Step]:
+    """A step of each system at each point: the clients of all its trials are the same."""
+    steps = {(step.trials[0].system, repr(step.trials[0].point)): step for step in plan.steps if step.trials}
+    return list(steps.values())
+
+
+def _check(step: Step, campaign: Campaign, system: System, bounds: LoadBounds) -> None:
+    load, workers = _load(step.trials[0], system), campaign.worker.count
+    need = f"{campaign.source_path}: workload.topics: {_clients(load)} of {system.title}"
+    if short := load.of_each(workers, bounds):
+        who = "the load generator" if workers == 1 else f"each of {workers} load generators"
+        raise UserError(f"{need}: {who} {short}.", _advice(load, bounds))
+    if short := load.of_all(workers, bounds):
+        raise UserError(f"{need}: {plural(workers, 'load generator')} would have {short}.", _advice(load, bounds))
+    if step.system.attach is None:
+        trial = step.trials[0]
+        files = system.handles(partitions_of_node(trial.workload, step.system, trial.nodes)).files
+        _check_server(load.connections(workers), files, need, bounds)
+
+
+def _check_server(connections: int, files_of_partitions: int, need: str, bounds: LoadBounds) -> None:
+    files = files_of_partitions + connections
+    if connections > _FEW_CONNECTIONS and files > bounds.files:
+        raise UserError(
+            f"{need}: a server has {connections:,} connections and so about {files:,} open files, and a process may "
+            f"have {bounds.files:,} here.",
+            f"Raise the hard limit (`ulimit -Hn {files}` as root, or LimitNOFILE), or take fewer topics.",
+        )
+
+
+def _load(trial: TrialSpec, system: System) -> _Load:
+    workload, nodes = trial.workload, SERVERS_UNKNOWN if trial.attached else trial.nodes
+    producers = workload.topics * workload.producers
+    consumers = workload.topics * workload.subscriptions * workload.consumers
+    return _Load(producers, consumers, nodes, system.clients(workload, trial.choice, nodes))
+
+
+def _clients(load: _Load) -> str:
+    counted = ((load.producers, "producer"), (load.consumers, "consumer"))
+    return " and ".join(plural(count, what) for count, what in counted if count)
+
+
+def _advice(load: _Load, bounds: LoadBounds) -> str:
+    """How many load generators, or hosts, would do."""
+    here = load.fewest(bounds, on_one_host=True)
+    if here:
+        return f"{plural(here, 'load generator')} would do: 'count: {here}' of 'worker', or --workers {here}."
+    anywhere = load.fewest(bounds, on_one_host=False)
+    fewer = "take fewer topics, producers, subscriptions or consumers"
+    if not anywhere:
+        return f"Not even {WORKERS_MAX:,} load generators could hold them: {fewer}."
+    hosts = load.hosts(anywhere, bounds)
+    return (
+        f"It takes at least {plural(anywhere, 'load generator')}, and {plural(hosts, 'host')} like this one for them: "
+        f"raise its limits (kernel.pid_max, kernel.threads-max, net.ipv4.ip_local_port_range), or {fewer}."
+    )
+
+
+def sharing_of(plan: Plan, find_system: Callable[[str], System]) -> Sharing:
+    """What every system of a plan shares: the load generators of all of them get the same memory."""
+    kinds = [_load(step.trials[0], find_system(step.system.name)).kinds for step in _each(plan)]
+    return Sharing(
+        all(each.producer.users_max > 1 for each in kinds), all(each.consumer.users_max > 1 for each in kinds)
+    )
