@@ -112,7 +112,7 @@ def share_words(trials: Sequence[TrialSpec], workers: int) -> list[str]:
 def _share(trial: TrialSpec, share: ShareSize) -> str:
     producers = trial.workload.topics * trial.workload.producers
     things = [plural(share.producers, "producer"), plural(share.consumers, "consumer")]
-    topics = f"{share.topics} of the topics to create" if share.topics else "no topic to create"
+    topics = f"{share.topics:,} of the topics to create" if share.topics else "no topic to create"
     if not share.producers:
         rate = ""
     elif not isinstance(trial, LoadSpec) or trial.msgs_per_s is None or trial.workload.arrival is Arrival.CLOSED_LOOP:

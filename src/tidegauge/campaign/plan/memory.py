@@ -200,7 +200,7 @@ def _direct_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) 
     producers = workload.topics * workload.producers
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
     # Those that share a client share its thread.
-    threads = min(consumers * share, clients_of(ceil(consumers * share), shared=sharing.consumers))
+    threads = min(consumers * share, Fraction(clients_of(ceil(consumers * share), shared=sharing.consumers)))
     stalled = _stalled_bytes(spec, rate) * share
     read = min(consumers * share * _fetch_bytes(workload), max(threads * _READ_BYTES_LEAST, stalled))
     written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
