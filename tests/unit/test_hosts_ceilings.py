@@ -34,6 +34,7 @@ from tidegauge.hosts.ceilings_measure import (
     sustained_refusal,
 )
 from tidegauge.hosts.clock import clock_quality
+from tidegauge.hosts.kept import SCHEMA
 from tidegauge.hosts.memory import waiting_bytes
 
 SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
@@ -394,7 +395,7 @@ class TestKept:
 
     def test_the_file_says_its_schema(self) -> None:
         ceilings_kept.keep(kept(1))
-        assert json.loads(ceilings_kept.kept_path().read_text())["schema"] == ceilings_kept.SCHEMA
+        assert json.loads(ceilings_kept.kept_path().read_text())["schema"] == SCHEMA
 
 
 def test_the_machine_is_another_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:

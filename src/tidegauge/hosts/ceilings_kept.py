@@ -1,49 +1,31 @@
-"""Ceilings kept from one command to the next, so that a run need not measure what `doctor` just did.
-
-One file in the state directory, replaced as a whole. It holds no results: a run has its own copy of what it used.
-"""
+"""Ceilings kept from one command to the next, so that a run need not measure what `doctor` just did (`hosts.kept`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
-from tidegauge.atomic import replace_file
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.hosts.storage import state_directory
-from tidegauge.plain import plain, typed
+from tidegauge.hosts.kept import is_fresh, path_of, read_kept_of, seconds_since, write_kept
 
-FRESH_S = 12 * 3600.0
-"""Older ones are measured again: disks fill, neighbours come and go."""
-SCHEMA = 1
-_KEPT_MAX = 16
+_NAME = "ceilings"
 
 
 def kept_path() -> Path:
     """The file; it need not exist."""
-    return state_directory() / "ceilings.json"
+    return path_of(_NAME)
 
 
 def keep(ceilings: Ceilings) -> None:
     """Add to what is kept, the newest first. Raises `OSError`."""
-    path = kept_path()
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept = [ceilings, *(earlier for earlier in read_kept() if earlier.machine == ceilings.machine)][:_KEPT_MAX]
-    replace_file(path, json.dumps({"schema": SCHEMA, "kept": plain(kept)}, indent=2).encode(), shared=True)
+    write_kept(_NAME, [ceilings, *(earlier for earlier in read_kept() if earlier.machine == ceilings.machine)])
 
 
 def read_kept() -> list[Ceilings]:
     """Everything kept, the newest first; nothing if the file is damaged or of another schema."""
-    try:
-        content = json.loads(kept_path().read_text(encoding="utf-8"))
-        if content["schema"] != SCHEMA:
-            return []
-        return [typed(Ceilings, entry) for entry in content["kept"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    return read_kept_of(_NAME, Ceilings)
 
 
 def fresh(
@@ -58,7 +40,7 @@ def fresh(
         ceilings
         for ceilings in kept
         if ceilings.machine == machine
-        and 0 <= age_s(ceilings, now) <= FRESH_S
+        and is_fresh(ceilings.measured_at, now)
         and (not ceilings.doubtful or ceilings.load_average <= load_average)
     ]
     with_loopback = next((ceilings for ceilings in usable if ceilings.loopback is not None), None)
@@ -77,7 +59,4 @@ def fresh(
 
 def age_s(ceilings: Ceilings, now: datetime) -> float:
     """How long ago they were measured; infinite if the time can't be read."""
-    try:
-        return (now - datetime.fromisoformat(ceilings.measured_at).astimezone(UTC)).total_seconds()
-    except ValueError:
-        return float("inf")
+    return seconds_since(ceilings.measured_at, now)
