@@ -53,6 +53,11 @@ def test_it_measures_and_leaves_nothing(measured: tuple[Place, Path, dict[str, A
     assert len(found["syncs"]) == 5
     assert content["ceilings"]["loopback"]["bytes_per_s"] > 1e6
     assert content["ceilings"]["memory"]["copy_bytes_per_s"] > 1e7
+    calibration = content["calibration"]
+    assert calibration["message_bytes"] == 1024 and content["calibration_problem"] == ""
+    assert calibration["one"]["msgs_per_s"] > 1000 and calibration["one"]["cpus"] > 0
+    kept = json.loads((place.state / "calibrations.json").read_text())["kept"]
+    assert kept == [calibration]
     assert {one["name"] for one in content["abilities"]} >= {"root", "sync witness", "loop disk", "memory limit"}
     assert list(disk.iterdir()) == []
     assert place.left_behind() == []

@@ -22,9 +22,9 @@ from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.workload import Arrival, ClientSettings
 from tidegauge.statistics.histograms import decode
 from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.archive import worker_class_path
+from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 from tidegauge.worker.group import SILENCE_S_MAX, WorkerGroup
-from tidegauge.worker.launch import JAVA_MAJOR_MIN, WorkerOptions, start_workers
+from tidegauge.worker.launch import WorkerOptions, start_workers
 
 pytestmark = [
     pytest.mark.integration,

@@ -10,8 +10,8 @@ from null_worker import BUILT, order, run_trial
 from tidegauge.distribution.java import find_java
 from tidegauge.fleet.local import LocalHost
 from tidegauge.worker import client
-from tidegauge.worker.archive import JAVA_MAJOR, Archives
-from tidegauge.worker.launch import JAVA_MAJOR_MIN, WorkerOptions, start_worker
+from tidegauge.worker.archive import JAVA_MAJOR, JAVA_MAJOR_MIN, Archives
+from tidegauge.worker.launch import WorkerOptions, start_worker
 
 pytestmark = [
     pytest.mark.integration,

@@ -10,19 +10,25 @@ from pathlib import Path
 
 from tidegauge.cli.ending import announced_interruption
 from tidegauge.cli.output import EXIT_GOOD, Output
-from tidegauge.errors import RunFailedError, UserError
+from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.abilities import Probe, abilities
 from tidegauge.hosts.advice import Bounds, advise
+from tidegauge.hosts.calibration import Calibration, size_class
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_kept import keep
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
+from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
 from tidegauge.systems.registry import all_systems
+from tidegauge.worker import calibration_kept
+from tidegauge.worker.calibration import calibrate, seconds_expected
+from tidegauge.worker.calibration_kept import subject
 
 
 @dataclass(frozen=True)
@@ -44,16 +50,36 @@ def examine(request: DoctorRequest, out: Output) -> int:
     places = [place_for(disk)[0] for disk in disks]
     for note in clean_leftovers():
         out.say(note)
-    ceilings = _measured(disks, out) if request.measure else None
+    measured = _measured(disks, out) if request.measure else _NOTHING
     with _shown(out) as say:
         say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
-        found = Diagnosis(host, clock, ceilings, advise(host, clock, _bounds()), abilities(_needs()))
+        found = Diagnosis(
+            host,
+            clock,
+            measured.ceilings,
+            advise(host, clock, _bounds()),
+            abilities(_needs()),
+            measured.calibration,
+            measured.problem,
+        )
     out.show(doctor_report(found), doctor_content(found))
     return EXIT_GOOD
 
 
-def _measured(disks: Sequence[Path], out: Output) -> Ceilings:
+@dataclass(frozen=True)
+class _Measured:
+    """`problem`: why there is no calibration."""
+
+    ceilings: Ceilings | None = None
+    calibration: Calibration | None = None
+    problem: str = ""
+
+
+_NOTHING = _Measured()
+
+
+def _measured(disks: Sequence[Path], out: Output) -> _Measured:
     """Measure, keep it for the runs to come, and leave nothing else behind."""
     announced = announced_interruption(lambda: out.alert("Interrupted: removing what was written."))
     # The host's agent removes the files if we are killed.
@@ -70,9 +96,22 @@ def _measured(disks: Sequence[Path], out: Output) -> Ceilings:
                 f"The measurement failed: {error.strerror or error}.",
                 "Check the disk (dmesg), or name another with --disk; --no-measure looks without measuring.",
             ) from error
+        with contextlib.suppress(OSError):
+            keep(found)
+        return _calibrated(found, host, say)
+
+
+def _calibrated(ceilings: Ceilings, host: Host, say: Callable[[str], None]) -> _Measured:
+    """With what one load generator makes: after the ceilings, which it would disturb."""
+    try:
+        expected_s = seconds_expected(1, subject())
+        say(f"What one load generator can make and check ... (about {duration(round(expected_s))} left)")
+        (found,) = calibrate(host, [size_class(Payload().message_bytes)], ceilings.load_average)
+    except (TidegaugeError, OSError) as error:
+        return _Measured(ceilings, problem=error.message if isinstance(error, TidegaugeError) else f"{error}.")
     with contextlib.suppress(OSError):
-        keep(found)
-    return found
+        calibration_kept.keep([found])
+    return _Measured(ceilings, found)
 
 
 @contextlib.contextmanager

@@ -272,6 +272,8 @@ class Workload:
 
 WORKERS_MAX = 1000
 """Of one trial."""
+GENERATOR_SHARE_MAX = 0.70
+"""Of what load generators make and check without a system: beyond it they take long to catch up after a pause."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
@@ -24,13 +25,18 @@ DOCTOR_SCHEMA = "tidegauge.doctor/1"
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything that `doctor` found. `ceilings` None: nothing was measured, as the user wished."""
+    """Everything that `doctor` found. `ceilings` None: nothing was measured, as the user wished.
+
+    `calibration` None: likewise, or for the reason in `calibration_problem`.
+    """
 
     host: HostFacts
     clock: ClockQuality
     ceilings: Ceilings | None
     advice: tuple[Advice, ...]
     abilities: tuple[Ability, ...]
+    calibration: Calibration | None = None
+    calibration_problem: str = ""
 
 
 def doctor_content(found: Diagnosis) -> dict[str, Any]:
@@ -42,12 +48,14 @@ def doctor_content(found: Diagnosis) -> dict[str, Any]:
         "ceilings": plain(found.ceilings),
         "advice": plain(found.advice),
         "abilities": plain(found.abilities),
+        "calibration": plain(found.calibration),
+        "calibration_problem": found.calibration_problem,
     }
 
 
 def doctor_report(found: Diagnosis) -> RenderableType:
     """Ceilings, then what to change, then what is fine, then what this machine can't do."""
-    ceilings = _ceilings(found.ceilings) if found.ceilings is not None else []
+    ceilings = _ceilings(found.ceilings, found) if found.ceilings is not None else []
     return Group(*apart([_host(found.host)], ceilings, _advice(found.advice), _abilities(found.abilities)))
 
 
@@ -60,7 +68,7 @@ def _host(host: HostFacts) -> Paragraph:
     )
 
 
-def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
+def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
     yield heading("What it can do at most")
     for disk in ceilings.disks:
         yield Paragraph(_disk_words(disk), first="  ", rest="    ")
@@ -82,12 +90,21 @@ def _ceilings(ceilings: Ceilings) -> Iterable[RenderableType]:
         yield Paragraph(
             f"Memory: {mb_per_s(ceilings.memory.copy_bytes_per_s)} copied by {threads}.", first="  ", rest="    "
         )
+    yield from _load_generator(found)
     if ceilings.doubtful:
         yield bullet(
             f"DOUBTFUL: the load average was {ceilings.load_average:.1f} when this began; other work took its part. "
             "Measure again on a quiet machine.",
             "yellow",
         )
+
+
+def _load_generator(found: Diagnosis) -> Iterable[RenderableType]:
+    if found.calibration is None:
+        yield bullet(f"What one load generator makes and checks is not known: {found.calibration_problem}", "yellow")
+        return
+    sentence = found.calibration.sentence()
+    yield Paragraph(f"{sentence[0].upper()}{sentence[1:]}.", first="  ", rest="    ")
 
 
 def _disk_words(disk: DiskCeiling) -> str:

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict, is_typeddict
 from tidegauge.errors import UserError, nearest
 from tidegauge.hosts.abilities import Ability
 from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.attest import Attestation, AttestOutcome
@@ -368,6 +369,8 @@ class Doctor(TypedDict):
     ceilings: Ceilings | None
     advice: list[Advice]
     abilities: list[Ability]
+    calibration: Calibration | None
+    calibration_problem: str
 
 
 class Clean(TypedDict):

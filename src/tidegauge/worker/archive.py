@@ -61,7 +61,10 @@ def _names(directories: Iterable[Path]) -> list[str]:
     return sorted(path.name for path in directories if path.name not in ("app", "core", "bench"))
 
 
+JAVA_MAJOR_MIN = 17
+"""Of the Java that workers need."""
 JAVA_MAJOR = 25
+"""Of one that can write archives."""
 LOAD_S_MIN = 10.0
 """A worker that was under load for less has not compiled what matters."""
 WRITING_S_MAX = 60.0
@@ -130,7 +133,7 @@ class Archives:
         return None if path.exists() else Archive(path, exists=False)
 
     def _path(self, java: JavaRuntime, driver: str) -> Path:
-        return self.directory / f"{_key(java, worker_class_path(driver))}.aot"
+        return self.directory / f"{code_key(java, worker_class_path(driver))}.aot"
 
 
 def begins_with_archive(jvm_flags: Iterable[str]) -> bool:
@@ -138,8 +141,8 @@ def begins_with_archive(jvm_flags: Iterable[str]) -> bool:
     return any(flag.startswith(_BEGINS_WITH) for flag in jvm_flags)
 
 
-def _key(java: JavaRuntime, jars: Sequence[Path]) -> str:
-    """Equal where a JVM would accept the archive: the same Java, the same jars, unchanged."""
+def code_key(java: JavaRuntime, jars: Sequence[Path]) -> str:
+    """Equal where a JVM would accept the archive: the same Java, the same jars, unchanged. So the same code runs."""
     parts = [str(java.executable), java.version]
     for jar in jars:
         stat = jar.stat()

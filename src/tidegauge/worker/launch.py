@@ -17,12 +17,11 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.load import worker_name
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker
-from tidegauge.worker.archive import Archives, worker_class_path
+from tidegauge.worker.archive import JAVA_MAJOR_MIN, Archives, worker_class_path
 from tidegauge.worker.client import GrpcWorker, WorkerProcess, cause_from_log
 from tidegauge.worker.group import WorkerGroup
 
 MAIN_CLASS = "io.tidegauge.worker.app.Main"
-JAVA_MAJOR_MIN = 17
 JAVA_MAJOR_BOUNDED_COPIES = 25
 _POLL_S = 0.05
 _OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/jdk.internal.misc", "java.base/java.lang")

@@ -1,0 +1,128 @@
+"""A short calibration: how many messages a second one load generator of this host makes and checks.
+
+One worker carries out closed loops on the null system: first with one producer and one consumer, then, where the host
+has the CPUs, with as many of each as half of them. Its code is compiled while the first of them warms up.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.api import Host
+from tidegauge.hosts.calibration import Calibration, Pace
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.workload import Arrival, Payload, Workload
+from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.calibration_kept import DRIVER, Subject, subject
+from tidegauge.worker.client import GrpcWorker
+from tidegauge.worker.launch import WorkerOptions, start_worker
+
+WARM_UP_S = 4.0
+"""From then on compiling took less than a tenth of a CPU."""
+NEXT_WARM_UP_S = 1.0
+MEASURED_S = 2.0
+_START_S = 1.5
+_LEAD_S = 0.2
+_DRAIN_S_MAX = 10.0
+_CLIENTS_MAX = 16
+_HEAP_MB = 512
+_BACKLOG_BYTES_MAX = 4 << 20
+"""Of each producer's messages that wait for their consumer: a closed loop then goes as fast as both of them do."""
+
+
+def seconds_expected(sizes: int, of: Subject) -> float:
+    """How long a calibration with so many message sizes takes about."""
+    steps = sizes * len(_clients(of))
+    return _START_S + (WARM_UP_S - NEXT_WARM_UP_S) + steps * (NEXT_WARM_UP_S + MEASURED_S + 2 * _LEAD_S)
+
+
+def calibrate(
+    host: Host, sizes: Sequence[int], load_average: float, measured_s: float = MEASURED_S
+) -> list[Calibration]:
+    """Measure with messages of each of these sizes (bytes). `load_average`: before anything else was measured.
+
+    Raises `UserError` if there is no Java or no worker, `RunFailedError` if it fails or messages are missing.
+    """
+    of, measured_at = subject(), datetime.now(UTC).isoformat()
+    with tempfile.TemporaryDirectory(prefix="tidegauge-calibration-") as logs:
+        host.track_directory(Path(logs))
+        worker = start_worker(host, DRIVER, Path(logs), WorkerOptions(_HEAP_MB))
+        try:
+            found = []
+            warm_up_s = WARM_UP_S
+            for message_bytes in sizes:
+                paces = []
+                for clients in _clients(of):
+                    paces.append(_pace(worker, clients, message_bytes, (warm_up_s, measured_s)))
+                    warm_up_s = NEXT_WARM_UP_S
+                many = paces[1] if len(paces) > 1 else None
+                found.append(
+                    Calibration(measured_at, of.machine, of.code, message_bytes, paces[0], many, of.cpus, load_average)
+                )
+        finally:
+            worker.close()
+    return found
+
+
+def _clients(of: Subject) -> list[int]:
+    """The numbers of producers, and of consumers, that are tried one after the other."""
+    return sorted({1, max(1, min(_CLIENTS_MAX, of.cpus // 2))})
+
+
+def _pace(worker: GrpcWorker, clients: int, message_bytes: int, length_s: tuple[float, float]) -> Pace:
+    """One closed loop; `length_s`: of its warm-up, and of what is measured. Raises `RunFailedError`."""
+    worker.prepare(_order(clients, message_bytes))
+    from_ns = worker.start(_LEAD_S) + round(length_s[0] * 1e9)
+    until_ns = from_ns + round(length_s[1] * 1e9)
+    worker.set_window(from_ns, until_ns)
+    time.sleep(max(0.0, (until_ns - time.monotonic_ns()) / 1e9 + _LEAD_S))
+    worker.stop_producers(_DRAIN_S_MAX)
+    totals = _drained(worker)
+    worker.finish(delete_topics=True)
+    _check(totals)
+    return Pace(clients, totals.window.acked_within / length_s[1], totals.window.worker_cpu_ns / 1e9 / length_s[1])
+
+
+def _order(clients: int, message_bytes: int) -> LoadOrder:
+    """As many independent topics as clients, each with a producer and a consumer."""
+    workload = Workload(topics=clients, payload=Payload(message_bytes), arrival=Arrival.CLOSED_LOOP)
+    return LoadOrder(
+        connection={"backlog_bytes_max": str(_BACKLOG_BYTES_MAX)},
+        driver=DRIVER,
+        system=DRIVER,
+        topic_names=tuple(f"calibration-{number}" for number in range(clients)),
+        replication_factor=1,
+        topic_settings={},
+        acks="one",
+        workload=workload,
+        msgs_per_s=0.0,
+        trial_id=1,
+        seed=1,
+        own_lag_tolerance_ms=5.0,
+    )
+
+
+def _drained(worker: GrpcWorker) -> TotalFigures:
+    """The totals once everything was received, or there is no more hope of it."""
+    deadline_s = time.monotonic() + _DRAIN_S_MAX
+    while True:
+        totals = worker.totals()
+        if time.monotonic() > deadline_s or not any(sub.backlog for sub in totals.subscriptions):
+            return totals
+        time.sleep(_LEAD_S / 4)
+
+
+def _check(totals: TotalFigures) -> None:
+    """Raise `RunFailedError` unless every message arrived once: a rate at which some are missing is none."""
+    wrong = totals.sent - totals.acked
+    wrong += sum(sub.backlog + sub.lost + sub.duplicated + sub.corrupt for sub in totals.subscriptions)
+    if wrong or not totals.window.acked_within:
+        raise RunFailedError(
+            f"{wrong:,} of {totals.sent:,} messages to the null system are not accounted for.",
+            "The machine may be starved of CPU.",
+        )
