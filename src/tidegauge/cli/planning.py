@@ -16,6 +16,7 @@ from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.plan.limits import check_faults, check_handles
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
+from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
 from tidegauge.campaign.plan.workers import check_workers
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.published import with_differences
@@ -39,6 +40,7 @@ from tidegauge.published.scale import BRIEF_WORDS, Scale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
+from tidegauge.worker.calibration_kept import known
 
 CRASH_HINT = (
     "`--crash` (in a campaign `means: crash`) kills the servers' processes instead. That needs no rights, but it is a "
@@ -142,10 +144,12 @@ class Ready:
     @property
     def shown_plan(self) -> ShownPlan:
         """What is shown of the plan."""
-        warnings = (*plan_warnings(self.plan.trials), *(note.text for note in self.left_out))
-        campaign, seconds_expected = self.campaign, self.plan.seconds_expected
+        campaign, trials, seconds_expected = self.campaign, self.plan.trials, self.plan.seconds_expected
+        workers = campaign.worker.count
+        sizing = sizing_warnings(trials, workers, known(sizes_to_know(trials, workers)))
+        warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
         asked = (campaign.published, campaign.thresholds)
-        return ShownPlan(self.plan.trials, seconds_expected, warnings, self.memory, self.terms, *asked)
+        return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:
         """What is known of the disks that the servers would use."""

@@ -24,6 +24,7 @@ from tidegauge import store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.fingerprint import meaning
 from tidegauge.campaign.read.published import examined
+from tidegauge.campaign.run.calibrating import run_calibrations
 from tidegauge.campaign.run.ceilings import run_ceilings
 from tidegauge.campaign.run.execute import execute
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
@@ -341,12 +342,16 @@ def run_prepared(
             try:
                 with LocalHost.open() as host:
                     agents.append(host.agent_pid)
+                    load_average = os.getloadavg()[0]
                     known = run_ceilings(campaign, data, run.journal_disks, host, observer)
                     if known is not None:
                         run.ceilings(known)
                     for note in _room_notes(ready, known, [*data, *run.journal_disks]):
                         observer(note)
-                    execute(campaign, run, host, observer, recorded, plan=ready.plan, ceilings=known)
+                    paces = run_calibrations(ready.plan.trials, campaign.worker.count, host, observer, load_average)
+                    execute(
+                        campaign, run, host, observer, recorded, plan=ready.plan, ceilings=known, calibrations=paces
+                    )
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):

@@ -46,6 +46,7 @@ WORKERS_SHOWN_MAX = 8
 
 PHASES = {
     "ceilings": "measuring",
+    "calibrate": "measuring",
     "fetch": "fetching",
     "settle": "waiting for a calm disk",
     "start": "starting",

@@ -28,6 +28,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import cgroups, loop_disk
+from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.memory import CacheDrop, drop_page_cache, machine
@@ -269,6 +270,7 @@ def execute(
     *,
     plan: Plan,
     ceilings: RunCeilings | None = None,
+    calibrations: Sequence[Calibration] = (),
 ) -> list[TrialResult]:
     """Run a campaign as planned with the real systems, worker and host (see `run_plan`)."""
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
@@ -287,6 +289,7 @@ def execute(
         records_use=True,
         limits=LimitTools(cgroups.refusal, loop_disk.refusal, _mount_disk),
         ceilings=ceilings,
+        calibrations=calibrations,
         attestations=known_attestations,
     )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)

@@ -22,6 +22,7 @@ from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
+from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.memory import CacheDrop
@@ -97,7 +98,8 @@ class RunResources:
 
     `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the
     disk of a directory is about as fast as usual; None if it can't measure that. `in_force` receives what each trial
-    found in force. `ceilings` is what the machine can do at most; None if that is not known. `attestations` returns
+    found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are what
+    load generators make, by message size, as far as that is known. `attestations` returns
     what is known of a system's version at a level with settings of a digest.
     `watch_syncs` records what servers sync to disk. `limits` limit what servers use. `records_use`:
     whether what servers, worker and host use is followed during trials.
@@ -115,6 +117,7 @@ class RunResources:
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     records_use: bool = False
+    calibrations: Sequence[Calibration] = ()
 
 
 @dataclass(frozen=True)
