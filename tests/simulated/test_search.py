@@ -26,7 +26,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions, first_sustainable
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.statistics.classify import RATE_SHORTFALL
+from tidegauge.statistics.classify import NEAR_GENERATOR, RATE_SHORTFALL
 
 WIDTH = 0.05
 TRIALS_MAX = 15
@@ -322,6 +322,17 @@ def test_a_doubt_of_the_confirmation_is_reported() -> None:
         return replace(system(spec), validity=Validity.DOUBTFUL, reasons=("own lag is a third of it",))
 
     assert "the confirmation is DOUBTFUL: own lag is a third of it" in search(doubtful).summary
+
+
+def test_a_rate_near_what_the_generator_makes_is_said_to_be_so() -> None:
+    system = System(50_000.0, random.Random(2))
+    near = f"{NEAR_GENERATOR}: 80% of the 60,000 msg/s"
+
+    def warned(spec: LoadSpec) -> LoadResult:
+        return replace(system(spec), warnings=("something else", near))
+
+    assert near in search(warned).summary
+    assert NEAR_GENERATOR not in search(system).summary
 
 
 def test_the_lowest_sustainable_rate_is_the_first_goals() -> None:

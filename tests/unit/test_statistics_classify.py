@@ -60,6 +60,22 @@ def test_a_clean_trial_is_valid_and_says_nothing() -> None:
     assert judged() == Verdict(OK, Validity.VALID, (), ())
 
 
+def test_a_rate_above_70_percent_of_what_the_generator_makes_says_so() -> None:
+    assert judged(generators_msgs_per_s=1000 / 0.69).warnings == ()
+    (warning,) = judged(generators_msgs_per_s=1000 / 0.71).warnings
+    assert warning == (
+        "the rate was near the load generator's own limit: 71% of the 1,408 msg/s that can be made and checked here, "
+        "so delays may be the generator's"
+    )
+    closed = {"closed_loop": True, "offered_msgs_per_s": None, "generators_msgs_per_s": 1250.0}
+    assert judged(**closed).warnings == (
+        "the rate was near the load generator's own limit: 80% of the 1,250 msg/s that can be made and checked here, "
+        "so the system may do more",
+    )
+    (held_back,) = judged(**closed, blocked_share=0.05).warnings
+    assert held_back.startswith("producers waited for the system 5% of the time only")
+
+
 @pytest.mark.parametrize(
     ("own_lag", "validity"),
     [

@@ -84,6 +84,8 @@ class Load:
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
     connections: int = 1
     """That carry messages: what is sent over several at the same time is compared with the ceiling of several."""
+    generators_msgs_per_s: float | None = None
+    """What the load generators make and check of such a load without a system; None if that is not known."""
 
     def named(self, process: str) -> str:
         """What users read of a process: of several load generators which one it is."""
@@ -310,9 +312,14 @@ def _host_cpu(case: Case) -> Iterator[Limiting]:
 
 
 def _generator(case: Case) -> Iterator[Limiting]:
-    """A closed loop that the system hardly ever held back found the generator's limit."""
+    """A rate close to what the generator makes at all, or a closed loop that the system hardly ever held back."""
     load = case.load
-    if load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
+    near = load.msgs_per_s / load.generators_msgs_per_s if load.generators_msgs_per_s else 0.0
+    if near >= OF_CEILING:
+        most = f"{load.generators_msgs_per_s:,.0f} msg/s that can be made and checked without a system"
+        words = f"{load.msgs_per_s:,.0f} of the {most}"
+        yield Limiting(Resource.CLIENT_CPU, ", ".join(load.workers), min(1.0, near), words)
+    elif load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
         words = f"producers were held back by the system only {load.blocked_share:.0%} of the time"
         several = len(load.workers) > 1
         subject = f"all {len(load.workers)} load generators" if several else load.workers[0]

@@ -28,6 +28,7 @@ from tidegauge.statistics.classify import (
     CPU_WAIT,
     DISK_BUSY,
     GENERATOR_FIRST,
+    NEAR_GENERATOR,
     NOT_KEPT_UP,
     OWN_LAG_REMEDY,
     UNSTEADY,
@@ -106,6 +107,7 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ((DISK_BUSY,), "something else was writing to the disk", "end it, or choose another disk (data-directory)"),
     ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
     ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
+    ((NEAR_GENERATOR,), "the load generator was near its limit", "use more of them (--workers), or more CPUs"),
     ((UNSTEADY_WARMUP, UNSTEADY), "figures still moved while measured, or just before", _LONGER),
 )
 """Beginnings of warnings of a kind, the kind in words, and what to do."""

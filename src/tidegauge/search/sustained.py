@@ -33,6 +33,7 @@ from MLRsearch.load_stats import LoadStats
 
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.search.goals import INVALID, Goal, GoalOutcome, Outcome, Verdict, bracket, judge
+from tidegauge.statistics.classify import NEAR_GENERATOR
 
 _ONE_TRIAL = 1.0
 _WEIGHT = {outcome: _ONE_TRIAL / 2 if outcome is Outcome.FAIL else _ONE_TRIAL for outcome in Outcome}
@@ -319,7 +320,7 @@ class SustainedSearch:
         for steps_down in range(1 + STEPS_DOWN_MAX):
             result, verdict = self._confirm(goal, rate)
             if verdict.outcome is Outcome.PASS:
-                remark = _doubt(result) or (self._remark(rate, upper) if not problem else "")
+                remark = _doubt(result) or _near_generator(result) or (self._remark(rate, upper) if not problem else "")
                 decided = not problem
                 return GoalOutcome(goal, decided, rate, upper, above, result, steps_down, self.trials, problem, remark)
             if verdict.outcome is Outcome.UNDECIDED:
@@ -362,6 +363,11 @@ def _doubt(result: LoadResult) -> str:
         return ""
     what = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
     return f"the confirmation is {what}: {result.reasons[0]}"
+
+
+def _near_generator(result: LoadResult) -> str:
+    """ "" or that load generators hardly make more than what was confirmed."""
+    return next((warning for warning in result.warnings if warning.startswith(NEAR_GENERATOR)), "")
 
 
 def _plain(verdict: Verdict) -> str:

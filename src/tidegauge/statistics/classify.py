@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.model.workload import GENERATOR_SHARE_MAX
 from tidegauge.numbers import plural, rounded
 
 OK = "ok"
@@ -53,6 +54,7 @@ CATCHING_UP_REMEDY = " (allow it a longer warm-up by warm-up-max, or offer a low
 UNSTEADY_WARMUP = "the warm-up never became steady"
 UNSTEADY = "not steady while measured"
 GENERATOR_FIRST = "producers waited for the system"
+NEAR_GENERATOR = "the rate was near the load generator's own limit"
 CPU_WAIT = "load threads waited for a CPU"
 COLD = "the load generator never became warm"
 COMPILING = "the load generator was still being compiled"
@@ -104,6 +106,7 @@ class Evidence:
         busy_consumers: of the load generator, that had no time left in some seconds.
         workers: where several carried out the trial, each by itself: one that is late makes all figures late. Shares of
             waiting and of collecting garbage are then those of the worker that has most of it.
+        generators_msgs_per_s: what all of them make and check of such a load without a system; None if not known.
     """
 
     closed_loop: bool
@@ -131,6 +134,7 @@ class Evidence:
     jit_cpus: float = 0.0
     catching_up: str = ""
     workers: Sequence[WorkerEvidence] = ()
+    generators_msgs_per_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -401,6 +405,8 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
             f"{GENERATOR_FIRST} {evidence.blocked_share:.0%} of the time only: this rate is what the "
             "generator and its client manage, and the system may do more"
         )
+    elif evidence.achieved_msgs_per_s > GENERATOR_SHARE_MAX * (evidence.generators_msgs_per_s or math.inf):
+        found.append(_near_generator_text(evidence))
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         whose = _most(evidence, lambda worker: worker.cpu_wait_share)
         of_it = f" ({whose})" if whose else ""
@@ -416,6 +422,13 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     elif evidence.cold:
         found.append(f"{COLD}: {evidence.cold}")
     return found
+
+
+def _near_generator_text(evidence: Evidence) -> str:
+    most = evidence.generators_msgs_per_s or math.inf
+    share = evidence.achieved_msgs_per_s / most
+    so = "the system may do more" if evidence.closed_loop else "delays may be the generator's"
+    return f"{NEAR_GENERATOR}: {share:.0%} of the {most:,.0f} msg/s that can be made and checked here, so {so}"
 
 
 def _most(evidence: Evidence, share: Callable[[WorkerEvidence], float]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidegauge.campaign.plan.sizing import known_rate_max
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import Sources, UseRecorder
@@ -112,9 +113,16 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
         consumer_behind=any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons),
         reads=reads,
         connections=connections_of(spec),
+        generators_msgs_per_s=generators_msgs_per_s(session),
     )
     known = session.resources.ceilings
     return limiting_resource(asked, use, known.ceilings if known else None)
+
+
+def generators_msgs_per_s(session: Session) -> float | None:
+    """What the session's load generators make and check of its load without a system; None if that is not known."""
+    workers = len(session.worker.processes)
+    return known_rate_max(session.spec.workload, workers, session.resources.calibrations)
 
 
 def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
@@ -144,6 +152,7 @@ class Observed:
         warm_up: the newest seconds before them.
         busy_consumers: of the same seconds, the busiest first.
         window_end_backlogs: by subscription.
+        generators_msgs_per_s: what the load generators make and check of this load; None if that is not known.
     """
 
     started_at: str
@@ -162,6 +171,7 @@ class Observed:
     cold: str = ""
     jit_cpus: float | None = None
     warm_up: Sequence[SecondPoint] = ()
+    generators_msgs_per_s: float | None = None
 
 
 def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> LoadResult:
@@ -274,6 +284,7 @@ def _evidence(
         busy_consumers=observed.busy_consumers,
         workers=worker_evidence(totals, measured_s),
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
+        generators_msgs_per_s=observed.generators_msgs_per_s,
     )
 
 

@@ -23,7 +23,15 @@ from tidegauge.campaign.run import witnessing
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.injection import fault_results
-from tidegauge.campaign.run.result import Observed, begin_recording, limiting_of, make_result, read_only, seen_of
+from tidegauge.campaign.run.result import (
+    Observed,
+    begin_recording,
+    generators_msgs_per_s,
+    limiting_of,
+    make_result,
+    read_only,
+    seen_of,
+)
 from tidegauge.campaign.run.session import (
     Running,
     RunResources,
@@ -327,6 +335,7 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
         faults=fault_results(
             session.faults.injected if session.faults else (), follower.load.seconds, (from_ns, until_ns), totals
         ),
+        generators_msgs_per_s=generators_msgs_per_s(session),
     )
     return make_result(spec, totals, observed), totals
 
